@@ -21,6 +21,9 @@ NAME = "TVM llvm"
 class SessionReference:
     """The functions of `module` as TVM runs them on the CPU. Raises NoReferenceError where it does not compile them."""
 
+    name = NAME
+    needs_every_call = True
+
     def __init__(self, module: IRModule):
         self._tvm = import_tvm()
         try:
@@ -29,6 +32,9 @@ class SessionReference:
             self._machine = self._tvm.relax.VirtualMachine(executable, self._tvm.cpu())
         except Exception as error:  # TVM raises whatever its C++ and Python layers raise
             raise NoReferenceError(f"{NAME}: it does not compile the module: {last_line(error)}") from error
+
+    def __contains__(self, function: str) -> bool:
+        return True
 
     def upload(self, array: np.ndarray) -> Any:
         """The array as TVM takes it."""
@@ -56,14 +62,12 @@ class SessionReference:
 
         return tvm_ffi
 
+    def as_array(self, value: Any) -> np.ndarray | None:
+        """A tensor of TVM as an array; None for anything else."""
+        return np.asarray(value.numpy()) if hasattr(value, "numpy") else None
 
-def as_array(value: Any) -> np.ndarray | None:
-    """A tensor of TVM as an array; None for anything else."""
-    return np.asarray(value.numpy()) if hasattr(value, "numpy") else None
-
-
-def items_of(value: Any) -> list[Any] | None:
-    """The items of a tuple of TVM; None for anything else."""
-    if hasattr(value, "numpy") or isinstance(value, (int, float, str)) or not hasattr(value, "__len__"):
-        return None
-    return list(value)
+    def items_of(self, value: Any) -> list[Any] | None:
+        """The items of a tuple of TVM; None for anything else."""
+        if hasattr(value, "numpy") or isinstance(value, (int, float, str)) or not hasattr(value, "__len__"):
+            return None
+        return list(value)

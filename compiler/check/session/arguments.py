@@ -15,6 +15,7 @@ from ...run.values import HostObject, ShapeValue, Tensor, TupleValue, Value, rel
 from .values import Held
 
 if TYPE_CHECKING:
+    from ....golden.session_callables import CallableReference
     from ....golden.session_reference import SessionReference
     from ...run.vm import VirtualMachine
 
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 class Arguments:
     """Makes values of what a caller gives. Weights are put on the device once. recorded: arrays of the script, by key."""
 
-    def __init__(self, machine: VirtualMachine, reference: SessionReference | None, weights: Mapping[str, Any]):
+    def __init__(
+        self,
+        machine: VirtualMachine,
+        reference: SessionReference | CallableReference | None,
+        weights: Mapping[str, Any],
+    ):
         self.recorded: dict[str, np.ndarray] = {}
         self.weights = {name: _weight(name, given) for name, given in weights.items()}
         self._machine, self._reference = machine, reference
@@ -88,7 +94,7 @@ class Arguments:
         """The value for the reference."""
         assert self._reference is not None
         if isinstance(value, Held):
-            return value.expected
+            return self._device_value(value) if value.expected is None else value.expected
         if isinstance(value, (bool, int, float, np.generic)):
             return value.item() if isinstance(value, np.generic) else value
         if self.is_weight(value) and id(value) in self._in_reference:
@@ -102,6 +108,11 @@ class Arguments:
         if self.is_weight(value):
             self._in_reference[id(value)] = found
         return found
+
+    def _device_value(self, held: Held) -> Any:
+        """What stands for a result that no reference gave: what the device gave; None for state."""
+        assert self._reference is not None
+        return self._reference.upload(held.numpy()) if isinstance(held.value, Tensor) else None
 
     def to_script(self, value: Any) -> ScriptValue:
         """The value as data; equal arrays are kept once."""

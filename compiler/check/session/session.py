@@ -23,7 +23,7 @@ from ....results.model import OutputReport, Report
 from ...artifact.model import CompiledModel
 from ...artifact.script import RUNTIME, Script, Step
 from ...run.builtins import call_builtin
-from ...run.values import Value, release
+from ...run.values import HostObject, Value, release
 from ...run.vm import VirtualMachine
 from ..allow import sort_findings
 from ..check import open_for_check
@@ -36,9 +36,10 @@ from ..twin import WideTwin
 from .arguments import Arguments
 from .compile import OPTIONS, compile_for_session
 from .judge import judge_call
-from .values import Argument, Held, Result, find_held, find_tensors, wrap
+from .values import Argument, Held, Result, find_held, find_tensors, settle, wrap
 
 if TYPE_CHECKING:
+    from ....golden.session_callables import CallableReference
     from ....golden.session_reference import SessionReference
 
 
@@ -55,7 +56,8 @@ class Session:
 
     module: a Relax IRModule, whose public functions are the entries, or a bundle that `save` wrote. params: weights by the name
     of the parameter in any entry; each is put on the device once. reference: the same module for TVM's llvm target, which judges
-    every call's results; None = the module itself where the CPU can run it. device, checks, progress: as of `check`. tolerance:
+    every call's results; or callables by the name of the function whose results each gives (`golden.session_callables`); None =
+    the module itself where the CPU can run it. device, checks, progress: as of `check`. tolerance:
     relative, of results against the reference, in place of their type's. options: target, pipeline, without_fix, rule, weights,
     references, seed, strict, allow, as of `check`.
 
@@ -84,7 +86,8 @@ class Session:
         self._device = open_for_check(device, asked)
         self._timings: dict[str, float] = {}
         start = time.perf_counter()
-        ready = compile_for_session(module, reference, name, self._options, self._device.info)
+        callables = reference if isinstance(reference, Mapping) else None
+        ready = compile_for_session(module, reference if callables is None else None, name, self._options, self._device.info)
         self.model: CompiledModel = ready.model
         self._unchecked = list(ready.unchecked)
         self._timings["compile"] = time.perf_counter() - start
@@ -97,11 +100,17 @@ class Session:
         self._observer = KernelObserver(
             self.model, ready.golden, True, progress or Progress(), self._refused, None, twin, exact
         )  # fmt: skip
-        self._reference = self._make_reference(module, reference)
+        self._reference: SessionReference | CallableReference | None
+        self._reference = self._make_reference(module, reference) if callables is None else self._take_callables(callables)
         self._tolerance = tolerance
         if tolerance is None and _holds_halves(self.model):
             self._tolerance = OF_HALVES
-            self._unchecked.append(f"results of calls, closer than {OF_HALVES:.2%}: the reference computes in halves too")
+            why = (
+                "the reference computes in halves too"
+                if given is None
+                else "what halves lose from kernel to kernel is not followed"
+            )
+            self._unchecked.append(f"results of calls, closer than {OF_HALVES:.2%}: {why}")
         self._machine = VirtualMachine(self.model, self._device, self._observer)
         self._arguments = Arguments(self._machine, self._reference, params or {})
         self._findings = FindingList()
@@ -127,6 +136,16 @@ class Session:
             return None
         finally:
             self._timings["references"] = time.perf_counter() - start
+
+    def _take_callables(self, given: Mapping[str, Any]) -> CallableReference:
+        from ....golden.session_callables import CallableReference
+
+        if unknown := [name for name in given if name not in self.model.entries and not name.startswith(RUNTIME)]:
+            functions = ", ".join(self.model.entries)
+            raise AdrenoSimError(f"reference of {unknown[0]}: expected one of {functions}, or of {RUNTIME}...")
+        left = [name for name in self.model.entries if name not in given]
+        self._unchecked += [f"results of {name}: no reference was given of it" for name in left]
+        return CallableReference(given)
 
     def __enter__(self) -> Session:
         return self
@@ -165,7 +184,7 @@ class Session:
             for one in made:
                 release(one)
         try:
-            expected = self._expect(function, values, step)
+            expected = self._expect(function, values, value, step)
             result = wrap(value, step, expected, self._split)
         finally:
             release(value)
@@ -199,45 +218,58 @@ class Session:
         finally:
             self._timings["run"] = self._timings.get("run", 0.0) + time.perf_counter() - start
 
-    def _expect(self, function: str, values: list[Any], step: int) -> Any:
-        """What the reference gives; None where there is none, or one of the arguments is of a call that had none."""
+    def _expect(self, function: str, values: list[Any], result: Value, step: int) -> Any:
+        """What the reference gives; None where there is none, or where it would have to know what an argument's call gave.
+
+        result: what the device gave.
+        """
         if self._reference is None:
             return None
-        if any(isinstance(value, Held) and value.expected is None for value in values):
+        known = [value.expected is not None for value in values if isinstance(value, Held)]
+        if function not in self._reference:
+            if any(
+                isinstance(value.value, HostObject) for value in values if isinstance(value, Held) and value.expected is not None
+            ):
+                raise AdrenoSimError(
+                    f"reference of {function}: none was given, and it may change state that another keeps: give one too"
+                )
+            return None
+        if self._reference.needs_every_call and not all(known):
             return None
         from ....golden.errors import RefusedInputsError
 
         start = time.perf_counter()
         try:
-            return self._reference.call(function, [self._arguments.to_reference(value) for value in values])
+            found = self._reference.call(function, [self._arguments.to_reference(value) for value in values])
+            return found if self._reference.needs_every_call else settle(found, result, f"reference of {function} (call {step})")
         except RefusedInputsError as error:
             raise AdrenoSimError(f"call {step} ({function}): the device ran it, the reference does not: {error}") from error
         finally:
             self._timings["references"] = self._timings.get("references", 0.0) + time.perf_counter() - start
 
     def _split(self, expected: Any) -> list[Any] | None:
-        if expected is None:
-            return None
-        from ....golden.session_reference import items_of
-
-        return items_of(expected)
+        return None if expected is None or self._reference is None else self._reference.items_of(expected)
 
     def _judge(self, function: str, step: int, result: Result, expected: Any) -> None:
-        if expected is None:
+        if expected is None or self._reference is None:
             return
-        from ....golden.session_reference import NAME, as_array
-
-        known = {f"{step}/{NAME}/{i}": as_array(held.expected) for i, held in enumerate(find_tensors(result))}
-        arrays = [array for array in known.values() if array is not None]
+        name, tensors = self._reference.name, find_tensors(result)
+        known = {f"{step}/{name}/{i}": self._reference.as_array(held.expected) for i, held in enumerate(tensors)}
         if isinstance(result, (int, float)) and result != expected:
-            self._findings.add(judge_call(function, step, NAME, [np.asarray(result)], [np.asarray(expected)], True, None)[1])
-        got = [held.numpy() for held in find_tensors(result)]
+            self._findings.add(judge_call(function, step, name, [np.asarray(result)], [np.asarray(expected)], True, None)[1])
+        got = [held.numpy() for held in tensors]
         agree = all(kernel.status in ("ok", "part", "unchecked") for kernel in self._observer.kernels.values())
-        rows, findings = judge_call(function, step, NAME, got, arrays, agree, self._tolerance)
+        rows, findings = judge_call(function, step, name, got, list(known.values()), agree, self._tolerance)
         self._outputs += rows
         self._findings.add(findings)
-        self._recorded |= {key: array for key, array in known.items() if array is not None}
-        self._steps[step] = replace(self._steps[step], references=(NAME,))
+        said = {key: array for key, array in known.items() if array is not None}
+        if len(said) < len(known):  # a bundle holds what is said of all results, or nothing
+            self._unchecked.append(
+                f"{len(known) - len(said)} results of {function} (call {step}): the reference says nothing of them"
+            )
+            return
+        self._recorded |= said
+        self._steps[step] = replace(self._steps[step], references=(name,))
 
     def keep_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Have arguments that are these very arrays put on the device once."""

@@ -78,6 +78,23 @@ def wrap(value: Value, step: int, expected: Any, split: Any, path: tuple[int, ..
     raise AdrenoSimError(f"call {step} gives {value!r}: expected tensors, state and numbers")
 
 
+def settle(given: Any, value: Value, where: str) -> Any:
+    """What a callable gave in the place of a result, as that result is built. AdrenoSimError where it is built otherwise."""
+    from ....golden.session_callables import fit
+
+    if given is None or isinstance(value, HostObject):
+        return given
+    if isinstance(value, TupleValue):
+        if not isinstance(given, (tuple, list)) or len(given) != len(value.items):
+            count = f"{len(given)} items" if isinstance(given, (tuple, list)) else type(given).__name__
+            raise AdrenoSimError(f"{where}: {count}: expected {len(value.items)} in a tuple, None where nothing is said")
+        pairs = enumerate(zip(given, value.items, strict=True))
+        return tuple(settle(one, item, f"{where}, result {i}") for i, (one, item) in pairs)
+    if isinstance(value, Tensor):
+        return fit(given, value.shape, value.dtype, where)
+    return given
+
+
 def find_held(result: Result) -> list[Held]:
     """What of a result stays on the device, in order."""
     if isinstance(result, tuple):

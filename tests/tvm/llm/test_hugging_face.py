@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.tvm, pytest.mark.slow]
 
 export_once = functools.cache(export)
 
+
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("dtype", [None, "float16"])

@@ -194,3 +194,40 @@ def test_a_layer_that_was_left_out_is_named():
     assert finding.kind.label == "uninitialized-read"
     assert "sequences 0 ended, and nothing wrote their keys and values of layers 0, 1" in finding.message
     assert any("reference= takes the same module" in sentence for sentence in report.unchecked)
+
+
+class Noted(list):
+    """A cache that a callable keeps: the names of the calls that took it."""
+
+
+def note(name, give=lambda cache: None):
+    def called(*args):
+        cache = next(arg for arg in args if isinstance(arg, Noted))
+        cache.append(name)
+        return give(cache)
+
+    return called
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", ["", f"{STATE}begin_forward", "batch_prefill"])
+def test_callables_keep_a_cache_of_their_own_and_see_every_call_that_takes_it(missing):
+    names = [f"{STATE}add_sequence", f"{STATE}begin_forward", f"{STATE}end_forward", "batch_prefill"]
+    callables = {"create_kv_cache": lambda *sizes: Noted()}
+    callables |= {
+        name: note(name, (lambda cache: (None, cache)) if name == "batch_prefill" else lambda cache: None) for name in names
+    }
+    callables.pop(missing, None)
+    module, weights = export(Sizes(layers=1), make_target("buffer"))
+    with Session(module, weights, reference=callables, target="buffer") as session:
+        cache = session.call("create_kv_cache", (4,), (96,), (32,), (16,), (0,))
+        try:
+            session.call(names[0], cache, 0)
+            session.call(names[1], cache, (0,), (3,))
+            hidden = session.call("embed", np.array([[1, 2, 3]], np.int32))
+            _, same = session.call("batch_prefill", hidden, np.array([2], np.int32), cache)
+            session.call(names[2], cache)
+            assert not missing and cache.expected is same.expected and sorted(cache.expected) == sorted(names)
+        except AdrenoSimError as error:
+            assert missing and f"reference of {missing}: none was given, and it may change state" in str(error)
+            return

@@ -157,3 +157,70 @@ def test_what_is_no_session_is_refused(tmp_path):
         Session(5)
     with pytest.raises(AdrenoSimError, match="plan: means nothing for a session"):
         Session(Recurrent, plan="tvm")
+
+
+def start(x, w):
+    return np.tanh(x.astype(float) @ w)
+
+
+def step(x, state, w):
+    h = np.tanh(state @ w.astype(float) + x)
+    return h + x, h
+
+
+def run_recurrent(reference, steps=2, **options):
+    with Session(Recurrent, {"w": W}, target="buffer", reference=reference, **options) as session:
+        state = session.call("start", X)
+        for _ in range(steps):
+            _, state = session.call("step", X, state)
+        return session.report()
+
+
+def test_callables_judge_the_functions_that_they_are_given_for():
+    report = run_recurrent({"start": start, "step": step})
+    assert report.ok and not report.findings and not any("no reference was given" in reason for reason in report.unchecked)
+    assert [(row.output, row.reference) for row in report.outputs][1:3] == [
+        ("step (call 1), result 0", "given reference"), ("step (call 1), result 1", "given reference"),
+    ]  # fmt: skip
+    assert len(report.outputs) == 5 and all(row.ok and 0 < row.max_abs < 1e-6 for row in report.outputs)
+
+
+def test_a_callable_that_says_something_else_is_a_wrong_value_of_its_call():
+    report = run_recurrent({"start": start, "step": lambda x, state, w: (None, step(x, state, w)[1] * 1.01)})
+    assert errors_of(report) == {"wrong-value"} and len(report.outputs) == 3
+    assert [finding.detail["call"] for finding in report.findings] == [1, 2]
+
+
+def test_what_no_callable_gave_is_what_the_device_gave():
+    report = run_recurrent({"step": step})
+    assert report.ok and len(report.outputs) == 4 and all(row.ok for row in report.outputs)
+    assert "results of start: no reference was given of it" in report.unchecked
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ({"other": step}, "reference of other: expected one of start, step, or of vm.builtin."),
+        ({"start": 5}, "reference of start: int: expected a callable over NumPy arrays"),
+        ({"start": lambda x, w: start(x, w)[0]}, "reference of start (call 0): float64[8]: expected float32[3, 8]"),
+        ({"start": lambda x, w: start(x, w).astype(int)}, "int64[3, 8]: expected float32[3, 8]"),
+        ({"step": lambda x, state, w: state}, "reference of step (call 1): ndarray: expected 2 in a tuple"),
+        ({"start": lambda x, w: x.fill(0)}, "reference of start raised ValueError: assignment destination is read-only"),
+    ],
+)
+def test_callables_that_do_not_fit_are_one_line(reference, said):
+    with pytest.raises(AdrenoSimError) as error:
+        run_recurrent(reference)
+    assert said in str(error.value) and len(str(error.value).splitlines()) == 1
+
+
+def test_what_callables_gave_is_judged_again_from_a_bundle(tmp_path):
+    path = tmp_path / "session.asim"
+    with Session(
+        Recurrent, {"w": W}, target="buffer", reference={"start": start, "step": lambda *args: (step(*args)[0], None)}
+    ) as s:
+        s.call("step", X, s.call("start", X))
+        s.save(path)
+    report = check(str(path))
+    assert [(row.output, row.reference) for row in report.outputs] == [("start (call 0)", "given reference")]
+    assert report.ok and "1 results of step (call 1): the reference says nothing of them" in report.unchecked
