@@ -76,6 +76,10 @@ class KernelExpectations:
         units = Units(WIDE, False, WIDE) if doubles else Units("float32", self.units.flushes)
         return self._expect(name, args, units, drift=False)
 
+    def gives_places(self, name: str) -> bool:
+        """Whether the last result of a function says where sorted values come from."""
+        return self._operators.gives_places(name)
+
     def has_bound(self, name: str) -> bool:
         """Whether `expect_exact` can say anything of a function: it only adds and multiplies."""
         return self._magnitudes is not None and name in self._magnitudes and name in self.truth

@@ -30,9 +30,12 @@ def computes_halves(imported: IRModule) -> bool:
     return 'float16"' in imported.script(show_meta=False)
 
 
-def expect_outputs(imported: IRModule, inputs: Sequence[np.ndarray], units: Units) -> list[Expected]:
-    """The outputs of `main` without rounding, with the error that rounding allows. Raises Unmodelled, and as `run_program`."""
-    truths, dtypes = ModelTruth(imported).run(inputs, units)
+def expect_outputs(
+    imported: IRModule, inputs: Sequence[np.ndarray], units: Units, places: Sequence[np.ndarray] = ()
+) -> list[Expected]:
+    """The outputs of `main` without rounding, with the error that rounding allows. places: as of `ModelTruth.run`. Raises
+    Unmodelled, and as `run_program`."""
+    truths, dtypes = ModelTruth(imported).run(inputs, units, places=places)
     return [expect(truth, dtype, units) for truth, dtype in zip(truths, dtypes, strict=True)]
 
 
@@ -44,17 +47,19 @@ def judge_by_truth(
     unchecked: list[str],
     units: Units,
     errors: Mapping[str, Mapping[int, tuple[str, np.ndarray]]] | None = None,
+    places: Sequence[np.ndarray] = (),
 ) -> Mapping[str, Outputs]:
     """`references` of a model: the truth beside them, and for each what two right results may differ by.
 
     stored: the model as it is run; imported: as the references ran it, which may be before its tensors were made halves. Another
     runtime rounds too, so it may be as far off as the device. Where no truth is made, nothing says how far, and `unchecked`
     names the reason. errors: {reference: {output: (operator, error)}} where a reference's own last operator is known to be off;
-    what goes beyond the rounding of its result is allowed too, and `unchecked` says so.
+    what goes beyond the rounding of its result is allowed too, and `unchecked` says so. places: of the device, as of
+    `ModelTruth.run`; the references have orders of their own.
     """
     try:
-        truth = expect_outputs(stored, inputs, units)
-        other = truth if imported is stored else expect_outputs(imported, inputs, units)
+        truth = expect_outputs(stored, inputs, units, places)
+        other = truth if imported is stored and not places else expect_outputs(imported, inputs, units)
     except Unmodelled as reason:
         unchecked.append(f"outputs: how far rounding may take them is not known; no truth is made of {reason}")
         return {}

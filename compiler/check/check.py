@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,7 +36,7 @@ from .exact import ExactInputs
 from .golden import find_strays
 from .kernels import FirstWrong, KernelObserver
 from .offload import offload_report
-from .outputs import judge_outputs
+from .outputs import count_open, judge_outputs
 from .peer import Peer
 from .prepare import ApplyPlan, CheckOptions, Inputs, Outputs, PreparedRun, Source, Stage, prepare
 from .reproduce import Reproducer
@@ -173,6 +173,7 @@ class CheckRun:
             ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer, twin, exact
         )
         observer.unproven = UnprovenAccesses() if self.options.explain else None
+        observer.gives_places = None if ready.kernels is None else ready.kernels.gives_places
         if self.reproducer is not None:
             observer.on_wrong = self.reproducer.wrong_value
         outputs = self._execute(ready, observer, report)
@@ -180,7 +181,7 @@ class CheckRun:
             self.unchecked += [f"{name}, in halves: low power, no wide twin: {why}" for name, why in twin.low_power().items()]
         if outputs is not None:
             with self._stage("compare"):
-                self._judge_outputs(report, ready, outputs)
+                self._judge_outputs(report, ready, outputs, observer.sorted_places)
         sort_findings(report, self.findings.as_list(), entries)
         report.unproven = observer.unproven.by_kernel if observer.unproven is not None else {}
         self._keep_evidence(report, ready.compiled)
@@ -357,14 +358,21 @@ class CheckRun:
             elif kernel.status == "unchecked" and compiled.host_functions[kernel.function].golden == "":
                 self.unchecked.append(f"kernel {kernel.name}: {kernel.function} has no PrimFunc before scheduling")
 
-    def _judge_outputs(self, report: Report, ready: PreparedRun, outputs: Outputs) -> None:
+    def _judge_outputs(self, report: Report, ready: PreparedRun, outputs: Outputs, places: Sequence[np.ndarray]) -> None:
+        """places: where the device says that sorted values come from."""
         names = [item.name or str(i) for i, item in enumerate(ready.compiled.outputs)]
         report.digests = {name: _digest(array) for name, array in zip(names, outputs, strict=True)}
         agree = all(kernel.status in ("ok", "part") for kernel in report.kernels)
         rounding = sorted({finding.kernel for finding in self.findings.as_list() if finding.kind is Kind.LARGE_ROUNDING})
-        truth = None if any(kernel.status == "wrong" for kernel in report.kernels) else ready.truth
+        wrong = any(kernel.status == "wrong" for kernel in report.kernels)
+        truth = None if wrong else ready.truth
         said = len(ready.unchecked)
-        report.outputs, findings = judge_outputs(ready.references, names, outputs, agree, ready.bound, rounding, truth)
+        references = ready.references
+        if places and not wrong and ready.follow is not None and (open_ := count_open(references)):
+            references = ready.follow(places) or references
+            what = f"on which {open_} elements of the outputs depend: these are judged by the order that the device found"
+            self.unchecked.append(f"an order of sorted values that rounding decides, {what}")
+        report.outputs, findings = judge_outputs(references, names, outputs, agree, ready.bound, rounding, truth)
         self.unchecked += ready.unchecked[said:]
         self.findings.add(findings)
 

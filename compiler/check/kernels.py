@@ -46,6 +46,7 @@ class KernelObserver(Observer):
     seconds: by stage, of what happens around launches. unchecked: sentences, each once, in order: an analysis of a kernel failed,
     a call did not run on inputs that can tell.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
+    sorted_places: what functions gave for which `gives_places` says that their last result is where sorted values come from.
     peer: a second device whose results are compared. twin: runs kernels once more in wider types. exact: runs them once more on
     inputs that make them exact. unproven: keeps the accesses that are not proven in range, None if that is not asked.
     """
@@ -63,6 +64,8 @@ class KernelObserver(Observer):
     ):
         self.kernels: dict[str, KernelReport] = {}
         self.unproven: UnprovenAccesses | None = None
+        self.gives_places: Callable[[str], bool] | None = None
+        self.sorted_places: list[np.ndarray] = []
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
         self.unchecked: dict[str, None] = {}
@@ -156,6 +159,8 @@ class KernelObserver(Observer):
                 tensor = call.args[position]
                 assert isinstance(tensor, Tensor)
                 got[position] = tensor.read()
+        if got and self.gives_places is not None and self.gives_places(call.function.golden):
+            self.sorted_places.append(got[max(got)])
         right = self._judge_results(call, before, golden, got)
         if right and self._fresh is not None and (reason := self._fresh.find_reason(call, before)):
             fresh = self._fresh.run(call, before)

@@ -90,7 +90,8 @@ class PreparedRun:
     unchecked: what no reference will say anything about. bound: relative tolerance of the outputs, None = their type's. truth:
     computes what rounding may do to the outputs, where `references` do not know it: the same references, which do.
     tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
-    textures. kernels: the references of kernels, where they run here and now.
+    textures. kernels: the references of kernels, where they run here and now. follow: the references with the device's order of
+    sorted values where rounding decides it (`ModelTruth.run`).
     """
 
     compiled: CompiledModel
@@ -104,6 +105,7 @@ class PreparedRun:
     scopes: ScopeSummary | None = None
     kernels: KernelExpectations | None = None
     truth: Callable[[], Judged] | None = None
+    follow: Callable[[Sequence[np.ndarray]], Judged] | None = None
 
 
 ApplyPlan = Callable[[CompiledModel], CompiledModel]
@@ -166,13 +168,14 @@ def _ready(
     arrays, references, unchecked, judged = prepared.arrays, prepared.references, prepared.unchecked, prepared.judged
     golden = LiveGolden(References(kernels.all, subgraphs), subgraphs, kernels.names)
 
-    def judge() -> Judged:
+    def judge(places: Sequence[np.ndarray] = ()) -> Judged:
         model = read_model(source, options)  # again, if it was read before: weights are large
-        return _judge_by_truth(model, options, arrays, references, unchecked, units)
+        return _judge_by_truth(model, options, arrays, references, unchecked, units, places)
 
     truth, outputs = (judge, references) if judged is None else (None, judged)
     tuned, scopes = prepared.tuned, prepared.scopes
-    return PreparedRun(compiled, arrays, prepared.origin, golden, outputs, unchecked, None, tuned, scopes, kernels.kernels, truth)
+    origin = prepared.origin
+    return PreparedRun(compiled, arrays, origin, golden, outputs, unchecked, None, tuned, scopes, kernels.kernels, truth, judge)
 
 
 @dataclass(frozen=True)
@@ -240,6 +243,7 @@ def _judge_by_truth(
     references: Mapping[str, Outputs],
     unchecked: list[str],
     units: Units,
+    places: Sequence[np.ndarray] = (),
 ) -> Judged:
     """The references of a whole model with what rounding may do to its outputs; `unchecked` grows by what is not known."""
     from ...golden.model_expectations import judge_by_truth
@@ -251,7 +255,7 @@ def _judge_by_truth(
         from ...golden.onnx_error import last_errors
 
         errors[ONNX_RUNTIME] = last_errors(model.onnx, arrays)
-    return judge_by_truth(stored, model.module, list(arrays.values()), references, unchecked, units, errors)
+    return judge_by_truth(stored, model.module, list(arrays.values()), references, unchecked, units, errors, places)
 
 
 def _scopes(lowered: Lowered) -> ScopeSummary:

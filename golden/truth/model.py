@@ -15,6 +15,7 @@ from ..serial import without_threads
 from .compiled import CompiledTruths, Function
 from .operators.kernels import run_operator
 from .operators.operator import Operator, read_call
+from .operators.sorting import gives_places
 from .program import TruthProgram, write_program
 from .run import Given, Truth, run_program
 from .units import Units
@@ -78,20 +79,29 @@ class ModelTruth:
         transform = import_tvm().relax.transform
         self._module = transform.LegalizeOps()(transform.DecomposeOpsForInference()(without_threads(imported)))
 
-    def run(self, inputs: Sequence[np.ndarray], units: Units, function: str = "main") -> tuple[list[Truth], list[str]]:
-        """Outputs of `function` and their types, tuples flattened. Raises Unmodelled where it holds what no truth is made of."""
+    def run(
+        self, inputs: Sequence[np.ndarray], units: Units, function: str = "main", places: Sequence[np.ndarray] = ()
+    ) -> tuple[list[Truth], list[str]]:
+        """Outputs of `function` and their types, tuples flattened. Raises Unmodelled where it holds what no truth is made of.
+
+        places: what a device gave for each operator that says where sorted values come from, in order; followed where rounding
+        decides. They say nothing where they are not as many as the operators.
+        """
         functions = {str(var.name_hint): found for var, found in self._module.functions_items()}
         plan = _Planner(functions).plan(function, inputs)
-        key = result_cache.key_of("model truth", units, *plan.content(), *inputs)
+        asked = sum(isinstance(program, Operator) and gives_places(program) for program in plan.programs)
+        places = places if len(places) == asked else ()
+        key = result_cache.key_of("model truth", units, *plan.content(), *inputs, len(places), *places)
         truths: list[Truth] | None = result_cache.load(key)
         if truths is None:
-            truths = _follow(plan, inputs, units)
+            truths = _follow(plan, inputs, units, places)
             result_cache.store(key, truths)
         return truths, [plan.dtypes[number] for number in _flatten(plan.result)]
 
 
-def _follow(plan: _Plan, inputs: Sequence[np.ndarray], units: Units) -> list[Truth]:
+def _follow(plan: _Plan, inputs: Sequence[np.ndarray], units: Units, places: Sequence[np.ndarray]) -> list[Truth]:
     """The outputs of a planned function, call by call; a tensor is let go after its last use."""
+    left = iter(places)
     programs = [program for program in plan.programs if isinstance(program, TruthProgram)]
     compiled = CompiledTruths(programs) if programs else None  # machine code lives as long as this
     tensors = {number: Truth(np.asarray(array)) for number, array in enumerate(inputs)}
@@ -104,7 +114,7 @@ def _follow(plan: _Plan, inputs: Sequence[np.ndarray], units: Units) -> list[Tru
         program, given = plan.programs[step.program], [tensors[number] for number in step.args]
         if isinstance(program, Operator):
             kinds = [np.dtype(plan.dtypes[number]) for number in step.args] + [np.dtype(dtype) for _, dtype in step.results]
-            found = run_operator(program, given, kinds, units)
+            found = run_operator(program, given, kinds, units, next(left, None) if gives_places(program) else None)
         else:
             assert compiled is not None
             found = _run(step, program, compiled.functions[program.name], given, units)

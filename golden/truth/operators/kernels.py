@@ -13,7 +13,7 @@ from ..units import Units
 from .operator import Operator, holds_halves, read_label
 from .sampling import compute_multinomial
 from .scanning import compute_cumprod, compute_cumsum
-from .sorting import compute_argsort, compute_bucketize, compute_sort, compute_topk
+from .sorting import choose, compute_argsort, compute_bucketize, compute_sort, compute_topk, gives_places
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -31,10 +31,16 @@ _OPERANDS = {"bucketize": 2, "multinomial_from_uniform": 3}
 """How many tensors an operator takes, where it is not one."""
 
 
-def run_operator(operator: Operator, given: Sequence[Truth], kinds: Sequence[np.dtype], units: Units) -> list[Truth]:
-    """The results of an operator, in order. kinds: element types of `given` and of the results. OutOfRange for an index that is
-    none."""
-    return _COMPUTE[operator.name](operator, given, kinds, units)
+def run_operator(
+    operator: Operator, given: Sequence[Truth], kinds: Sequence[np.dtype], units: Units, places: np.ndarray | None = None
+) -> list[Truth]:
+    """The results of an operator, in order. kinds: element types of `given` and of the results.
+
+    places: where a device says that sorted values come from; followed where rounding decides. Raises OutOfRange for an index that
+    is none.
+    """
+    results = _COMPUTE[operator.name](operator, given, kinds, units)
+    return results if places is None else choose(operator, given[0], results, places)
 
 
 class OperatorTruths:
@@ -48,6 +54,10 @@ class OperatorTruths:
 
     def __contains__(self, name: str) -> bool:
         return name in self._operators
+
+    def gives_places(self, name: str) -> bool:
+        """Whether the last result of a function says where sorted values come from."""
+        return name in self._operators and gives_places(self._operators[name])
 
     def run(self, name: str, args: Sequence[Argument], units: Units) -> list[Truth | None]:
         """What `name` makes of `args`, by parameter: None for a scalar and for a tensor that it does not write.

@@ -31,6 +31,36 @@ def compute_topk(operator: Operator, given: Sequence[Truth], kinds: Sequence[np.
     return [_cut(one, axis, count) if count >= 1 else one for one in found]
 
 
+def gives_places(operator: Operator) -> bool:
+    """Whether an operator's last result says where values come from."""
+    return operator.name == "argsort" or (operator.name == "topk" and operator["ret_type"] != "values")
+
+
+def choose(operator: Operator, given: Truth, results: Sequence[Truth], places: np.ndarray) -> list[Truth]:
+    """The results of such an operator in the order of `places`, which a device found; as they are where that is no right order.
+
+    It is one where each place is another, and rounding may have exchanged the elements that are not where they should be.
+    """
+    known, axis = results[-1], operator["axis"]
+    if known.sigma is None or places.shape != known.value.shape or not _are_others(places, axis, given.value.shape[axis]):
+        return list(results)
+    values, sigma = (np.take_along_axis(array, places, axis) for array in (given.value, _sigma(given)))
+    right = np.take_along_axis(given.value, known.value.astype(np.int64), axis)
+    with np.errstate(invalid="ignore"):
+        reach = SIGMAS * (sigma.astype(np.float64) + sigma.max(axis, keepdims=True, initial=0))
+        fits = (places == known.value) | ((known.sigma > 0) & (np.abs(values - right) <= reach))
+    if not fits.all():
+        return list(results)
+    native = None if given.native is None else np.take_along_axis(given.native, places, axis)
+    return [Truth(values, sigma, native)] * (len(results) - 1) + [Truth(places.astype(known.value.dtype))]
+
+
+def _are_others(places: np.ndarray, axis: int, size: int) -> bool:
+    """Whether no place comes twice along the axis."""
+    ordered = np.sort(places, axis)
+    return bool((ordered >= 0).all() and (ordered < size).all() and (np.diff(ordered, axis=axis) > 0).all())
+
+
 def compute_bucketize(operator: Operator, given: Sequence[Truth], kinds: Sequence[np.dtype], _units: Units) -> list[Truth]:
     """The place of each value among sorted boundaries."""
     boundaries, values = given
