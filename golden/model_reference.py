@@ -14,9 +14,11 @@ import numpy as np
 from ..base.errors import AdrenoSimError
 from ..compiler.tvm_bridge.branch_storages import has_branches, split_branch_storages
 from ..compiler.tvm_bridge.pass_pipelines import run_with_insertions
+from ..compiler.tvm_bridge.tensors import array_of
 from ..compiler.tvm_bridge.versions import import_tvm
 from . import result_cache
 from .errors import NoReferenceError, RefusedInputsError
+from .onnx_model import OnnxModel
 from .serial import without_threads
 
 if TYPE_CHECKING:
@@ -127,7 +129,7 @@ def _constant_finder() -> Any:
             self.found = found
 
         def visit_constant_(self, op: Any) -> None:
-            self.found.append((op.data if hasattr(op, "data") else op.value).numpy())
+            self.found.append(array_of(op.data if hasattr(op, "data") else op.value))
 
         def visit_generic_const_(self, op: Any) -> None:
             self.visit_constant_(op)
@@ -148,8 +150,8 @@ def has_onnxruntime() -> bool:
     return util.find_spec("onnxruntime") is not None
 
 
-def run_onnx(model: bytes, inputs: Mapping[str, np.ndarray], threads: int = 0) -> list[np.ndarray]:
-    """Outputs of a serialised ONNX model under ONNX Runtime, in the graph's order.
+def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 0) -> list[np.ndarray]:
+    """Outputs of an ONNX model under ONNX Runtime, in the graph's order.
 
     Raises NoReferenceError where it does not load the model, RefusedInputsError where it stops on these inputs.
     """
@@ -158,13 +160,19 @@ def run_onnx(model: bytes, inputs: Mapping[str, np.ndarray], threads: int = 0) -
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
+    options.add_session_config_entry("session.disable_prepacking", "1")  # it would hold the weights once more
+    options.enable_cpu_mem_arena = False
     named = [part for name, array in sorted(inputs.items()) for part in (name, np.asarray(array))]
-    key = result_cache.key_of(f"ONNX Runtime {onnxruntime.__version__}", model, *named)
+    key = result_cache.key_of(f"ONNX Runtime {onnxruntime.__version__}", *model.content(), *named)
     known: list[np.ndarray] | None = result_cache.load(key)
     if known is not None:
         return known
     try:
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        weights = {tensor.name: (array, tensor.data_type) for tensor, array in model.arrays.of(model.proto)}
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(*item) for item in weights.values()]
+        options.add_external_initializers(list(weights), values)
+        content = model.proto.SerializeToString()
+        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its exception classes are not public
         raise NoReferenceError(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
     wanted = {node.name for node in session.get_inputs()}

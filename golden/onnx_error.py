@@ -12,6 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ..base.errors import AdrenoSimError
 from .model_reference import run_onnx
+from .onnx_model import OnnxModel
 
 MOVES = ("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice")
 """Operators that compute nothing: what is off behind them was off before."""
@@ -23,24 +24,24 @@ ELEMENTWISE = (
 """Operators whose definition in float64 costs no more than they do."""
 
 
-def last_errors(model: bytes, inputs: Mapping[str, np.ndarray]) -> dict[int, tuple[str, np.ndarray]]:
+def last_errors(model: OnnxModel, inputs: Mapping[str, np.ndarray]) -> dict[int, tuple[str, np.ndarray]]:
     """{number of an output: (operator, error of each element)} of the float outputs whose last operator is elementwise.
 
     An error is what the operator gives, minus what ONNX defines, on the same operands: no other operator has a part in it.
     """
-    proto = ModelProto.FromString(model)
+    proto = model.proto
     tails = {number: tail for number, output in enumerate(proto.graph.output) if (tail := _tail(proto, output.name))}
     sources = sorted({tail[0].input[0] for tail in tails.values()})
     if not tails:
         return {}
     try:
-        outputs = run_onnx(_exposing(proto, sources), inputs)
+        outputs = run_onnx(OnnxModel(_exposing(proto, sources), model.arrays), inputs)
     except AdrenoSimError:
         return {}
     operands = dict(zip(sources, outputs[len(proto.graph.output) :], strict=True))
     found = {}
     for number, tail in tails.items():
-        exact = _evaluate(proto, tail, operands[tail[0].input[0]])
+        exact = _evaluate(model, tail, operands[tail[0].input[0]])
         if exact is not None and exact.shape == outputs[number].shape:
             with np.errstate(invalid="ignore"):
                 error = np.abs(outputs[number].astype(np.float64) - exact)
@@ -61,14 +62,14 @@ def _tail(model: ModelProto, output: str) -> list[NodeProto]:
     return []
 
 
-def _exposing(model: ModelProto, names: list[str]) -> bytes:
+def _exposing(model: ModelProto, names: list[str]) -> ModelProto:
     """The model with more outputs."""
     copy = ModelProto.FromString(model.SerializeToString())
     copy.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    return copy.SerializeToString()
+    return copy
 
 
-def _evaluate(model: ModelProto, tail: list[NodeProto], operand: np.ndarray) -> np.ndarray | None:
+def _evaluate(model: OnnxModel, tail: list[NodeProto], operand: np.ndarray) -> np.ndarray | None:
     """What the nodes give of an operand by ONNX's definition, in float64; None where it has none that runs."""
     from onnx.reference import ReferenceEvaluator
 
@@ -80,10 +81,10 @@ def _evaluate(model: ModelProto, tail: list[NodeProto], operand: np.ndarray) -> 
         "tail",
         [helper.make_tensor_value_info(first, TensorProto.DOUBLE, operand.shape)],
         [helper.make_tensor_value_info(last, TensorProto.DOUBLE, None)],
-        [numpy_helper.from_array(numpy_helper.to_array(t), t.name) for t in model.graph.initializer if t.name in needed],
+        [numpy_helper.from_array(model.arrays.array(t), t.name) for t in model.proto.graph.initializer if t.name in needed],
     )
     try:
-        (exact,) = ReferenceEvaluator(helper.make_model(graph, opset_imports=model.opset_import)).run(
+        (exact,) = ReferenceEvaluator(helper.make_model(graph, opset_imports=model.proto.opset_import)).run(
             None, {first: operand.astype(np.float64)}
         )
     except Exception:  # the evaluator raises what NumPy and its own checks raise

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...golden.onnx_model import OnnxModel
 from ..importers.load import Model
 from ..tvm_bridge.versions import import_tvm, type_of, var_name
 from .search import Beginnings
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
     from tvm import IRModule
 
 
@@ -20,20 +19,14 @@ def beginnings_of(model: Model) -> Beginnings:
 
 
 class OnnxBeginnings:
-    """Of a serialised ONNX graph, by nodes."""
+    """Of an ONNX graph, by nodes."""
 
-    def __init__(self, content: bytes):
-        self._content = content
-
-    @cached_property
-    def _graph(self) -> ModelProto:
-        import onnx
-
-        return onnx.load_model_from_string(self._content)
+    def __init__(self, model: OnnxModel):
+        self._model = model
 
     @property
     def count(self) -> int:
-        return len(self._graph.graph.node)
+        return len(self._model.proto.graph.node)
 
     def module(self, length: int) -> IRModule:
         import onnx
@@ -41,18 +34,18 @@ class OnnxBeginnings:
         from ..importers.onnx import to_relax
 
         part = onnx.ModelProto()
-        part.CopyFrom(self._graph)
+        part.CopyFrom(self._model.proto)
         del part.graph.node[length:]
         del part.graph.output[:]
         read = {name for node in part.graph.node for name in node.input}
         for name in (name for node in part.graph.node for name in node.output if name and name not in read):
             part.graph.output.append(onnx.ValueInfoProto(name=name))
-        return to_relax(part, "model")
+        return to_relax(OnnxModel(part, self._model.arrays), "model")
 
     def name(self, number: int) -> str:
         from ..importers.onnx_names import node_label
 
-        node = self._graph.graph.node[number]
+        node = self._model.proto.graph.node[number]
         return f"ONNX operator {node.op_type} (node {node_label(node)})"
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ...base.output_file import write_text
 from ..passes.registry import FIXES
-from ..tvm_bridge.versions import constant_array, import_tvm, type_of
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import import_tvm, type_of
 from .defects import DEFECTS, Defect, fixes_of
 from .examine import Diagnosis, Examination
 from .patches import CAUSES, PATCHES, SCRIPTS

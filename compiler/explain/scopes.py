@@ -19,7 +19,8 @@ from ..scopes.invariants import Violation, violations
 from ..scopes.rules import is_texture
 from ..scopes.scoping import RULES, TVMS, Scoping
 from ..tvm_bridge.read import key, kind, memory_scope
-from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of, var_name
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 from .scope_stages import LAST, StagedModule, run_stages
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from typing import Any
 
 from ..scopes.demand import bindings, op_name
 from ..tvm_bridge.read import buffer_param, dtype_of, kind
-from ..tvm_bridge.versions import constant_array, import_tvm, tvm_series
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import import_tvm, tvm_series
 
 TYPE_ARGUMENTS = re.compile(r", (?:ty|sinfo)_args=\(")
 """What stands before the type arguments of a call."""

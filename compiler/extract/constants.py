@@ -6,6 +6,8 @@ import hashlib
 
 import numpy as np
 
+from ...memory.spilled import let_go, spill
+
 
 class ConstantPool:
     """Keys of constants, in the order of first use; arrays with equal type, shape and bytes share one key."""
@@ -15,11 +17,12 @@ class ConstantPool:
         self._keys: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def add(self, array: np.ndarray) -> str:
-        """The key of `array`."""
-        dense = np.array(array, order="C", copy=True)
+        """The key of `array`, which nobody changes any more."""
+        dense = np.ascontiguousarray(array).reshape(array.shape)
         digest = hashlib.blake2b(dense.reshape(-1).view(np.uint8).data, digest_size=16).digest()
         identity = (dense.dtype.str, dense.shape, digest)
         if identity not in self._keys:
             self._keys[identity] = f"constant_{len(self._keys)}"
-            self.arrays[self._keys[identity]] = dense
+            self.arrays[self._keys[identity]] = spill(dense)
+            let_go()
         return self._keys[identity]

@@ -9,6 +9,7 @@ from ...mlops.graph import Graph, Node, parse
 from ..artifact.host_function import BufferParam, BufferRef, Const, HostFunction, RunGraph
 from ..artifact.model import GraphCode
 from ..tvm_bridge import read
+from ..tvm_bridge.tensors import array_of
 from .constants import ConstantPool
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def graph_functions(lowered: Lowered, pool: ConstantPool) -> tuple[dict[str, Gra
 
 
 def _array(tensor: Any) -> Any:
-    return tensor.numpy() if hasattr(tensor, "numpy") else tensor.data.numpy()
+    return array_of(tensor if hasattr(tensor, "numpy") else tensor.data)
 
 
 def _function(name: str, graph: Graph) -> HostFunction:

@@ -14,6 +14,7 @@ from ..artifact import vm_function as vm
 from ..artifact.vm_registers import change_blocks, find_operands, find_registers, walk
 from ..run.builtins import BUILTINS
 from ..tvm_bridge import read
+from ..tvm_bridge.tensors import array_of
 from .constants import ConstantPool
 from .expr import Names
 
@@ -108,7 +109,7 @@ class _Builder:
                 raise self.unsupported_error(node, "variable of another function")
             return vm.Reg(name)
         if kind == "Constant":
-            return self.constant(node, node.data.numpy())
+            return self.constant(node, array_of(node.data))
         if kind == "ShapeExpr":
             return vm.ShapeLiteral(tuple(_int(dim) for dim in node.values))
         if kind == "GlobalVar" and read.kind(self.mod[node]) == "PrimFunc":
@@ -134,7 +135,7 @@ class _Builder:
     def generic_constant(self, node: Any) -> vm.Operand:
         """0.27's constants: a tensor, or a dtype or string."""
         value: Any = node.value
-        return self.constant(node, value.numpy()) if hasattr(value, "numpy") else vm.ScalarLiteral(str(value))
+        return self.constant(node, array_of(value)) if hasattr(value, "numpy") else vm.ScalarLiteral(str(value))
 
     def constant(self, node: Any, array: np.ndarray) -> vm.ConstRef:
         return vm.ConstRef(self.pool.add(array), read.memory_scope(read.type_of(node)))

@@ -9,7 +9,8 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError, UncompiledError
 from ..tvm_bridge.read import key, kind, op_name, type_of
-from ..tvm_bridge.versions import constant_array, import_tvm
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
     from tvm import IRModule

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from tvm import IRModule
 
+    from ...golden.onnx_model import OnnxModel
+
 Shapes = Mapping[str, Sequence[int]]
 Source = Union[str, "os.PathLike[str]", "IRModule", type, "ModelProto"]
 
@@ -45,7 +47,7 @@ class Model:
     """A model ready to lower.
 
     module: Relax, function "main" whose parameters are `inputs`, in that order. onnx: the plain ONNX graph `module` was
-    made from, serialised, with the same inputs by name, for ONNX Runtime to judge; torch: the program it was made from, for
+    made from, with the same inputs by name, for ONNX Runtime to judge; torch: the program it was made from, for
     PyTorch to judge; each None for other sources.
     seeded: names of weights the file left open, filled from the seed. fixed: inputs of `torch` that `inputs` lacks because they
     were given values, by position.
@@ -54,7 +56,7 @@ class Model:
     name: str
     module: IRModule
     inputs: tuple[ModelInput, ...]
-    onnx: bytes | None = None
+    onnx: OnnxModel | None = None
     seeded: tuple[str, ...] = ()
     torch: Any = None
     fixed: Mapping[int, np.ndarray] = field(default_factory=dict)
@@ -89,8 +91,9 @@ def load_model(
         raise OptionError("entry", f"{entry}: is for a Relax module; this model has one function")
     if hasattr(source, "graph") and hasattr(source, "opset_import"):
         from .onnx import import_onnx
+        from .onnx_file import take_model
 
-        return import_onnx(source, "model", shapes, seed, values)
+        return import_onnx(take_model(source), "model", shapes, seed, values)
     if torch_import.is_program(source):
         return torch_import.import_program(source, "program", shapes, values)
     if torch_import.is_module(source):
@@ -108,7 +111,8 @@ def _load_file(source: str | os.PathLike[str], shapes: Shapes | None, seed: int,
     if entry not in ("", "main") and path.suffix not in (".py", ".json"):
         raise OptionError("entry", f"{entry}: is for a Relax module; {path} has one function")
     if path.suffix == ".onnx":
-        from .onnx import import_onnx, read_onnx
+        from .onnx import import_onnx
+        from .onnx_file import read_onnx
 
         return import_onnx(read_onnx(path), path.stem, shapes, seed, values)
     if (module := find_module(source)) is not None:

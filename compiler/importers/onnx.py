@@ -6,12 +6,12 @@ import contextlib
 import io
 import re
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import onnx
 
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...golden.onnx_model import OnnxModel
 from ..tvm_bridge.versions import import_tvm
 from .fixed_inputs import Values
 from .load import Model, ModelInput, Shapes, module_inputs
@@ -19,39 +19,25 @@ from .onnx_fold import static_shapes
 from .onnx_functions import expand_operators
 from .onnx_graph import simplify
 from .onnx_misread import refuse_misread
-from .onnx_names import node_label, recording_results, with_node_names
+from .onnx_names import node_label, watching_importer, with_node_names
 from .onnx_weights import seed_placeholders
 
 if TYPE_CHECKING:
     from tvm import IRModule
 
 
-def read_onnx(path: Path) -> onnx.ModelProto:
-    """The model in a file. AdrenoSimError if it is not one, or holds no graph."""
-    try:
-        model = onnx.load(str(path))
-    except Exception as error:  # protobuf's decoder, the external-data reader and the file system have no common error
-        raise AdrenoSimError(f"{path}: not a readable ONNX model ({error})") from error
-    if not model.graph.node:
-        raise AdrenoSimError(f"{path}: not an ONNX model, or one without a single node")
-    return model
-
-
-def import_onnx(
-    model: onnx.ModelProto, name: str, shapes: Shapes | None = None, seed: int = 0, values: Values | None = None
-) -> Model:
-    """A Model of an ONNX graph; `model` is left as it was.
+def import_onnx(model: OnnxModel, name: str, shapes: Shapes | None = None, seed: int = 0, values: Values | None = None) -> Model:
+    """A Model of an ONNX graph, whose messages are changed.
 
     Raises AdrenoSimError for a broken graph or shapes and values that do not fit, UnsupportedError naming operator and node.
     """
-    _refuse_foreign_operators(model)
-    plain = onnx.ModelProto()
-    plain.CopyFrom(model)
-    seeded = seed_placeholders(plain, seed)
+    plain, arrays = model.proto, model.arrays
+    _refuse_foreign_operators(plain)
     try:
-        plain = simplify(plain, shapes, values)
-        expanded = expand_operators(plain, _known_operators())
-        plain = plain if expanded is plain else simplify(expanded)
+        seeded = seed_placeholders(plain, arrays, seed)
+        plain = simplify(plain, arrays, shapes, values)
+        expanded = expand_operators(plain, arrays, _known_operators())
+        plain = plain if expanded is plain else simplify(expanded, arrays)
     except AdrenoSimError:
         raise
     except Exception as error:  # shape inference and the protobuf layer raise several kinds
@@ -59,9 +45,11 @@ def import_onnx(
     _rename_inputs(plain)
     refuse_misread(plain, static_shapes(plain))
     _refuse_unknown_operators(plain)
-    module = to_relax(plain, name)
+    plain = onnx.ModelProto.FromString(plain.SerializeToString())  # what was dropped on the way takes no memory any more
+    arrays.keep_used(plain)
+    module = to_relax(OnnxModel(plain, arrays), name)
     inputs = _named_as_in_file(module_inputs(module), plain)
-    return Model(name, module, inputs, plain.SerializeToString(), tuple(seeded))
+    return Model(name, module, inputs, OnnxModel(plain, arrays), tuple(seeded))
 
 
 def _rename_inputs(model: onnx.ModelProto) -> None:
@@ -108,26 +96,29 @@ def _refuse(nodes: list[onnx.NodeProto]) -> None:
         raise UnsupportedError(f"unsupported: ONNX operator {listed}: TVM {import_tvm().__version__} does not import it{NEXT}")
 
 
-def to_relax(model: onnx.ModelProto, name: str) -> IRModule:
-    """The Relax module of a plain graph. UnsupportedError naming operator and node."""
+def to_relax(model: OnnxModel, name: str) -> IRModule:
+    """The Relax module of a plain graph, whose constants are the arrays of its initialisers. UnsupportedError naming operator and
+    node."""
     from tvm.relax.frontend.onnx import from_onnx
+
+    proto = model.proto
 
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with recording_results() as results:
-                module = from_onnx(model)
+            with watching_importer(model.arrays) as results:
+                module = from_onnx(proto)
     except Exception as error:  # the importer raises whatever TVM raises
         node = _node_of(error)
         if node is None:
             raise UnsupportedError(
-                f"unsupported: TVM cannot import {name}: {_typed_inputs(model, str(error))}{_say(error)}"
+                f"unsupported: TVM cannot import {name}: {_typed_inputs(proto, str(error))}{_say(error)}"
             ) from error
         raise UnsupportedError(
             f"unsupported: ONNX operator {node.op_type} (node {node_label(node)}): TVM's importer refuses it: {_say(error)}; "
             "next: check its attributes and shapes, or export it as other operators or with another opset"
         ) from error
-    return with_node_names(module, model.graph, results, lambda node: f"{node.op_type} {node_label(node)}")
+    return with_node_names(module, proto.graph, results, lambda node: f"{node.op_type} {node_label(node)}")
 
 
 NEXT = "; next: export it as other operators, or with another opset"

@@ -12,6 +12,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
 from ...base.errors import UnsupportedError
+from ...golden.onnx_model import LargeArrays
 
 MOST_STEPS = 128
 """Steps that are unrolled at most, those of all loops or of all recurrent layers together: each becomes operators of its own."""
@@ -31,7 +32,7 @@ def rename_values(node: NodeProto, names: Mapping[str, str]) -> None:
                 value.name = names.get(value.name, value.name)
 
 
-def inline_control_flow(model: ModelProto, chosen: dict[str, str]) -> bool:
+def inline_control_flow(model: ModelProto, arrays: LargeArrays, chosen: dict[str, str]) -> bool:
     """Put the outermost If and Loop nodes in line, in place; False where there is none.
 
     What can be folded must have been folded. chosen: gets the outputs of If nodes that data decides, and the node of each.
@@ -39,7 +40,7 @@ def inline_control_flow(model: ModelProto, chosen: dict[str, str]) -> bool:
     """
     if not any(node.op_type in ("If", "Loop") for node in model.graph.node):
         return False
-    inliner = _Inliner(model, chosen)
+    inliner = _Inliner(model, arrays, chosen)
     nodes = [NodeProto.FromString(node.SerializeToString()) for node in model.graph.node]
     del model.graph.node[:]
     known = [node for node in nodes if node.op_type == "If" and node.input[0] in inliner.constants]
@@ -56,7 +57,8 @@ def inline_control_flow(model: ModelProto, chosen: dict[str, str]) -> bool:
 class _Inliner:
     """Writes the nodes of subgraphs to the end of a model's graph."""
 
-    def __init__(self, model: ModelProto, chosen: dict[str, str]):
+    def __init__(self, model: ModelProto, arrays: LargeArrays, chosen: dict[str, str]):
+        self._arrays = arrays
         self._chosen = chosen
         self._graph = model.graph
         self._opset = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
@@ -105,7 +107,7 @@ class _Inliner:
             self._graph.node.append(helper.make_node("Concat", parts, [output], axis=0))
 
     def _value(self, name: str) -> np.ndarray | None:
-        return numpy_helper.to_array(self.constants[name]) if name in self.constants else None
+        return self._arrays.array(self.constants[name]) if name in self.constants else None
 
     def _give(self, values: list[str], names: list[str]) -> None:
         for value, name in zip(values, names, strict=True):
@@ -122,9 +124,7 @@ class _Inliner:
         names = {**given, **{name: f"{prefix}/{name}" for name in own}}
         self._taken.update(names.values())
         for tensor in graph.initializer:
-            copy = onnx.TensorProto.FromString(tensor.SerializeToString())
-            copy.name = names[tensor.name]
-            self._graph.initializer.append(copy)
+            self._graph.initializer.append(self._arrays.tensor(numpy_helper.to_array(tensor), names[tensor.name]))
         for node in graph.node:
             copied = NodeProto.FromString(node.SerializeToString())
             rename_values(copied, names)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-Constants = dict[str, TensorProto]
+from ...golden.onnx_model import LargeArrays
+from .onnx_fold import Known
+
+Constants = Mapping[str, np.ndarray]
 Expansion = Callable[[NodeProto, str, Constants], Sequence[NodeProto]]
 
 EXACT_FLOATS = 2**24
 """Up to here every whole number is a float32."""
 
 
-def expand_lacking(model: ModelProto, wanted: Collection[str]) -> ModelProto:
+def expand_lacking(model: ModelProto, arrays: LargeArrays, wanted: Collection[str]) -> ModelProto:
     """A copy in which the operators of EXPANSIONS among `wanted` are expanded; a node that no graph stands for stays."""
     copy = ModelProto.FromString(model.SerializeToString())
-    constants = {tensor.name: tensor for tensor in copy.graph.initializer}
+    constants = Known(copy.graph.initializer, arrays)
     del copy.graph.node[:]
     for number, node in enumerate(model.graph.node):
         expand = EXPANSIONS.get(node.op_type) if node.op_type in wanted else None
@@ -79,12 +82,12 @@ def _convolve(node: NodeProto, prefix: str, constants: Constants) -> list[NodePr
     return [*nodes, product, helper.make_node("Cast", [f"{prefix}/y"], list(node.output), to=TensorProto.INT32)]
 
 
-def _is_exact(weights: TensorProto | None, zero: str, constants: Constants) -> bool:
+def _is_exact(weights: np.ndarray | None, zero: str, constants: Constants) -> bool:
     """Whether sums over any bytes, less a zero point, are whole numbers of float32. One zero point for all weights."""
-    if weights is None or (zero and (zero not in constants or int(np.prod(constants[zero].dims)) != 1)):
+    if weights is None or (zero and (zero not in constants or constants[zero].size != 1)):
         return False
-    by = numpy_helper.to_array(constants[zero]).astype(np.int64).reshape(()) if zero else 0
-    values = np.abs(numpy_helper.to_array(weights).astype(np.int64) - by)
+    by = constants[zero].astype(np.int64).reshape(()) if zero else 0
+    values = np.abs(weights.astype(np.int64) - by)
     return int(values.reshape(len(values), -1).sum(axis=1).max(initial=0)) * 255 < EXACT_FLOATS
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import onnx
-from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper
 from onnx.reference import ReferenceEvaluator
+
+from ...golden.onnx_model import LargeArrays
 
 LARGEST = 1 << 28
 """Bytes above which a result stays a node: folding must not blow up a file."""
@@ -16,36 +18,40 @@ LARGEST = 1 << 28
 NOT_FOLDED = ("If", "Loop", "Scan", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial")
 
 
-class _Known:
+class Known(Mapping[str, np.ndarray]):
     """Constants by name; each becomes an array at first access."""
 
-    def __init__(self, tensors: Iterable[onnx.TensorProto]):
+    def __init__(self, tensors: Iterable[onnx.TensorProto], arrays: LargeArrays):
         self._tensors = {tensor.name: tensor for tensor in tensors}
-        self.values: dict[str, np.ndarray] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.values or name in self._tensors
+        self._arrays = arrays
+        self._values: dict[str, np.ndarray] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.values:
-            self.values[name] = numpy_helper.to_array(self._tensors[name])
-        return self.values[name]
+        if name not in self._values:
+            self._values[name] = self._arrays.array(self._tensors[name])
+        return self._values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values or name in self._tensors
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors.keys() | self._values.keys())
+
+    def __len__(self) -> int:
+        return len(self._tensors.keys() | self._values.keys())
+
+    def add(self, values: Mapping[str, np.ndarray]) -> None:
+        self._values.update(values)
 
 
-def fold_weights(model: ModelProto) -> None:
-    """Fold what weights alone decide (a Reshape, Transpose or Unsqueeze of one), without shape inference."""
-    while _fold_once(model, {}):
-        pass
-
-
-def fold_constants(model: ModelProto) -> None:
+def fold_constants(model: ModelProto, arrays: LargeArrays) -> None:
     """Replace nodes with known results by initialisers, until nothing changes.
 
     Shape inference runs between the rounds: a folded Reshape operand gives the next Shape node its answer.
     """
     while True:
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
-        if not _fold_once(model, static_shapes(inferred)):
+        if not _fold_once(model, arrays, static_shapes(inferred)):
             del model.graph.value_info[:]
             model.graph.value_info.extend(inferred.graph.value_info)
             return
@@ -61,10 +67,10 @@ def static_shapes(model: ModelProto) -> dict[str, list[int]]:
     return found
 
 
-def _fold_once(model: ModelProto, shapes: Mapping[str, list[int]]) -> bool:
+def _fold_once(model: ModelProto, arrays: LargeArrays, shapes: Mapping[str, list[int]]) -> bool:
     """One pass over the nodes in order; True if any was replaced."""
     graph = model.graph
-    known = _Known(graph.initializer)
+    known = Known(graph.initializer, arrays)
     opset = {entry.domain: entry.version for entry in model.opset_import}
     kept: list[NodeProto] = []
     fresh: dict[str, np.ndarray] = {}
@@ -73,18 +79,18 @@ def _fold_once(model: ModelProto, shapes: Mapping[str, list[int]]) -> bool:
         if values is None:
             kept.append(NodeProto.FromString(node.SerializeToString()))
             continue
-        known.values.update(values)
+        known.add(values)
         fresh.update(values)
     if not fresh:
         return False
     del graph.node[:]
     graph.node.extend(kept)
-    graph.initializer.extend(numpy_helper.from_array(np.asarray(v, order="C"), k) for k, v in fresh.items())
+    graph.initializer.extend(arrays.tensor(value, name) for name, value in fresh.items())
     return True
 
 
 def _evaluate(
-    node: NodeProto, known: _Known, shapes: Mapping[str, list[int]], opset: Mapping[str, int]
+    node: NodeProto, known: Known, shapes: Mapping[str, list[int]], opset: Mapping[str, int]
 ) -> dict[str, np.ndarray] | None:
     """The node's outputs where they can be computed now, else None."""
     if node.domain not in ("", "ai.onnx") or node.op_type in NOT_FOLDED:

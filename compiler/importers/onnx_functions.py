@@ -10,6 +10,7 @@ from collections.abc import Collection
 import onnx
 from onnx import ModelProto, NodeProto, helper, inliner
 
+from ...golden.onnx_model import LargeArrays
 from .onnx_expansions import EXPANSIONS, OPSETS, expand_lacking
 
 OF_OTHER_DOMAINS = ("Attention",)
@@ -22,7 +23,7 @@ PER_CHANNEL_SINCE = 13
 """The opset that has DequantizeLinear along an axis."""
 
 
-def expand_operators(model: ModelProto, known: Collection[str]) -> ModelProto:
+def expand_operators(model: ModelProto, arrays: LargeArrays, known: Collection[str]) -> ModelProto:
     """The model with simpler operators in the place of those that are not `known`; the same one where there is none to expand.
 
     known: names of operators that TVM's importer takes. Shapes and types are static. What has no definition stays.
@@ -33,7 +34,7 @@ def expand_operators(model: ModelProto, known: Collection[str]) -> ModelProto:
         return model
     quantised = wanted & set(PRODUCTS) if opset >= PER_CHANNEL_SINCE else set()
     lacking = {name for name in wanted & set(EXPANSIONS) if opset >= OPSETS.get(name, 0)}
-    model = expand_lacking(model, lacking) if lacking else model
+    model = expand_lacking(model, arrays, lacking) if lacking else model
     wanted = {node.op_type for node in model.graph.node if _is_lacking(node, known)}
     functions = {name for name in wanted if _is_function(name, opset)}
     if not functions and not quantised:

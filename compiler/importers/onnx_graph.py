@@ -6,28 +6,24 @@ ONNX Runtime can judge the very same graph.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-import numpy as np
 import onnx
-from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper
 
 from ...base.errors import AdrenoSimError
+from ...golden.onnx_model import LargeArrays
 from .fixed_inputs import Values, fill, require_inputs
 from .onnx_control import inline_control_flow, rename_values, require_one_shape
 from .onnx_empty import drop_empty_tensors
-from .onnx_fold import fold_constants, fold_weights, static_shapes
+from .onnx_fold import fold_constants, static_shapes
 from .onnx_misread import may_drop, write_readably
 from .onnx_recurrent import unroll_recurrent
 
 Shapes = Mapping[str, Sequence[int]]
 
 M = TypeVar("M", onnx.NodeProto, onnx.TensorProto, onnx.ValueInfoProto)
-
-LARGE = 1 << 16
-"""Elements above which an initialiser is a weight, not a parameter of the graph's shape arithmetic."""
 
 BATCH = 1
 """What an unknown first dimension becomes when no shape is given."""
@@ -39,53 +35,32 @@ def graph_inputs(model: ModelProto) -> list[onnx.ValueInfoProto]:
     return [value for value in model.graph.input if value.name not in constants]
 
 
-def simplify(model: ModelProto, shapes: Shapes | None = None, values: Values | None = None) -> ModelProto:
+def simplify(model: ModelProto, arrays: LargeArrays, shapes: Shapes | None = None, values: Values | None = None) -> ModelProto:
     """Give `model` static input shapes and a plain graph, in place; the model itself is returned.
 
-    shapes: input name -> full shape, for inputs with unknown dimensions. values: input name -> the number that it becomes, a
-    constant. AdrenoSimError where one does not fit the model, or a shape is missing for a dimension other than the batch.
+    arrays: of its large initialisers, which grow by those that are made. shapes: input name -> full shape, for inputs with
+    unknown dimensions. values: input name -> the number that it becomes, a constant. AdrenoSimError where one does not fit the
+    model, or a shape is missing for a dimension other than the batch.
     """
     drop_constant_inputs(model)
     fix_shapes(model, shapes or {})
-    fix_values(model, values or {})
+    fix_values(model, values or {}, arrays)
     remove_identities(model)
     split_sums(model)
-    weights = detach_weights(model)
-    fold_constants(model)
+    fold_constants(model, arrays)
     chosen: dict[str, str] = {}
-    while inline_control_flow(model, chosen):
+    while inline_control_flow(model, arrays, chosen):
         remove_identities(model)
         split_sums(model)
-        weights += detach_weights(model)
-        fold_constants(model)
-    attach_weights(model, weights)
-    fold_weights(model)
+        fold_constants(model, arrays)
     shapes_found = static_shapes(model)
     require_one_shape(model, chosen, shapes_found)
-    unroll_recurrent(model, shapes_found)
+    unroll_recurrent(model, arrays, shapes_found)
     write_readably(model, shapes_found)
     drop_empty_tensors(model, shapes_found)
     remove_identities(model)
     drop_unused(model)
     return model
-
-
-def detach_weights(model: ModelProto) -> list[onnx.TensorProto]:
-    """Take the large initialisers out, leaving typed inputs: shape inference copies the whole model each time."""
-    graph = model.graph
-    large: list[onnx.TensorProto] = []
-    for i in reversed(range(len(graph.initializer))):
-        if math.prod(graph.initializer[i].dims) > LARGE:
-            large.append(_copy(graph.initializer[i]))
-            del graph.initializer[i]
-    graph.input.extend(helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in large)
-    return large
-
-
-def attach_weights(model: ModelProto, weights: Sequence[onnx.TensorProto]) -> None:
-    """Undo `detach_weights`."""
-    model.graph.initializer.extend(weights)
-    drop_constant_inputs(model)
 
 
 def drop_constant_inputs(model: ModelProto) -> None:
@@ -118,7 +93,7 @@ def fix_shapes(model: ModelProto, shapes: Shapes) -> None:
         output.type.tensor_type.ClearField("shape")
 
 
-def fix_values(model: ModelProto, values: Values) -> None:
+def fix_values(model: ModelProto, values: Values, arrays: LargeArrays) -> None:
     """Make constants of the inputs that have values; shapes are static."""
     require_inputs(values, [value.name for value in model.graph.input])
     for value in model.graph.input:
@@ -126,7 +101,7 @@ def fix_values(model: ModelProto, values: Values) -> None:
             tensor = value.type.tensor_type
             dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
             array = fill(value.name, values[value.name], [dim.dim_value for dim in tensor.shape.dim], dtype)
-            model.graph.initializer.append(numpy_helper.from_array(array, value.name))
+            model.graph.initializer.append(arrays.tensor(array, value.name))
     drop_constant_inputs(model)
 
 
@@ -215,8 +190,3 @@ def _replace_nodes(model: ModelProto, nodes: Sequence[NodeProto]) -> None:
     copies = [_copy(node) for node in nodes]
     del model.graph.node[:]
     model.graph.node.extend(copies)
-
-
-def constants(model: ModelProto) -> dict[str, np.ndarray]:
-    """Initialisers by name."""
-    return {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from ...golden.onnx_model import LargeArrays
 from ..tvm_bridge.operator_names import bindings, with_names
 from ..tvm_bridge.read import key, kind
+from ..tvm_bridge.tensors import tensor_of
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -24,8 +26,9 @@ def node_label(node: onnx.NodeProto) -> str:
 
 
 @contextmanager
-def recording_results() -> Iterator[Results]:
-    """What TVM's importer makes of each value of the graphs that it imports inside the block."""
+def watching_importer(arrays: LargeArrays) -> Iterator[Results]:
+    """What TVM's importer makes of each value of the graphs that it imports inside the block. It takes large initialisers from
+    `arrays`, as they lie there."""
     from tvm.relax.frontend.onnx import onnx_frontend
 
     known = onnx_frontend.ONNXGraphImporter
@@ -36,6 +39,10 @@ def recording_results() -> Iterator[Results]:
             made = super()._construct_nodes(graph)
             results.update(self._nodes)
             return made
+
+        def _parse_array(self, tensor_proto: Any) -> Any:
+            array = arrays.find(tensor_proto)
+            return super()._parse_array(tensor_proto) if array is None else tensor_of(array)
 
     onnx_frontend.ONNXGraphImporter = Recording
     try:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
-from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper
 
 from ...base.errors import UnsupportedError
+from ...golden.onnx_model import LargeArrays
 from .onnx_control import label, require_steps
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -17,7 +18,7 @@ ACTIVATIONS = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], 
 KNOWN_ACTIVATIONS = ("Sigmoid", "Tanh", "Relu")
 
 
-def unroll_recurrent(model: ModelProto, shapes: Mapping[str, list[int]]) -> None:
+def unroll_recurrent(model: ModelProto, arrays: LargeArrays, shapes: Mapping[str, list[int]]) -> None:
     """Replace recurrent nodes by their steps, in place. shapes: of the tensors, by name.
 
     UnsupportedError naming the node where its length or weights are not known, for attributes that are rare, and for more than
@@ -33,11 +34,11 @@ def unroll_recurrent(model: ModelProto, shapes: Mapping[str, list[int]]) -> None
         if node.op_type not in GATES or node.domain not in ("", "ai.onnx"):
             model.graph.node.append(node)
             continue
-        known = {name: numpy_helper.to_array(constants[name]) for name in node.input if name in constants}
+        known = {name: arrays.array(constants[name]) for name in node.input if name in constants}
         layer = _read_layer(node, known, shapes)
         total += layer.steps * len(layer.weights)
         require_steps(node.op_type, label(node), total)
-        _Writer(model, f"recurrent{number}").add(layer)
+        _Writer(model, arrays, f"recurrent{number}").add(layer)
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,9 @@ def _refuse(node: NodeProto, why: str) -> NoReturn:
 class _Writer:
     """Writes the steps of one layer to the end of a graph."""
 
-    def __init__(self, model: ModelProto, prefix: str):
+    def __init__(self, model: ModelProto, arrays: LargeArrays, prefix: str):
         self._graph = model.graph
+        self._arrays = arrays
         self._prefix = prefix
         self._count = 0
         self._dtype = np.dtype(np.float32)
@@ -201,5 +203,5 @@ class _Writer:
         self._count += 1
         name = f"{self._prefix}/{shared or f'constant{self._count}'}"
         if not shared or all(tensor.name != name for tensor in self._graph.initializer):
-            self._graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
+            self._graph.initializer.append(self._arrays.tensor(np.asarray(value), name))
         return name

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import ModelProto, NodeProto, numpy_helper
 
+from ...golden.onnx_model import LargeArrays
+
 LOGIT_GAIN = 6.0
 """Gain of the last weighted layer before a Softmax: with less, a thousand classes all get the same share."""
 
@@ -36,7 +38,7 @@ class Role:
     operand: int
 
 
-def seed_placeholders(model: ModelProto, seed: int = 0) -> list[str]:
+def seed_placeholders(model: ModelProto, arrays: LargeArrays, seed: int = 0) -> list[str]:
     """Turn the placeholder weights into initialisers; the names of those seeded.
 
     A placeholder is a float ConstantOfShape node with a constant shape, in a model none of whose layers has weights.
@@ -44,7 +46,7 @@ def seed_placeholders(model: ModelProto, seed: int = 0) -> list[str]:
     graph = model.graph
     if _has_weights(model):
         return []
-    shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    shapes = {tensor.name: arrays.array(tensor) for tensor in graph.initializer}
     seeded: list[str] = []
     kept: list[NodeProto] = []
     gains = _Gains(model)
@@ -56,7 +58,7 @@ def seed_placeholders(model: ModelProto, seed: int = 0) -> list[str]:
         name = node.output[0]
         generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
         value = gains.draw(name, tuple(int(size) for size in shape), generator)
-        graph.initializer.append(numpy_helper.from_array(value, name))
+        graph.initializer.append(arrays.tensor(value, name))
         seeded.append(name)
     del graph.node[:]
     graph.node.extend(kept)

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..scopes.demand import bindings, op_name
 from ..tvm_bridge.read import key, kind
-from ..tvm_bridge.versions import constant_array, shape_values, type_of
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import shape_values, type_of
 
 Range = tuple[float, float]
 """The smallest and the largest value, both included."""

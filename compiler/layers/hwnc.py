@@ -12,7 +12,8 @@ from ..passes.fold_layouts import fold_layouts
 from ..scopes.demand import sizes
 from ..tvm_bridge.pass_pipelines import clone
 from ..tvm_bridge.read import key, kind
-from ..tvm_bridge.versions import constant_array, import_tvm, type_of
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import import_tvm, type_of
 from .casts import cast
 from .int4 import pack_int4, packed_byte, packed_element
 from .numbering import CONVOLUTIONS, function_of, layers, skipped_layers

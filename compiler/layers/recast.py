@@ -10,7 +10,8 @@ import numpy as np
 from ...base.errors import UnsupportedError
 from ..scopes.demand import op_name
 from ..tvm_bridge.read import key, kind
-from ..tvm_bridge.versions import constant_array, import_tvm, type_of
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import import_tvm, type_of
 from .casts import cast, numeric
 from .hwnc import convert_hwnc
 from .numbering import CONV2D, CONVOLUTIONS, LAYERS, full_names, function_of, layers, skipped_layers

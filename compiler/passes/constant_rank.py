@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 from .base import ALL_VERSIONS, Fix
 from .relax_calls import before_layout, rewrite_calls
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 from .base import ALL_VERSIONS, LAYOUT, Fix, after_first
 from .cancel_layouts import TRANSFORM, cancel_layouts, from_texels, to_texels, undoes
 from .constant_rank import BINARY

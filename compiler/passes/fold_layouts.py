@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...memory.spilled import let_go, spill
 from ..tvm_bridge.read import dtype_of
-from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of
+from ..tvm_bridge.tensors import constant_array, tensor_of
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -57,12 +59,14 @@ def _fold_mutator() -> Any:
 
         def visit_var_binding_(self, binding: Any) -> None:
             arrays = self.operands(binding.value)
-            value = None if arrays is None else evaluate(binding.value, arrays)
-            if value is None:
+            made = None if arrays is None else evaluate(binding.value, arrays)
+            if made is None:
                 super().visit_var_binding_(binding)
                 return
+            value = spill(made)
             self.known[int(binding.var.__chandle__())] = value
-            constant = self.builder_.normalize(relax.const(value, str(value.dtype)))
+            constant = self.builder_.normalize(relax.const(tensor_of(value)))
+            let_go()
             self.builder_.emit_normalized(relax.VarBinding(binding.var, constant))
 
         def operands(self, call: Any) -> list[np.ndarray] | None:

@@ -12,7 +12,8 @@ from ...base.errors import UnsupportedError
 from ..layers.numbering import function_of, layers
 from ..layers.recast import cast, rebuild_call
 from ..tvm_bridge.read import key, kind
-from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of, var_name
+from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 
 
 @dataclass(frozen=True)

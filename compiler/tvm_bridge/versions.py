@@ -137,9 +137,3 @@ def var_name(var: Any) -> str:
 def dtype_of(expr: Any) -> str:
     """The dtype of a TIR expression: `.ty.dtype`, which 0.25 calls `.dtype`."""
     return str(expr.dtype if tvm_series() == "0.25" else expr.ty.dtype)
-
-
-def constant_array(expr: Any) -> Any:
-    """The NumPy array of a Relax tensor constant (Constant; GenericConst from 0.27), None for any other expression."""
-    data = getattr(expr, "data" if tvm_series() != "0.27" else "value", None)
-    return data.numpy() if isinstance(data, import_tvm().runtime.Tensor) else None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from ...compiler.tvm_bridge import read
-from ...compiler.tvm_bridge.versions import constant_array, import_tvm, shape_values, type_arguments
+from ...compiler.tvm_bridge.tensors import constant_array
+from ...compiler.tvm_bridge.versions import import_tvm, shape_values, type_arguments
 from .. import result_cache
 from ..serial import without_threads
 from .compiled import CompiledTruths, Function

@@ -12,7 +12,8 @@ from adreno_sim.compiler.extract.module import extract
 from adreno_sim.compiler.lower import pipeline
 from adreno_sim.compiler.lower.targets import make_target
 from adreno_sim.compiler.tvm_bridge.pass_pipelines import Snapshot, watching, with_own_constants
-from adreno_sim.compiler.tvm_bridge.versions import constant_array, import_tvm
+from adreno_sim.compiler.tvm_bridge.tensors import constant_array
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 
 pytestmark = pytest.mark.tvm
 

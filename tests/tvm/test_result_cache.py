@@ -11,6 +11,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from adreno_sim.base import disk_cache
+from adreno_sim.compiler.importers.onnx_file import take_model
 from adreno_sim.golden import result_cache
 from adreno_sim.golden.kernel_reference import KernelReference
 from adreno_sim.golden.model_reference import ModelReference, has_onnxruntime, run_onnx
@@ -144,8 +145,8 @@ def test_onnx_runtime_is_not_asked_twice(compiled, monkeypatch):
     value = helper.make_tensor_value_info
     node = helper.make_node("Neg", ["x"], ["y"])
     graph = helper.make_graph([node], "g", [value("x", TensorProto.FLOAT, [3])], [value("y", TensorProto.FLOAT, [3])])
-    network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    network = take_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8))
     x = np.arange(3, dtype="float32")
-    np.testing.assert_array_equal(run_onnx(network.SerializeToString(), {"x": x})[0], -x)
+    np.testing.assert_array_equal(run_onnx(network, {"x": x})[0], -x)
     monkeypatch.setattr(onnxruntime, "InferenceSession", None)
-    np.testing.assert_array_equal(run_onnx(network.SerializeToString(), {"x": x})[0], -x)
+    np.testing.assert_array_equal(run_onnx(network, {"x": x})[0], -x)

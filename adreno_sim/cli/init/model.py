@@ -105,9 +105,9 @@ def _test_text(path: Path, name: str, target: Path) -> str:
 
 def _open_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """Inputs of an ONNX model with sizes that it leaves open, which are 1 here."""
-    from ...compiler.importers.onnx import read_onnx
+    from ...compiler.importers.onnx_file import read_onnx
 
-    graph = read_onnx(path).graph
+    graph = read_onnx(path).proto.graph
     given = {item.name for item in graph.initializer}
     found: dict[str, tuple[int, ...]] = {}
     for item in graph.input:

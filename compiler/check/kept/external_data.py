@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+from ...importers.onnx_bytes import strip_weights
 
 LOCATION = "location"
 """The key under which a tensor of ONNX names its file."""
 
 
-def find_external_data(content: bytes) -> list[str]:
-    """The paths, from the model's folder, of the files that a serialised ONNX model refers to. ValueError for what is none."""
+def find_external_data(path: Path) -> list[str]:
+    """The paths, from the model's folder, of the files that an ONNX model refers to. OSError, or ValueError for what is none."""
+    with open(path, "rb") as file:
+        content, _ = strip_weights(file)
     if LOCATION.encode() not in content:
         return []
     import onnx

@@ -101,9 +101,9 @@ def find_request(
 def _describe_model(path: Path) -> list[object] | None:
     """The model's name and content, with the files that it names for its weights; None where these are no files, or too large to
     be kept."""
-    content = path.read_bytes()
+    content = digest_file(path)
     try:
-        outside = {name: path.parent / name for name in find_external_data(content)} if path.suffix == ".onnx" else {}
+        outside = {name: path.parent / name for name in find_external_data(path)} if path.suffix == ".onnx" else {}
     except ValueError:  # whoever reads the model says so
         return None
     if not all(file.is_file() for file in outside.values()):

@@ -17,6 +17,7 @@ from adreno_sim.compiler.compile import compile_model
 from adreno_sim.compiler.importers import inputs
 from adreno_sim.compiler.importers.inputs import make_inputs
 from adreno_sim.compiler.importers.load import load_model
+from adreno_sim.compiler.importers.onnx_file import read_onnx
 from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 from adreno_sim.golden.errors import RefusedInputsError
 from adreno_sim.golden.model_reference import run_onnx
@@ -234,7 +235,7 @@ def test_indices_that_no_range_fits_are_no_finding(tmp_path, capsys):
 
 def test_onnxruntime_refuses_inputs_otherwise_than_models(tmp_path):
     pytest.importorskip("onnxruntime")
-    model = onnx_gather(tmp_path, "ids", []).read_bytes()
+    model = read_onnx(onnx_gather(tmp_path, "ids", []))
     with pytest.raises(RefusedInputsError, match=r"^ONNX Runtime: .*out of data bounds"):
         run_onnx(model, {"ids": np.full(7, 5)})
     assert run_onnx(model, {"ids": np.full(7, -5)})[0].shape == (7, 8)

@@ -32,7 +32,7 @@ def test_onnx_inputs_keep_their_order_and_get_valid_names(tmp_path: Path) -> Non
     model = load_model(file)
     assert model.name == "m"
     assert model.inputs == (ModelInput("gpu_0_data_0", (1, 3, 8, 8), "float32"),)
-    assert model.onnx is not None and onnx.ModelProto.FromString(model.onnx).graph.input[0].name == "gpu_0_data_0"
+    assert model.onnx is not None and model.onnx.proto.graph.input[0].name == "gpu_0_data_0"
 
 
 def test_the_file_is_not_changed_by_importing_it(tmp_path: Path) -> None:

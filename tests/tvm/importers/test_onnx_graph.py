@@ -14,6 +14,8 @@ from onnx import TensorProto, helper, numpy_helper
 from adreno_sim import AdrenoSimError
 from adreno_sim.compiler.importers.onnx_graph import simplify
 from adreno_sim.compiler.importers.onnx_weights import seed_placeholders
+from adreno_sim.golden.model_reference import run_onnx
+from adreno_sim.golden.onnx_model import LargeArrays, OnnxModel
 
 pytestmark = pytest.mark.tvm
 
@@ -44,8 +46,9 @@ def kinds(proto: Any) -> list[str]:
 def check_same(proto: Any, shapes: dict[str, list[int]] | None = None, **feeds: np.ndarray) -> Any:
     """Simplify, compare with ONNX Runtime on the graph as it was, and return the plain one."""
     before = run(proto, **feeds)
-    plain = simplify(proto, shapes)
-    for left, right in zip(before, run(plain, **feeds), strict=True):
+    arrays = LargeArrays()
+    plain = simplify(proto, arrays, shapes)
+    for left, right in zip(before, run_onnx(OnnxModel(plain, arrays), feeds), strict=True):
         np.testing.assert_array_equal(left, right)
     return plain
 
@@ -115,11 +118,11 @@ def test_a_fold_of_large_weights_happens_too() -> None:
 def test_shapes_that_do_not_fit_are_named(shapes: dict[str, list[int]], message: str) -> None:
     proto = model([helper.make_node("Relu", ["x"], ["y"])], {"x": ["n", 3, "h", "w"]}, ["y"])
     with pytest.raises(AdrenoSimError, match=message):
-        simplify(proto, shapes)
+        simplify(proto, LargeArrays(), shapes)
 
 
 def test_an_unknown_batch_is_one() -> None:
-    plain = simplify(model([helper.make_node("Relu", ["x"], ["y"])], {"x": ["n", 3]}, ["y"]))
+    plain = simplify(model([helper.make_node("Relu", ["x"], ["y"])], {"x": ["n", 3]}, ["y"]), LargeArrays())
     assert [dim.dim_value for dim in plain.graph.input[0].type.tensor_type.shape.dim] == [1, 3]
 
 
@@ -127,14 +130,15 @@ def test_an_unknown_batch_is_one() -> None:
 def test_seeded_weights_neither_saturate_nor_vanish(name: str) -> None:
     """Every activation keeps a sensible size and the classes differ, so that a comparison says something."""
     proto = onnx.load(LIGHT / f"light_{name}.onnx")
-    seeded = seed_placeholders(proto, seed=0)
-    plain = simplify(proto)
+    arrays = LargeArrays()
+    seeded = seed_placeholders(proto, arrays, seed=0)
+    plain = simplify(proto, arrays)
     assert seeded and "ConstantOfShape" not in kinds(plain)
     results = [name for node in plain.graph.node for name in node.output if name]
     del plain.graph.output[:]
     plain.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in results)
     image = np.random.default_rng(0).standard_normal((1, 3, 224, 224)).astype("float32")
-    values = run(plain, **{plain.graph.input[0].name: image})
+    values = run_onnx(OnnxModel(plain, arrays), {plain.graph.input[0].name: image})
     sizes = [float(np.sqrt(np.mean(np.square(value, dtype=np.float64)))) for value in values]
     assert all(0.05 < size < 50 for size in sizes[:-1])
     assert sizes[-1] > 0.01 and values[-1].max() < 0.99  # the softmax: no class has everything, none is alike
@@ -143,8 +147,9 @@ def test_seeded_weights_neither_saturate_nor_vanish(name: str) -> None:
 def test_seeds_decide_the_weights() -> None:
     def weights(seed: int) -> dict[str, bytes]:
         proto = onnx.load(LIGHT / "light_squeezenet.onnx")
-        names = set(seed_placeholders(proto, seed))
-        return {t.name: t.raw_data for t in proto.graph.initializer if t.name in names}
+        arrays = LargeArrays()
+        names = set(seed_placeholders(proto, arrays, seed))
+        return {t.name: arrays.array(t).tobytes() for t in proto.graph.initializer if t.name in names}
 
     assert weights(3) == weights(3)
     assert weights(3) != weights(4)
@@ -159,5 +164,5 @@ def test_real_weights_are_left_alone() -> None:
         helper.make_node("Add", ["y", "zero"], ["z"]),
     ]
     proto = model(nodes, {"x": [2, 5]}, ["z"], {"w": weight, "size": np.array([5], "int64")})
-    assert seed_placeholders(proto) == []
+    assert seed_placeholders(proto, LargeArrays()) == []
     assert kinds(check_same(proto, x=X[0, 0, :2])) == ["MatMul", "Add"]

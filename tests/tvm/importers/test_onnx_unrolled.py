@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import adreno_sim
 from adreno_sim.compiler.importers.onnx_graph import simplify
+from adreno_sim.golden.onnx_model import LargeArrays
 
 pytestmark = pytest.mark.tvm
 
@@ -59,7 +60,7 @@ def run(model: Any, **feeds: np.ndarray) -> list[np.ndarray]:
 
 def check_same(model: Any, **feeds: np.ndarray) -> Any:
     before = run(model, **feeds)
-    plain = simplify(model)
+    plain = simplify(model, LargeArrays())
     for got, expected in zip(run(plain, **feeds), before, strict=True):
         assert got.shape == expected.shape
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
@@ -89,14 +90,14 @@ def test_a_layer_is_checked_whole(target: str, adreno: Any) -> None:
 
 
 def test_the_most_steps_and_one_more() -> None:
-    simplify(recurrent("RNN", steps=64, direction="bidirectional"))
+    simplify(recurrent("RNN", steps=64, direction="bidirectional"), LargeArrays())
     with pytest.raises(adreno_sim.UnsupportedError, match=r"RNN \(node layer\): 130 steps to unroll, .* at most 128 .*--shape"):
-        simplify(recurrent("RNN", steps=65, direction="bidirectional"))
+        simplify(recurrent("RNN", steps=65, direction="bidirectional"), LargeArrays())
 
 
 def test_rare_attributes_are_refused_by_name() -> None:
     with pytest.raises(adreno_sim.UnsupportedError, match=r"LSTM \(node layer\): expected no attribute clip, got 1.0"):
-        simplify(recurrent("LSTM", clip=1.0))
+        simplify(recurrent("LSTM", clip=1.0), LargeArrays())
 
 
 def branch(name: str, node: Any) -> Any:
@@ -141,7 +142,7 @@ def test_branches_of_different_shapes_are_refused() -> None:
     other = helper.make_node("ReduceMax", ["x"], ["same"], axes=[1], keepdims=1)
     model = conditional(BY_DATA, other, {"zero": np.array(0, np.float32)})
     with pytest.raises(adreno_sim.UnsupportedError, match=r"If \(node choice\): .* of one shape, got 2x3 and 2x1"):
-        simplify(model)
+        simplify(model, LargeArrays())
 
 
 def loop(trips: int, going: str) -> Any:
@@ -173,4 +174,4 @@ def test_a_loop_of_known_length() -> None:
 @pytest.mark.parametrize(("trips", "going", "said"), [(200, "was", "200 steps to unroll"), (3, "data", "depends on data")])
 def test_loops_that_are_refused(trips: int, going: str, said: str) -> None:
     with pytest.raises(adreno_sim.UnsupportedError, match=rf"Loop \(node again\): .*{said}"):
-        simplify(loop(trips, going))
+        simplify(loop(trips, going), LargeArrays())

@@ -125,12 +125,13 @@ def test_operators_are_right_on_both_targets(name: str, target: str) -> None:
 def test_what_is_expanded_computes_the_same(name: str) -> None:
     from adreno_sim.compiler.importers.onnx_functions import expand_operators
     from adreno_sim.compiler.importers.onnx_graph import simplify
+    from adreno_sim.golden.onnx_model import LargeArrays
 
-    proto = CASES[name]()
+    proto, arrays = CASES[name](), LargeArrays()
     feeds = {value.name: draw(*(dim.dim_value for dim in value.type.tensor_type.shape.dim)) for value in proto.graph.input}
     expected = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
     known = {node.op_type for node in proto.graph.node} - {"Attention", "Celu", "QLinearConv"}
-    plain = simplify(expand_operators(simplify(proto), known))
+    plain = simplify(expand_operators(simplify(proto, arrays), arrays, known), arrays)
     assert not {"Attention", "Celu", "QLinearConv"} & {node.op_type for node in plain.graph.node}
     found = onnxruntime.InferenceSession(plain.SerializeToString()).run(None, feeds)[0]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6 + 0.051 * (name.startswith("quantised")))
@@ -152,11 +153,12 @@ def test_functions_that_opencl_lacks_are_refused_by_name() -> None:
 def test_empty_parts_are_left_out() -> None:
     """RotaryEmbedding is defined by a Split into everything and nothing."""
     from adreno_sim.compiler.importers.onnx_graph import simplify
+    from adreno_sim.golden.onnx_model import LargeArrays
 
     def split(*sizes: int, kept: tuple[str, ...]) -> list[str]:
         parts = [f"p{number}" for number in range(len(sizes))]
         nodes = [helper.make_node("Split", ["x", "sizes"], parts, axis=1), helper.make_node("Concat", kept, ["y"], axis=1)]
-        plain = simplify(model(nodes, IMAGE, {"sizes": np.array(sizes)}, 18))
+        plain = simplify(model(nodes, IMAGE, {"sizes": np.array(sizes)}, 18), LargeArrays())
         feeds = {"x": draw(*IMAGE["x"])}
         (found,) = onnxruntime.InferenceSession(plain.SerializeToString()).run(None, feeds)
         (expected,) = onnxruntime.InferenceSession(model(nodes, IMAGE, {"sizes": np.array(sizes)}, 18).SerializeToString()).run(
@@ -200,9 +202,10 @@ def test_a_normalisation_in_training_is_refused() -> None:
 
 def test_what_is_known_is_left() -> None:
     from adreno_sim.compiler.importers.onnx_functions import expand_operators
+    from adreno_sim.golden.onnx_model import LargeArrays
 
     proto = CASES["hard-swish"]()
-    assert expand_operators(proto, {"Conv", "HardSwish"}) is proto
+    assert expand_operators(proto, LargeArrays(), {"Conv", "HardSwish"}) is proto
     assert isinstance(proto, onnx.ModelProto)
 
 

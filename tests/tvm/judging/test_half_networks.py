@@ -35,17 +35,19 @@ def light(name: str, dtype: str) -> Any:
     onnx = pytest.importorskip("onnx")
     from adreno_sim.compiler.importers.onnx_graph import simplify
     from adreno_sim.compiler.importers.onnx_weights import seed_placeholders
+    from adreno_sim.golden.onnx_model import LargeArrays
 
     folder = Path(importlib.util.find_spec("onnx").submodule_search_locations[0])
     proto = onnx.load(folder / "backend" / "test" / "data" / "light" / f"light_{name}.onnx")
     if dtype == "float32":
         return proto
-    seed_placeholders(proto, 0)
-    graph = simplify(proto).graph
+    arrays = LargeArrays()
+    seed_placeholders(proto, arrays, 0)
+    graph = simplify(proto, arrays).graph
     wide, half = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16
     for tensor in graph.initializer:
         if tensor.data_type == wide:
-            array = onnx.numpy_helper.to_array(tensor).astype(dtype)
+            array = arrays.array(tensor).astype(dtype)
             tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
     for value in (*graph.input, *graph.output):
         value.type.tensor_type.elem_type = half

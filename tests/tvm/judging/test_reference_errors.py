@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import adreno_sim
+from adreno_sim.compiler.importers.onnx_file import take_model
 from adreno_sim.findings import Kind
 from adreno_sim.golden.onnx_error import last_errors
 
@@ -76,8 +77,8 @@ def test_a_reference_that_is_right_judges_alone() -> None:
 
 
 def test_only_the_last_operator_is_measured() -> None:
-    ((operator, error),) = last_errors(gate(-16).SerializeToString(), {"x": INPUTS[0]}).values()
+    ((operator, error),) = last_errors(take_model(gate(-16)), {"x": INPUTS[0]}).values()
     assert operator == "Sigmoid" and 1e-9 < error.max() < 1e-6
-    (_, exact) = last_errors(gate(0, "Tanh").SerializeToString(), {"x": INPUTS[0]})[0]
+    (_, exact) = last_errors(take_model(gate(0, "Tanh")), {"x": INPUTS[0]})[0]
     assert exact.max() < 1e-6
-    assert last_errors(gate(0, "Relu").SerializeToString(), {"x": INPUTS[0]}) == {}
+    assert last_errors(take_model(gate(0, "Relu")), {"x": INPUTS[0]}) == {}

@@ -1,0 +1,100 @@
+"""Large arrays whose bytes lie in a file without a name: they take memory only while somebody looks at them.
+
+A model's weights are needed in turns, by one reference or one launch at a time. What lies in a file can be let go in between.
+"""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST = 4 << 20
+"""Bytes. Smaller arrays stay in memory."""
+
+ALIGNMENT = 64
+"""Of every array made here, in bytes: TVM takes no other as it is."""
+
+_BLOCK = 8 << 20
+"""Bytes that are copied at a time."""
+
+_mappings: weakref.WeakValueDictionary[int, mmap.mmap] = weakref.WeakValueDictionary()
+"""Where each file lies in memory."""
+
+
+def spill(array: np.ndarray) -> np.ndarray:
+    """The elements in order C: in a file if they are many, and one can be written; else in memory. What lies in a file stays
+    there."""
+    if array.nbytes < LEAST:
+        return np.array(array, order="C")
+    mapping = _mappings.get(int(array.ctypes.data)) if array.flags.c_contiguous else None
+    try:
+        found = _in_file(_blocks_of(array), array.nbytes) if mapping is None else np.frombuffer(mapping, np.uint8)
+    except OSError:
+        return np.array(array, order="C")
+    return found[: array.nbytes].view(array.dtype).reshape(array.shape)
+
+
+def read_array(source: BinaryIO, offset: int, nbytes: int) -> NDArray[np.uint8]:
+    """So many bytes of an open file as an array of their own. Raises OSError, EOFError where the file has less."""
+    if nbytes >= LEAST:
+        try:
+            return _in_file(_blocks_read(source, offset, nbytes), nbytes)
+        except OSError:
+            pass
+    room = empty_bytes(nbytes)
+    at = 0
+    for block in _blocks_read(source, offset, nbytes):
+        room[at : at + len(block)] = np.frombuffer(block, np.uint8)
+        at += len(block)
+    return room
+
+
+def empty_bytes(nbytes: int) -> NDArray[np.uint8]:
+    """Bytes in memory, aligned, not set to anything."""
+    room = np.empty(nbytes + ALIGNMENT, np.uint8)
+    start = -int(room.ctypes.data) % ALIGNMENT
+    return room[start : start + nbytes]
+
+
+def let_go() -> None:
+    """Give back the memory in which bytes of files lie at the moment; who looks at them again reads them again."""
+    for mapping in list(_mappings.values()):
+        mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def _in_file(blocks: Iterable[bytes | memoryview], nbytes: int) -> NDArray[np.uint8]:
+    """These bytes in a file, mapped so that nobody who writes to them changes the file. Raises OSError."""
+    with tempfile.TemporaryFile(buffering=0) as file:
+        for block in blocks:
+            left = memoryview(block)
+            while left:
+                left = left[file.write(left) :]
+        mapping = mmap.mmap(file.fileno(), nbytes, access=mmap.ACCESS_COPY)
+    found = np.frombuffer(mapping, np.uint8)
+    _mappings[int(found.ctypes.data)] = mapping
+    return found
+
+
+def _blocks_of(array: np.ndarray) -> Iterator[memoryview]:
+    """The bytes of an array in order C. Blocks are of its first dimension that has more than one place."""
+    flat = array.squeeze()
+    rows = max(1, _BLOCK * len(flat) // array.nbytes)
+    for start in range(0, len(flat), rows):
+        yield np.ascontiguousarray(flat[start : start + rows]).reshape(-1).view(np.uint8).data
+
+
+def _blocks_read(source: BinaryIO, offset: int, nbytes: int) -> Iterator[bytes]:
+    source.seek(offset)
+    left = nbytes
+    while left:
+        block = source.read(min(left, _BLOCK))
+        if not block:
+            raise EOFError(f"expected {nbytes} bytes from byte {offset} on, and there are {nbytes - left}")
+        yield block
+        left -= len(block)
