@@ -160,7 +160,6 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
-    options.add_session_config_entry("session.disable_prepacking", "1")  # it would hold the weights once more
     options.enable_cpu_mem_arena = False
     named = [part for name, array in sorted(inputs.items()) for part in (name, np.asarray(array))]
     key = result_cache.key_of(f"ONNX Runtime {onnxruntime.__version__}", *model.content(), *named)
@@ -168,16 +167,13 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
     if known is not None:
         return known
     try:
-        weights = {tensor.name: (array, tensor.data_type) for tensor, array in model.arrays.of(model.proto)}
-        values = [onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(*item) for item in weights.values()]
-        options.add_external_initializers(list(weights), values)
-        content = model.proto.SerializeToString()
+        content, weights = model.with_weights_as_inputs()  # as initialisers it would hold them once more
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its exception classes are not public
         raise NoReferenceError(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
     wanted = {node.name for node in session.get_inputs()}
     try:
-        outputs = list(session.run(None, {name: array for name, array in inputs.items() if name in wanted}))
+        outputs = list(session.run(None, {name: array for name, array in {**inputs, **weights}.items() if name in wanted}))
     except Exception as error:
         refused = NoReferenceError if type(error).__name__ == "NotImplemented" else RefusedInputsError
         raise refused(f"ONNX Runtime: {str(error).splitlines()[0]}") from error

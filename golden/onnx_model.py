@@ -25,11 +25,11 @@ _PLACE = "weight of this model: "
 
 @functools.cache
 def plain_types() -> frozenset[int]:
-    """Types of which NumPy holds elements in as many bytes as ONNX, which may lie beside a graph."""
+    """Types that NumPy has too: their elements may lie beside a graph."""
     from onnx import TensorProto
 
     whole = (f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
-    return frozenset(getattr(TensorProto, name) for name in ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "BOOL", *whole))
+    return frozenset(getattr(TensorProto, name) for name in ("FLOAT", "FLOAT16", "DOUBLE", "BOOL", *whole))
 
 
 @dataclass
@@ -94,6 +94,22 @@ class OnnxModel:
 
     proto: ModelProto
     arrays: LargeArrays
+
+    def with_weights_as_inputs(self) -> tuple[bytes, dict[str, np.ndarray]]:
+        """The serialised graph with inputs in the place of the initialisers that lie beside it, and what these are given."""
+        from onnx import helper
+
+        proto = type(self.proto)()
+        proto.CopyFrom(self.proto)
+        weights = {tensor.name: array for tensor, array in self.arrays.of(proto)}
+        graph = proto.graph
+        listed = {value.name for value in graph.input}  # an old model lists its initialisers there too
+        fresh = [tensor for tensor, _ in self.arrays.of(proto) if tensor.name not in listed]
+        graph.input.extend(helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in fresh)
+        for number in reversed(range(len(graph.initializer))):
+            if graph.initializer[number].name in weights:
+                del graph.initializer[number]
+        return proto.SerializeToString(), weights
 
     def content(self) -> list[object]:
         """All that its results depend on besides its inputs."""

@@ -14,11 +14,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import mmap
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import platformdirs
 
@@ -96,23 +98,55 @@ def _read_prebuilt(path: Path) -> bytes:
         return b""
 
 
+def map_pages(path: Path) -> mmap.mmap | None:
+    """The file of an entry that `store_pages` wrote, whose data begin at byte PAGE; None where there is no whole one."""
+    if not is_enabled():
+        return None
+    try:
+        with _open(path) as file:
+            found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        os.utime(path)
+    except (OSError, ValueError):  # an empty file
+        return None
+    whole = memoryview(found)
+    return found if whole[:_HEAD] == _digest(path, whole[_HEAD:]) + b"\n" else None
+
+
+def store_pages(path: Path, data: memoryview) -> None:
+    """Keep `data` at `path`, at the beginning of a page, if possible."""
+    store(path, bytes(PAGE - _HEAD), data)
+
+
+PAGE = mmap.PAGESIZE
+_HEAD = 65
+"""Bytes of the digest at the beginning of an entry, with the end of its line."""
+
+
 def _read(path: Path) -> bytes:
-    """The bytes of a regular file. Raises OSError, also for what else lies there: a pipe would wait, a device may have no end."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
+    with _open(path) as file:
         return file.read()
 
 
-def store(path: Path, data: bytes) -> None:
-    """Keep `data` at `place` if possible."""
+def _open(path: Path) -> BinaryIO:
+    """A regular file. Raises OSError, also for what else lies there: a pipe would wait, a device may have no end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def store(path: Path, *data: bytes | memoryview) -> None:
+    """Keep `data`, one after the other, at `path` if possible."""
     if not is_enabled():
         return
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path, mode=0o600, prefix=_TEMPORARY, sync=False) as file:  # an entry that is lost is made again
-            file.write(_digest(path, data) + b"\n" + data)
-        _keep_small(path.parents[1], len(data))
+            file.write(_digest(path, *data) + b"\n")
+            for part in data:
+                file.write(part)
+        _keep_small(path.parents[1], sum(len(part) for part in data))
 
 
 def _keep_small(base: Path, written: int) -> None:
@@ -176,8 +210,9 @@ def clear(kinds: Iterable[str]) -> int:
     return freed
 
 
-def _digest(path: Path, data: bytes) -> bytes:
+def _digest(path: Path, *data: bytes | memoryview) -> bytes:
     """Of the entry as it is named: whole bytes under another name are as wrong as damaged ones."""
     found = hashlib.sha256(os.fsencode(f"{path.parent.name}/{path.name}\0"))
-    found.update(data)
+    for part in data:
+        found.update(part)
     return found.hexdigest().encode()

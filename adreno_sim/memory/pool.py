@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from ..base.alignment import align_up
 from ..base.errors import DeviceError
-from .storage import Block, DeviceMemory, Storage
+from .storage import Block, Bytes, DeviceMemory, Storage
 
 KINDS = ("paged", "none", "legacy")
 
@@ -46,11 +46,17 @@ class PagedPool:
         self.used += block.nbytes
         return Storage(nbytes, block)
 
+    def borrow(self, pages: Bytes, nbytes: int) -> Storage:
+        """Storage of `nbytes` at the start of the caller's pages. Raises DeviceMemory.borrow's errors."""
+        block = self.retry_after_release(lambda: self.memory.borrow(pages))
+        self.used += block.nbytes
+        return Storage(nbytes, block)
+
     def free(self, storage: Storage) -> None:
-        """Take back a storage of this pool; its bytes are poisoned."""
+        """Take back a storage of this pool; its bytes are poisoned, unless they are the caller's."""
         block = storage.block
         self.used -= block.nbytes
-        if not self.keep:
+        if not self.keep or block.borrowed:
             self.memory.give_back(block)
             return
         block.poison()

@@ -32,12 +32,12 @@ def spill(array: np.ndarray) -> np.ndarray:
     there."""
     if array.nbytes < LEAST:
         return np.array(array, order="C")
-    mapping = _mappings.get(int(array.ctypes.data)) if array.flags.c_contiguous else None
     try:
-        found = _in_file(_blocks_of(array), array.nbytes) if mapping is None else np.frombuffer(mapping, np.uint8)
+        pages = pages_of(array)
+        found = _in_file(_blocks_of(array), array.nbytes) if pages is None else pages
     except OSError:
         return np.array(array, order="C")
-    return found[: array.nbytes].view(array.dtype).reshape(array.shape)
+    return found.view(array.dtype).reshape(array.shape)
 
 
 def read_array(source: BinaryIO, offset: int, nbytes: int) -> NDArray[np.uint8]:
@@ -62,6 +62,24 @@ def empty_bytes(nbytes: int) -> NDArray[np.uint8]:
     return room[start : start + nbytes]
 
 
+def pages_of(array: np.ndarray) -> NDArray[np.uint8] | None:
+    """The bytes of an array that lies in a file, from the beginning of a page on; None for one in memory. Nobody may write to
+    them: `let_go` would undo it."""
+    mapping = _mappings.get(int(array.ctypes.data)) if array.flags.c_contiguous else None
+    if mapping is None:
+        return None
+    start = int(array.ctypes.data) - int(np.frombuffer(mapping, np.uint8, 1).ctypes.data)
+    return np.frombuffer(mapping, np.uint8, array.nbytes, start)
+
+
+def in_mapping(mapping: mmap.mmap, start: int) -> NDArray[np.uint8]:
+    """The bytes of a mapped file, which nobody changes, from a page on, as an array that `let_go` knows. Writing to it does not
+    change the file."""
+    found = np.frombuffer(mapping, np.uint8, len(mapping) - start, start)
+    _mappings[int(found.ctypes.data)] = mapping
+    return found
+
+
 def let_go() -> None:
     """Give back the memory in which bytes of files lie at the moment; who looks at them again reads them again."""
     for mapping in list(_mappings.values()):
@@ -75,10 +93,7 @@ def _in_file(blocks: Iterable[bytes | memoryview], nbytes: int) -> NDArray[np.ui
             left = memoryview(block)
             while left:
                 left = left[file.write(left) :]
-        mapping = mmap.mmap(file.fileno(), nbytes, access=mmap.ACCESS_COPY)
-    found = np.frombuffer(mapping, np.uint8)
-    _mappings[int(found.ctypes.data)] = mapping
-    return found
+        return in_mapping(mmap.mmap(file.fileno(), nbytes, access=mmap.ACCESS_COPY), 0)
 
 
 def _blocks_of(array: np.ndarray) -> Iterator[memoryview]:

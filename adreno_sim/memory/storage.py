@@ -37,11 +37,11 @@ class Block:
     """Page-aligned bytes of the device, a whole number of pages, poisoned when made and whenever they change hands.
 
     room: whole pages to use; fresh ones of this process without it. valid: where it is recorded which bytes anybody has
-    written, 1 for each that is; else None.
+    written, 1 for each that is; else None. borrowed: the bytes of `room` are the contents, and somebody else's.
     """
 
-    def __init__(self, nbytes: int, poison: int, record: bool = False, room: Bytes | None = None):
-        self.nbytes = align_up(nbytes, PAGE)
+    def __init__(self, nbytes: int, poison: int, record: bool = False, room: Bytes | None = None, borrowed: bool = False):
+        self.nbytes, self.borrowed = align_up(nbytes, PAGE), borrowed
         self.bytes: Bytes = _fresh_pages(self.nbytes) if room is None else room
         self.address = self.bytes.ctypes.data  # asked once: it costs as much as a short launch's own work
         self.valid: Bytes | None = np.zeros(self.nbytes, np.uint8) if record else None
@@ -49,7 +49,10 @@ class Block:
         self._forgotten = 0
         self._whole: set[object] = set()
         self._poison = np.uint64(poison)
-        self.poison()
+        if not borrowed:
+            self.poison()
+        elif self.valid is not None:
+            self.valid[:] = 1
 
     def poison(self, low: int = 0, high: int | None = None) -> None:
         """Overwrite bytes from `low` to `high` (default: everything) with the NaN pattern; nobody has written them then."""
@@ -122,17 +125,37 @@ class DeviceMemory:
             block = Block(nbytes, self._poison, self._record, self._heap.take(needed) if self._heap else None)
         except MemoryError:
             raise self._failure(nbytes, ", but the host has no more") from None
-        self.reserved += needed
+        return self._count(block)
+
+    def borrow(self, pages: Bytes) -> Block:
+        """A block over pages of the caller's, which hold what it then holds. It counts, and is refused, as a new one."""
+        if pages.nbytes > self.max_alloc:
+            raise DeviceError(
+                "CL_INVALID_BUFFER_SIZE", f"{pages.nbytes} bytes: expected up to {self.max_alloc}, MAX_MEM_ALLOC_SIZE"
+            )
+        if self.reserved + align_up(pages.nbytes, PAGE) > self.total:
+            raise self._failure(pages.nbytes)
+        return self._count(Block(pages.nbytes, self._poison, self._record, pages, borrowed=True))
+
+    def _count(self, block: Block) -> Block:
+        self.reserved += block.nbytes
         self.peak = max(self.peak, self.reserved)
         return block
 
     def give_back(self, block: Block) -> None:
         """Return a block to the device; its bytes must not be used any more."""
-        if self._heap is None:
+        if block.borrowed:
+            pass
+        elif self._heap is None:
             block.poison()
         else:
             self._heap.give_back(block.bytes)
         self.reserved -= block.nbytes
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether its blocks lie in a heap, which others map too."""
+        return self._heap is not None
 
     def _failure(self, nbytes: int, why: str = "") -> DeviceError:
         return DeviceError(

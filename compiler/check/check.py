@@ -22,6 +22,7 @@ from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
 from ...device.protocol import Device, DeviceInfo, refuse_checks
 from ...findings import Finding, Kind, Severity
+from ...memory.spilled import let_go
 from ...results.merge import FindingList
 from ...results.model import EXIT_USAGE, InputReport, Report
 from ..artifact.memory_plan import MemoryPlan
@@ -385,6 +386,7 @@ class CheckRun:
             yield
             raise_if_interrupted()
         finally:
+            let_go()
             self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
 
 

@@ -12,6 +12,7 @@ from ...base.processes.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...device.protocol import Kernel, LaunchResult, MLProgram
 from ...findings import Finding, Kind, Severity
+from ...memory.spilled import let_go
 from ...mlops.engine import GraphRun
 from ...results.comparison import Comparison
 from ...results.expected import Expected
@@ -147,6 +148,7 @@ class KernelObserver(Observer):
         if self._golden is not None and self._golden.forces and golden is not None:
             _write(call, golden)
         self.seconds["compare"] += time.perf_counter() - start
+        let_go()
         if wrong and not self._keep_going:
             raise FirstWrong(f"call {call.index} ({call.function.name})")
 

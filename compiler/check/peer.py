@@ -14,7 +14,7 @@ from ...results.expected import Expected
 from ...results.model import KernelReport, PeerReport
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall
-from ..run.values import Tensor, allocate_tensor
+from ..run.values import Tensor, allocate_tensor, lend_tensor
 from ..run.vm import VirtualMachine
 from .golden import is_result
 
@@ -31,24 +31,26 @@ class Peer:
         self.refused: dict[str, str] = {}
         self._machine = VirtualMachine(model, device)
 
-    def results(
-        self, call: FunctionCall, before: Arrays, dtype_of: Callable[[str, str], str] = lambda dtype, scope: dtype
-    ) -> list[np.ndarray | None] | None:
+    def results(self, call: FunctionCall, before: Arrays, dtypes: Sequence[str] = ()) -> list[np.ndarray | None] | None:
         """The tensor arguments after the call on this device; None where it cannot run. before: their contents before it.
 
-        dtype_of: the type of the model here where the call's is another, by that and the tensor's scope.
+        dtypes: the types of the arguments here, by position, where those of the call are others.
         """
         name = call.function.name
         if name in self.refused:
             return None
         tensors: list[Tensor] = []
         try:
-            args = [
-                arg if array is None else self._upload(arg, array, dtype_of, tensors)
-                for arg, array in zip(call.args, before, strict=True)
-            ]
+            written = {position for position, _ in call.tensors(written=True)}
+            args: list[object] = []
+            for position, (arg, array) in enumerate(zip(call.args, before, strict=True)):
+                dtype = dtypes[position] if dtypes else None
+                args.append(arg if array is None else self._upload(arg, array, dtype, position in written, tensors))
             self._machine.call_host(self._machine.model.host_functions[name], args, call.instruction)  # type: ignore[arg-type]
-            return [arg.read() if isinstance(arg, Tensor) else None for arg in args]
+            return [
+                (arg.read() if position in written else before[position]) if isinstance(arg, Tensor) else None
+                for position, arg in enumerate(args)
+            ]
         except AdrenoSimError as error:
             self.refused[call.function.name] = str(error).splitlines()[0]
             return None
@@ -56,9 +58,15 @@ class Peer:
             for tensor in tensors:
                 tensor.release()
 
-    def _upload(self, like: object, array: np.ndarray, dtype_of: Callable[[str, str], str], tensors: list[Tensor]) -> Tensor:
+    def _upload(self, like: object, array: np.ndarray, dtype: str | None, written: bool, tensors: list[Tensor]) -> Tensor:
         assert isinstance(like, Tensor)
-        tensor = allocate_tensor(self.device, like.shape, dtype_of(array.dtype.name, like.scope), like.scope, like.name)
+        wanted = dtype or array.dtype.name
+        if not written and wanted == array.dtype.name:
+            lent = lend_tensor(self.device, array.reshape(like.shape), like.scope, like.name)
+            if lent is not None:
+                tensors.append(lent)
+                return lent
+        tensor = allocate_tensor(self.device, like.shape, wanted, like.scope, like.name)
         tensors.append(tensor)
         tensor.write(array.astype(tensor.dtype, copy=False))
         return tensor

@@ -15,14 +15,15 @@ from ...results.comparison import Comparison, compare
 from ...results.expected import Expected
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall
+from ..run.values import Tensor
 from .peer import Peer
 from .wide_text import BitsMatter, Width, rounds_as_floats, widen_model
 
 if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
 
-DEVICE = "sim:reference,checks=off"
-"""It has doubles, flushes nothing, and its limits leave room for them."""
+DEVICE = "sim:reference,checks=off,pool=none"
+"""It has doubles, flushes nothing, its limits leave room for them, and it keeps no memory between runs."""
 
 SHARE_OF_FLOATS = 2.0**-8
 """Largest error of a twin in doubles, in those of floats; `golden.truth.units.WIDE` judges by the same."""
@@ -133,10 +134,22 @@ class WideTwin:
         Raises AdrenoSimError where it cannot run, BitsMatter where it has no twin of this width.
         """
         width = width or Width(halves=False, doubles=False)
-        changed = self.model if not (width.halves or width.doubles) else widen_model(self.model, call.function.name, width, nudge)
+        changed, dtypes = self.model, []
+        if width.halves or width.doubles:
+            params = call.function.params
+            lent = {
+                param.name
+                for param, arg in zip(params, call.args, strict=True)
+                if isinstance(arg, Tensor) and arg.lent is not None
+            }
+            changed, kept = widen_model(self.model, call.function.name, width, nudge, lent)
+            dtypes = [
+                "" if not isinstance(arg, Tensor) else arg.dtype if param.name in kept else width.dtype_of(arg.dtype, arg.scope)
+                for param, arg in zip(params, call.args, strict=True)
+            ]
         peer = Peer(changed, self.device)
         try:
-            got = peer.results(call, before, width.dtype_of)
+            got = peer.results(call, before, dtypes)
             if got is None:
                 raise AdrenoSimError(next(iter(peer.refused.values())))
             return got

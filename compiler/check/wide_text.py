@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 
-from ..artifact.host_function import AllocBuffer, AllocImage, BufferParam, HostFunction, ScalarParam
+from ..artifact.host_function import AllocBuffer, AllocImage, BufferParam, BufferRef, HostFunction, Launch, ScalarParam
 from ..artifact.model import CompiledModel, KernelCode
 from ..artifact.serial import Node
 from .wide_functions import define_functions
@@ -116,15 +117,72 @@ def _wide_constant(digits: str, sign: int) -> str:
     return f"{value!r}" if "." in repr(value) or "e" in repr(value) else f"{value!r}.0"
 
 
-def widen_model(model: CompiledModel, function: str, width: Width, nudge: bool = False) -> CompiledModel:
+def widen_model(
+    model: CompiledModel, function: str, width: Width, nudge: bool = False, large: Collection[str] = ()
+) -> tuple[CompiledModel, frozenset[str]]:
     """One host function and its kernels with wider types; nothing else of the model. nudge: as `widen_floats`.
 
-    Raises BitsMatter for a kernel that cannot be rewritten.
+    large: names of tensors that the function only reads. Those which can keep their types, as their elements are widened where
+    they are read, are the second result. Raises BitsMatter for a kernel that cannot be rewritten.
     """
-    chosen = _widen_host(model.host_functions[function], width)
-    kernels = {launch.kernel: _widen_kernel(model.kernels[launch.kernel], width, nudge) for launch in chosen.launches()}
+    launches = model.host_functions[function].launches()
+    kept = frozenset(name for name in large if all(_keep_narrow(model, launch, name) is not None for launch in launches))
+    chosen = _widen_host(model.host_functions[function], width, kept)
+    kernels: dict[str, KernelCode] = {}
+    for launch in launches:
+        code = model.kernels[launch.kernel]
+        pointers = [pointer for name in kept for pointer in _pointers(code, launch, name)]
+        kernels[launch.kernel] = _widen_kernel(code, width, nudge, pointers)
     nothing: dict[str, Any] = {"functions": {}, "constants": {}, "graphs": {}, "plan": None, "golden": None}
-    return replace(model, kernels=kernels, host_functions={function: chosen}, **nothing)
+    return replace(model, kernels=kernels, host_functions={function: chosen}, **nothing), kept
+
+
+_NARROW = "narrow_elements_of_"
+"""Before names that are to stay as they are."""
+
+
+def _pointers(code: KernelCode, launch: Launch, tensor: str) -> list[str]:
+    """The parameters of a kernel that are given a tensor of the host function."""
+    pairs = zip(code.params, launch.args, strict=True)
+    return [param.name for param, arg in pairs if isinstance(arg, BufferRef) and arg.name == tensor]
+
+
+def _keep_narrow(model: CompiledModel, launch: Launch, tensor: str) -> str | None:
+    """The text of a kernel that widens a tensor's elements as it reads them; None where it cannot."""
+    code = model.kernels[launch.kernel]
+    source: str | None = code.source
+    for pointer in _pointers(code, launch, tensor):
+        source = source and widen_where_read(source, pointer)
+    return source
+
+
+def widen_where_read(source: str, pointer: str) -> str | None:
+    """OpenCL C in which the elements of one parameter, a pointer to floats or halves, keep their type until they are read; None
+    where it does anything else than index it. `widen_source` and `widen_floats` leave its declaration alone."""
+    name = re.escape(pointer)
+    declared = re.compile(rf"\b(float|half)(\s*\*\s*(?:restrict\s+|const\s+)*)({name}\s*[,)])")
+    types = {match[1] for match in declared.finditer(source)}
+    if len(types) != 1:
+        return None
+    text = declared.sub(rf"{_NARROW}\1\2{_NARROW}\3", source)
+    for use in reversed(list(re.finditer(rf"\b{name}\b", text))):
+        end = _find_bracket(text, use.end())
+        if end is None or text[: use.start()].rstrip()[-1:] == "&":
+            return None
+        text = f"{text[: use.start()]}(({next(iter(types))}){text[use.start() : end]}){text[end:]}"
+    return text
+
+
+def _find_bracket(text: str, start: int) -> int | None:
+    """The place after the bracket that opens at `start` and is closed again; None where none opens."""
+    if text[start : start + 1] != "[":
+        return None
+    depth = 0
+    for place in range(start, len(text)):
+        depth += {"[": 1, "]": -1}.get(text[place], 0)
+        if depth == 0:
+            return place + 1
+    return None
 
 
 def rounds_as_floats(model: CompiledModel, function: str) -> bool:
@@ -139,17 +197,25 @@ def has_images(model: CompiledModel, function: str) -> bool:
     return any(param.kind == "image" for launch in launches for param in model.kernels[launch.kernel].params)
 
 
-def _widen_kernel(code: KernelCode, width: Width, nudge: bool) -> KernelCode:
-    source = widen_source(code.source) if width.halves else code.source
+def _widen_kernel(code: KernelCode, width: Width, nudge: bool, narrow: Sequence[str]) -> KernelCode:
+    """narrow: pointers whose elements are widened as they are read."""
+    source = code.source
+    for pointer in narrow:
+        source = widen_where_read(source, pointer) or source
+    source = widen_source(source) if width.halves else source
     if width.doubles:
         source = widen_floats(source, nudge)
+    source = source.replace(_NARROW, "")
     scopes = {param.name: "global.texture" if param.kind == "image" else "global" for param in code.params}
-    params = tuple(replace(param, dtype=width.dtype_of(param.dtype, scopes[param.name])) for param in code.params)
+    params = tuple(
+        param if param.name in narrow else replace(param, dtype=width.dtype_of(param.dtype, scopes[param.name]))
+        for param in code.params
+    )
     return replace(code, source=source, params=params)
 
 
-def _widen_host(function: HostFunction, width: Width) -> HostFunction:
-    params = tuple(_widen(param, width) for param in function.params)
+def _widen_host(function: HostFunction, width: Width, kept: Collection[str]) -> HostFunction:
+    params = tuple(param if param.name in kept else _widen(param, width) for param in function.params)
     return replace(function, params=params, body=tuple(_widen(stmt, width) for stmt in function.body))
 
 

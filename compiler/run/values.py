@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base.errors import UnsupportedError
 from ...base.specs import BufferSpec, Storage, TensorSpec, View
+from ...device.lending import lend
 from ...device.protocol import Device
 from .texture_views import device_view
 
@@ -32,18 +33,19 @@ class RefCounted:
 
 
 class StorageHandle(RefCounted):
-    """Device memory of one alloc_storage; freed when neither a register nor a view holds it.
+    """Device memory of one alloc_storage; freed when neither a register nor a view holds it. storage: where there is one already.
 
     views: those that live. poison: discard the bytes of a view when it ends, as those of freed memory are, so that
     what is read of a tensor after its end is seen to be wrong.
     """
 
-    def __init__(self, device: Device, nbytes: int, poison: bool = False):
+    def __init__(self, device: Device, nbytes: int, poison: bool = False, storage: Storage | None = None):
         super().__init__()
         self.device = device
         self.poison = poison
         self.views: list[ViewHandle] = []
-        self.storage: Storage = device.allocate(max(nbytes, 1))  # no device has empty memory, but tensors may be empty
+        # No device has empty memory, but tensors may be empty.
+        self.storage: Storage = device.allocate(max(nbytes, 1)) if storage is None else storage
 
     def drop(self) -> None:
         self.device.free(self.storage)
@@ -84,13 +86,15 @@ class ViewHandle(RefCounted):
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A tensor on the device: logical shape and numpy dtype over a view. `name`: the register that first held it."""
+    """A tensor on the device: logical shape and numpy dtype over a view. `name`: the register that first held it. lent: the array
+    in whose memory it lies, which nobody writes to."""
 
     shape: tuple[int, ...]
     dtype: str
     scope: str
     handle: ViewHandle
     name: str = ""
+    lent: np.ndarray | None = None
 
     @property
     def view(self) -> View:
@@ -101,7 +105,9 @@ class Tensor:
         return self.handle.owner.device
 
     def read(self) -> np.ndarray:
-        """The contents as an array of `shape`."""
+        """The contents as an array of `shape`, to be read only where they lie in one already."""
+        if self.lent is not None:
+            return self.lent.reshape(self.shape)
         return np.asarray(self.device.read(self.view)).reshape(self.shape)
 
     def write(self, array: np.ndarray) -> None:
@@ -115,7 +121,7 @@ class Tensor:
         if spec.lower() != TensorSpec(self.shape, self.dtype, self.scope).lower():
             raise UnsupportedError(f"reshape of a texture ({self.scope}) from {self.shape} to {shape}: its texels would move")
         self.handle.retain()
-        return Tensor(shape, self.dtype, self.scope, self.handle, name)
+        return Tensor(shape, self.dtype, self.scope, self.handle, name, self.lent)
 
     def retain(self) -> None:
         self.handle.retain()
@@ -138,6 +144,18 @@ def allocate_tensor(device: Device, shape: tuple[int, ...], dtype: str, scope: s
     owner = StorageHandle(device, device.view_nbytes(device_view(spec, device)))
     try:
         return Tensor(shape, dtype, scope, ViewHandle(owner, spec), name)
+    finally:
+        owner.release()
+
+
+def lend_tensor(device: Device, array: np.ndarray, scope: str, name: str) -> Tensor | None:
+    """A tensor of these elements, which nobody writes to, in the memory that they have; None where they must be copied."""
+    if scope != "global" or (storage := lend(device, array)) is None:
+        return None
+    owner = StorageHandle(device, array.nbytes, storage=storage)
+    try:
+        spec = TensorSpec(array.shape, array.dtype.name, scope)
+        return Tensor(array.shape, array.dtype.name, scope, ViewHandle(owner, spec), name, array)
     finally:
         owner.release()
 

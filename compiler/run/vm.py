@@ -19,7 +19,8 @@ from . import host_functions
 from .builds import Builds
 from .frame import Frame
 from .observer import FunctionCall, GraphCall, LaunchCall, Observer
-from .values import HeapValue, Tensor, TupleValue, Value, allocate_tensor, leaves_of, release, retain
+from .read_only import find_read_only
+from .values import HeapValue, Tensor, TupleValue, Value, allocate_tensor, leaves_of, lend_tensor, release, retain
 
 Inputs = Mapping[str, np.ndarray] | Sequence[np.ndarray]
 
@@ -50,6 +51,7 @@ class VirtualMachine:
         self._graphs: dict[str, MLProgram] = {}
         self._constants: dict[tuple[str, str], Tensor] = {}
         self._once: dict[str, tuple[TupleValue, Value]] = {}
+        self._read_only = find_read_only(model)
         self._calls = 0
         self._launches = 0
 
@@ -109,7 +111,9 @@ class VirtualMachine:
     def constant(self, key: str, scope: str) -> Tensor:
         """The constant `key` on the device, in `scope` (held by the machine)."""
         if (key, scope) not in self._constants:
-            self._constants[key, scope] = self.upload(key, self.model.constants[key], scope)
+            array = self.model.constants[key]
+            lent = lend_tensor(self.device, array, scope, key) if key in self._read_only else None
+            self._constants[key, scope] = self.upload(key, array, scope) if lent is None else lent
         return self._constants[key, scope]
 
     def call_host(self, function: HostFunction, args: list[Tensor | HeapValue | int | float], instruction: int) -> None:

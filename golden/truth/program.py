@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,8 @@ class TruthProgram:
     text defines `static int NAME(void *const *p, const int64_t *n, const Unit *U, int64_t *unsure)`.
     p: three pointers for each tensor parameter: values; variances, where it is not exact; where native, values as halves give
     them. n: the dimensions of all tensor parameters and the integer scalars, in order. tensors: names by number. halves: it
-    holds values of a half type. native: it also computes values as halves give them, which its arguments may hold.
+    holds values of a half type. native: it also computes values as halves give them, which its arguments may hold. large:
+    positions of parameters whose values may be floats in memory; where all are, the second pointer of each is not null.
     """
 
     name: str
@@ -42,6 +44,11 @@ class TruthProgram:
     tensors: tuple[str, ...]
     halves: bool
     native: bool
+    large: tuple[int, ...] = ()
+
+
+LARGE = 1 << 22
+"""Elements of a parameter that is only read from which it may be floats in memory: as doubles, weights take twice as much."""
 
 
 def write_program(
@@ -85,23 +92,35 @@ class Statements(Writer):
         self.statement(function.body)
         body, self.lines, self.depth = self.lines, [], 1
         temporary = [tensor for tensor in self.tensors.values() if tensor not in own]
-        pointers = [(c_type(tensor.dtype), tensor.name) for tensor in (*own, *temporary)]
-        pointers += [("double", tensor.name + end) for tensor in (*own, *temporary) for end in self._companions(tensor)]
-        declared = "".join(f", {type} *restrict {pointer}" for type, pointer in pointers)
-        text = [
-            f"static int {name}_body(const int64_t *restrict n, const Unit *restrict U, int64_t *restrict unsure{declared}) {{",
-            "  int bad = 0;", *given, *body, "end:", "  return bad;", "}",
+        large = [tensor for tensor in own if _is_read_alone(tensor) and _elements(tensor) >= LARGE]
+        text = self._body(f"{name}_body", own, temporary, [], [*given, *body])
+        text += self._body(f"{name}_floats", own, temporary, large, [*given, *body]) if large else []
+        text += [
             f"static int {name}(void *const *p, const int64_t *n, const Unit *U, int64_t *unsure) {{",
-            "  int bad = 0;", *given, *self._wrap(name, own, temporary, [pointer for _, pointer in pointers]), "}",
+            "  int bad = 0;", *given, *self._wrap(name, own, temporary, large), "}",
         ]  # fmt: skip
         names = tuple(tensor.title for tensor in sorted(self.tensors.values(), key=lambda tensor: tensor.number))
-        return TruthProgram(name, "\n".join(text), tuple(params), names, self.halves, self.native)
+        places = tuple(place for place, param in enumerate(params) if param.tensor in large and param.tensor is not None)
+        return TruthProgram(name, "\n".join(text), tuple(params), names, self.halves, self.native, places)
+
+    def _body(self, name: str, own: list[Tensor], temporary: list[Tensor], floats: list[Tensor], lines: list[str]) -> list[str]:
+        """A function with every tensor as a parameter. floats: those whose elements are floats in memory."""
+        types = {tensor.name: "float" if tensor in floats else c_type(tensor.dtype) for tensor in (*own, *temporary)}
+        declared = "".join(
+            f", {types.get(pointer, 'double')} *restrict {pointer}" for pointer in self._pointers([*own, *temporary])
+        )
+        head = f"static int {name}(const int64_t *restrict n, const Unit *restrict U, int64_t *restrict unsure{declared}) {{"
+        return [head, "  int bad = 0;", *lines, "end:", "  return bad;", "}"]
+
+    def _pointers(self, tensors: list[Tensor]) -> list[str]:
+        """The names of the values of tensors, then those of what accompanies them."""
+        return [t.name for t in tensors] + [t.name + end for t in tensors for end in self._companions(t)]
 
     def _companions(self, tensor: Tensor) -> tuple[str, ...]:
         """Ends of the names of what accompanies the values of a tensor."""
         return () if tensor.exact else ("_q", "_n") if self.native else ("_q",)
 
-    def _wrap(self, name: str, own: list[Tensor], temporary: list[Tensor], pointers: list[str]) -> list[str]:
+    def _wrap(self, name: str, own: list[Tensor], temporary: list[Tensor], large: list[Tensor]) -> list[str]:
         self.lines = []
         for place, tensor in enumerate(own):
             for number, end in enumerate(("", *self._companions(tensor))):
@@ -114,7 +133,8 @@ class Statements(Writer):
                 made.append(tensor.name + end)
                 self.line(f"void *{made[-1]} = calloc({tensor.size}, sizeof(double));")
         missing = " || ".join(f"!{pointer}" for pointer in made) or "0"
-        call = f"{name}_body({', '.join(['n', 'U', 'unsure', *pointers])})"
+        call = f"({', '.join(['n', 'U', 'unsure', *self._pointers([*own, *temporary])])})"
+        call = f"p[{3 * own.index(large[0]) + 1}] ? {name}_floats{call} : {name}_body{call}" if large else f"{name}_body{call}"
         self.line(f"bad = {missing} ? {NO_MEMORY} : {call};")
         for pointer in made:
             self.line(f"free({pointer});")
@@ -323,6 +343,15 @@ class Statements(Writer):
     def write_Evaluate(self, node: Any) -> None:
         if read.kind(node.value) != "IntImm":
             raise Unmodelled(f"calls of {read.op_name(node.value).rpartition('.')[2]}")
+
+
+def _is_read_alone(tensor: Tensor) -> bool:
+    """Whether the elements of a parameter are floats, of which all is known, and which stay as they are."""
+    return tensor.exact and not tensor.written and tensor.dtype in FLOATS and tensor.dtype != "float64"
+
+
+def _elements(tensor: Tensor) -> int:
+    return math.prod(extent or 0 for extent in tensor.extents)
 
 
 def _with_elements_inside(loops: list[Any], body: Any) -> list[Any]:

@@ -51,7 +51,8 @@ def run_program(program: TruthProgram, function: Function, args: Sequence[Given]
     values: list[np.ndarray | None] = []
     companions: list[tuple[np.ndarray, ...]] = []
     numbers: list[int] = []
-    for param, arg in zip(program.params, args, strict=True):
+    floats = _as_floats(program, args)
+    for place, (param, arg) in enumerate(zip(program.params, args, strict=True)):
         companions.append(())
         if not isinstance(arg, Truth):
             numbers.append(int(arg))
@@ -59,6 +60,9 @@ def run_program(program: TruthProgram, function: Function, args: Sequence[Given]
             continue
         assert param.tensor is not None
         numbers += arg.value.shape
+        if place in floats:
+            values.append(floats[place])
+            continue
         value = arg.value.astype(np.float64 if param.dtype in FLOATS else arg.value.dtype, copy=True)
         values.append(value)
         if not param.tensor.exact:
@@ -68,9 +72,9 @@ def run_program(program: TruthProgram, function: Function, args: Sequence[Given]
             companions[-1] = (variance, native) if program.native else (variance,)
     pointers = [
         number
-        for value, others in zip(values, companions, strict=True)
+        for place, (value, others) in enumerate(zip(values, companions, strict=True))
         if value is not None
-        for number in [pointer(value), *map(pointer, others), 0, 0][:3]
+        for number in [pointer(value), *map(pointer, others), int(place in floats), 0][:3]
     ]
     unsure = np.zeros(1, np.int64)
     packed = (np.array(pointers, np.uintp), np.array(numbers, np.int64), units.table(), unsure)
@@ -92,6 +96,14 @@ def run_program(program: TruthProgram, function: Function, args: Sequence[Given]
         drifted = others[1] if len(others) > 1 and param.dtype in FLOATS else None
         results.append(Truth(made, _sigma(others[0]) if others else None, drifted, int(unsure[0])))
     return results
+
+
+def _as_floats(program: TruthProgram, args: Sequence[Given]) -> dict[int, np.ndarray]:
+    """The large arguments that the program takes as floats, by position; none where one of them is no float."""
+    given = {place: arg.value for place in program.large if isinstance(arg := args[place], Truth)}
+    if any(array.dtype.name not in ("bfloat16", "float16", "float32") for array in given.values()):
+        return {}
+    return {place: np.ascontiguousarray(array, np.float32) for place, array in given.items()}
 
 
 def _sigma(variance: np.ndarray) -> np.ndarray:

@@ -33,7 +33,8 @@ from ...image.layout import layout_of
 from ...ir.printer import print_function
 from ...memory.heap import Heap
 from ...memory.pool import PagedPool, TexturePool
-from ...memory.storage import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
+from ...memory.spilled import pages_of
+from ...memory.storage import PAGE, Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...mlops.engine import Program, Workspace
 from ...mlops.graph import Graph
 from ...profiles.ml import why_no_graphs
@@ -78,6 +79,13 @@ class SimDevice:
     def allocate(self, nbytes: int) -> Storage:
         """Storage of `nbytes`. CL_INVALID_BUFFER_SIZE, or CL_MEM_OBJECT_ALLOCATION_FAILURE when memory is full."""
         return self._register(self._pool.allocate(int(nbytes)))
+
+    def borrow(self, array: np.ndarray) -> Storage | None:
+        """Storage over the bytes of an array that lies in whole pages of a file, to be read only; None for another array."""
+        pages = pages_of(array)
+        if pages is None or self._memory.is_shared or self.profile["page_size"] != PAGE:
+            return None
+        return self._register(self._pool.borrow(pages, array.nbytes))
 
     def allocate_for(self, spec: ViewSpec) -> Storage:
         """Storage for one view of `spec`; with pool=legacy, 2D images get a texture of the legacy pool."""

@@ -185,7 +185,7 @@ class Bench:
             self._twin.model = replace(model, kernels={problem.name: sound})
         self._observer = KernelObserver(model, LiveGolden(references), True, Progress(), twin=self._twin, exact=self._exact)
         self._machine = VirtualMachine(model, device, self._observer)
-        self._wide = VirtualMachine(widen_model(model, problem.name, FLOATS), twin_device)
+        self._wide = VirtualMachine(widen_model(model, problem.name, FLOATS)[0], twin_device)
         self._runs = 0
 
     def close(self) -> None:

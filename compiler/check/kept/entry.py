@@ -1,6 +1,7 @@
 """A prepared model on disk: what of it is kept, and how it is written.
 
 Weights lie beside the rest under the digest of their content: entries of one model for several devices or inputs share them.
+Large ones are looked at where they lie.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from ....base import disk_cache
 from ....base.gc_pause import gc_paused
 from ....golden.result_cache import digest_of
+from ....memory.spilled import LEAST, in_mapping, let_go
 from ....results.expected import Expected
 from ....results.model import ScopeSummary
 from ...artifact.model import CompiledModel
@@ -31,7 +33,8 @@ Judged = Mapping[str, Sequence[np.ndarray | Expected]]
 """Outputs of a whole model by reference, with what rounding may do to them where that is known."""
 
 
-_WEIGHTS = "weights-"
+_WEIGHTS, _ARRAY = "weights-", "array-"
+"""How the names of entries begin that others refer to."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,8 @@ def has_entries() -> bool:
 def load_prepared(key: str) -> PreparedModel | None:
     """What is kept under a key, if it is whole; else None, as for no key."""
     entry = _unpickle(disk_cache.load(_place(key))) if key else None
-    weights = _unpickle(disk_cache.load(_place(entry.weights))) if isinstance(entry, _Entry) else None
-    if not isinstance(entry, _Entry) or not isinstance(weights, dict):
+    weights = _load_weights(entry.weights) if isinstance(entry, _Entry) else None
+    if not isinstance(entry, _Entry) or weights is None:
         return None
     return replace(entry.prepared, compiled=replace(entry.prepared.compiled, constants=weights))
 
@@ -90,6 +93,7 @@ def store_prepared(key: str, prepared: PreparedModel) -> None:
     if nbytes > most_bytes():
         return
     weights = f"{_WEIGHTS}{digest_of(part for item in sorted(constants.items()) for part in item)}"
+    let_go()
     bare = replace(prepared, compiled=replace(prepared.compiled, constants={}))
     try:
         data = _pickle(_Entry(bare, weights))
@@ -97,9 +101,45 @@ def store_prepared(key: str, prepared: PreparedModel) -> None:
         return
     if nbytes + len(data) > most_bytes():
         return
-    if disk_cache.load(_place(weights)) is None:
-        disk_cache.store(_place(weights), _pickle(dict(constants)))
+    if _load_weights(weights) is None:
+        _store_weights(weights, constants)
     disk_cache.store(_place(key), data)
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """An array that has an entry of its own, under this name."""
+
+    name: str
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+
+def _store_weights(name: str, constants: Mapping[str, np.ndarray]) -> None:
+    found: dict[str, np.ndarray | _Apart] = {}
+    for key, array in constants.items():
+        if array.nbytes < LEAST:
+            found[key] = array
+            continue
+        apart = found[key] = _Apart(f"{_ARRAY}{digest_of([array])}", array.dtype, array.shape)
+        disk_cache.store_pages(_place(apart.name), np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        let_go()
+    disk_cache.store(_place(name), _pickle(found))
+
+
+def _load_weights(name: str) -> dict[str, np.ndarray] | None:
+    """The constants of an entry in their order; None where one of them is not whole."""
+    found = _unpickle(disk_cache.load(_place(name)))
+    if not isinstance(found, dict):
+        return None
+    for key, array in found.items():
+        if isinstance(array, _Apart):
+            mapping = disk_cache.map_pages(_place(array.name))
+            if mapping is None:
+                return None
+            found[key] = in_mapping(mapping, disk_cache.PAGE).view(array.dtype).reshape(array.shape)
+            let_go()
+    return found
 
 
 def _place(name: str) -> Path:

@@ -241,7 +241,7 @@ def test_doubles_of_functions_that_the_simulator_has_for_floats_alone(text):
     x = np.concatenate([np.linspace(-20, 20, 50), np.geomspace(1e-4, 0.1, 14)]).astype("float32")
     model, (_, device) = make_model(problem), open_devices()
     wide = Width(halves=False, doubles=True)
-    with VirtualMachine(widen_model(model, problem.name, wide), device) as machine:
+    with VirtualMachine(widen_model(model, problem.name, wide)[0], device) as machine:
         tensors = [allocate_tensor(device, (64,), "float64", "global", name) for name in "XY"]
         tensors[0].write(x.astype("float64"))
         machine.call_host(machine.model.host_functions[problem.name], [*tensors, 0, 0, 0, 0], 0)
