@@ -42,7 +42,8 @@ class ModelReference:
         try:
             inference = self._tvm.relax.transform.DecomposeOpsForInference()(self._imported)
             executable = self._compile(inference)
-            return self._tvm.relax.VirtualMachine(executable, self._tvm.cpu())
+            # Memory that is free again goes back: what TVM's pool of the process keeps may be as large as a weight.
+            return self._tvm.relax.VirtualMachine(executable, self._tvm.cpu(), memory_cfg="naive")
         except Exception as error:  # TVM raises whatever its C++ and Python layers raise
             threaded = _threaded(self._imported)
             why = f"{', '.join(threaded)} binds threads of a GPU" if threaded else last_line(error)

@@ -25,6 +25,7 @@ import suite_compile
 import suite_decode
 import suite_drawn
 import suite_kernels
+import suite_memory
 import suite_networks
 import suite_scaling
 import suite_sizes
@@ -36,7 +37,7 @@ from adreno_sim import AdrenoSimError
 RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
-    "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn, "driver": suite_driver,
+    "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn, "driver": suite_driver, "memory": suite_memory,
 }  # fmt: skip
 
 

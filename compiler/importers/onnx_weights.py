@@ -145,7 +145,9 @@ class _Gains:
 
 
 def _normal(generator: np.random.Generator, scale: float, shape: tuple[int, ...]) -> np.ndarray:
-    return generator.standard_normal(shape, np.float32) * np.float32(scale)
+    values = generator.standard_normal(shape, np.float32)
+    values *= np.float32(scale)
+    return values
 
 
 def _fan_in(node: NodeProto, shape: tuple[int, ...]) -> int:
