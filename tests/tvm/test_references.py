@@ -9,6 +9,7 @@ from tvm import relax
 
 import adreno_sim
 from adreno_sim import AdrenoSimError
+from adreno_sim.compiler.importers.onnx_file import take_model
 from adreno_sim.golden import model_reference
 from adreno_sim.results.comparison import compare
 
@@ -106,11 +107,11 @@ def onnx_conv():
 def test_onnxruntime_agrees_with_numpy_and_refuses_in_one_line():
     model, weight = onnx_conv()
     (data,) = draw((1, 3, 6, 6))
-    (got,) = model_reference.run_onnx(model.SerializeToString(), {"x": data, "unknown": data})
+    (got,) = model_reference.run_onnx(take_model(model), {"x": data, "unknown": data})
     assert compare(got, operators.softmax(operators.conv2d(data, weight, padding=(1, 1)), 1)).is_informative
     model.graph.node[0].op_type = "NoSuchOperator"
     with pytest.raises(AdrenoSimError, match=r"^ONNX Runtime: .*NoSuchOperator") as raised:
-        model_reference.run_onnx(model.SerializeToString(), {"x": data})
+        model_reference.run_onnx(take_model(model), {"x": data})
     assert "\n" not in str(raised.value)
 
 
