@@ -36,6 +36,7 @@ DEPENDENCIES = {
     "golden": (
         "golden",
         "compiler/tvm_bridge",
+        "memory/spilled.py",
         "results",
         "engine/llvm",
         *_RUNTIME,

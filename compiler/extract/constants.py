@@ -23,6 +23,7 @@ class ConstantPool:
         identity = (dense.dtype.str, dense.shape, digest)
         if identity not in self._keys:
             self._keys[identity] = f"constant_{len(self._keys)}"
-            self.arrays[self._keys[identity]] = spill(dense)
+            kept = self.arrays[self._keys[identity]] = spill(dense)
+            kept.flags.writeable = False
             let_go()
         return self._keys[identity]

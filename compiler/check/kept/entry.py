@@ -138,6 +138,7 @@ def _load_weights(name: str) -> dict[str, np.ndarray] | None:
             if mapping is None:
                 return None
             found[key] = in_mapping(mapping, disk_cache.PAGE).view(array.dtype).reshape(array.shape)
+            found[key].flags.writeable = False
             let_go()
     return found
 
