@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import AdrenoSimError, UncompiledError
+from ...memory.spilled import let_go, spill
 from ..tvm_bridge.read import key, kind, op_name, type_of
-from ..tvm_bridge.tensors import constant_array
+from ..tvm_bridge.tensors import constant_array, tensor_of
 from ..tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
@@ -46,14 +47,15 @@ def _store_constants(module: IRModule) -> IRModule:
     Their errors would be the same for every element that the weight is used for, which no variance says.
     """
     relax = import_tvm().relax
-    stored: dict[int, tuple[np.ndarray, str]] = {}  # by key of the variable that stands for the cast
+    stored: dict[int, Any] = {}  # tensors, by key of the variable that stands for the cast
 
     def note(cast: Any, var: Any) -> None:
         array = constant_array(cast.args[0]) if kind(cast) == "Call" and op_name(cast) == "relax.astype" else None
         if array is not None and array.dtype.kind == "f" and kind(var) == "DataflowVar":
             dtype = str(type_of(var).dtype)
             with np.errstate(over="ignore"):
-                stored[key(var)] = array.astype(dtype), dtype
+                stored[key(var)] = tensor_of(spill(array.astype(dtype)))
+            let_go()
 
     class Store(relax.PyExprMutator):  # type: ignore[name-defined]
         def visit_var_binding_(self, binding: Any) -> None:
@@ -61,7 +63,7 @@ def _store_constants(module: IRModule) -> IRModule:
                 super().visit_var_binding_(binding)
 
         def visit_dataflow_var_(self, var: Any) -> Any:
-            return relax.const(*stored[key(var)]) if key(var) in stored else super().visit_dataflow_var_(var)
+            return relax.const(stored[key(var)]) if key(var) in stored else super().visit_dataflow_var_(var)
 
     functions = [(var, function) for var, function in module.functions_items() if kind(function) == "Function"]
     mutator = relax.expr_functor.mutator(Store)(module)
