@@ -20,17 +20,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-import suite_checks
-import suite_compile
-import suite_decode
-import suite_drawn
-import suite_kernels
-import suite_memory
-import suite_networks
-import suite_scaling
-import suite_sizes
 from children import YARDSTICK, ChildError, opened
-from driver import suite_driver
+from suites import (
+    suite_checks,
+    suite_compile,
+    suite_decode,
+    suite_drawn,
+    suite_driver,
+    suite_kernels,
+    suite_memory,
+    suite_networks,
+    suite_scaling,
+    suite_sizes,
+)
 
 from adreno_sim import AdrenoSimError
 

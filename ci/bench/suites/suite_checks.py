@@ -78,7 +78,7 @@ def _check(model: Path, cache: Path, folder: Path) -> tuple[float, bool, Any]:
     environment = {**os.environ, "ADRENO_SIM_CACHE_DIR": str(cache)}
     for unwanted in ("ADRENO_SIM_CACHE", "PYTHONDONTWRITEBYTECODE"):
         environment.pop(unwanted, None)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]))
     report = folder / "report.json"
     start = time.perf_counter()
     done = subprocess.run(

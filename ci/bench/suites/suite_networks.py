@@ -14,7 +14,8 @@ from typing import Any
 
 from children import CHECKED, NETWORKS, TVM, YARDSTICK, Child, ChildError, opened
 from measure import COUNTS, geometric_mean
-from suite_kernels import error_of
+
+from .suite_kernels import error_of
 
 MODELS = (("squeezenet", "buffer"), ("squeezenet", "texture"), ("resnet50", "texture"), ("inception_v1", "texture"))
 ROUNDS = (3, 10)

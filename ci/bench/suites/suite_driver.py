@@ -19,7 +19,7 @@ from adreno_sim.frontend.driver import find_zig
 from adreno_sim.icd.build import SHIM, build_libraries
 from adreno_sim.icd.environment import environment
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "driver"
 DEVICE, CHECKS = "sim:adreno-740", "bounds"
 TURNS, ROUNDS, QUICK = 5, 20, 5
 MANY = 1000

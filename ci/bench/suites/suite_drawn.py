@@ -23,7 +23,7 @@ from children import YARDSTICK, Child, ChildError, device_of, opened
 from drawn_launch import Drawn
 from measure import COUNTS, geometric_mean, interleaved
 
-sys.path.append(str(Path(__file__).parents[2] / "tests" / "kernels"))
+sys.path.append(str(Path(__file__).parents[3] / "tests" / "kernels"))
 
 WORKER = "drawn_worker.py"
 SEED, WANTED, QUICK = 20261123, 100, 8

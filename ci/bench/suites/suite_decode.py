@@ -40,7 +40,7 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
 
 def _measure(level: str, layers: int, vocabulary: int) -> Row:
     """What the worker says, or why it said nothing."""
-    command = [sys.executable, str(Path(__file__).with_name("decode_worker.py")), level, str(layers), str(vocabulary)]
+    command = [sys.executable, str(Path(__file__).parents[1].joinpath("decode_worker.py")), level, str(layers), str(vocabulary)]
     environment = {**os.environ, "ADRENO_SIM_CACHE": "off"}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True, env=environment)

@@ -52,7 +52,7 @@ def _row(shape: str, sizes: tuple[int, ...], times: int) -> Row:
 
 def _measure(shape: str, size: int) -> Row:
     """What a child measures (`shape_worker.py`); one that takes too long counts with its limit."""
-    command = [sys.executable, str(Path(__file__).with_name("shape_worker.py")), shape, str(size)]
+    command = [sys.executable, str(Path(__file__).parents[1].joinpath("shape_worker.py")), shape, str(size)]
     environment = {**os.environ, "ADRENO_SIM_CACHE": "off"}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True, env=environment)

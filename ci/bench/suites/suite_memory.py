@@ -58,8 +58,8 @@ def _row(network: str, say: Callable[[str], None]) -> Row:
 def _ask(folder: str, *job: str) -> dict[str, Any]:
     """What the worker says to a job."""
     environment = {**os.environ, "ADRENO_SIM_CACHE": "off"}
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, str(Path(__file__).with_name("memory_worker.py")), *job]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, str(Path(__file__).parents[1].joinpath("memory_worker.py")), *job]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
     if done.returncode or not done.stdout:
         raise ChildError(f"{' '.join(job)}: {done.stderr.strip() or done.returncode}")
