@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SPINS 400
+#define SPINS 2000 /* some 50 us, longer than a small launch takes: to be woken takes as long */
 #define SLICE_NS 100000000 /* how long a wait goes before it looks whether the server is there */
 
 struct command_head {
