@@ -18,7 +18,6 @@ from ...device.inspection import LaunchProofs
 from ...device.launch_sizes import require_launch
 from ...device.protocol import Kernel, LaunchResult, PoolStats, StoreEvent, Watch
 from ...engine.abi.launch_facts import facts_of
-from ...engine.abi.specialization import Specialization, bounds_of_grid
 from ...engine.caching.kernel_memo import KernelMemo
 from ...engine.run import optimistic
 from ...engine.run.counted import run_counted
@@ -41,9 +40,9 @@ from ...profiles.ml import why_no_graphs
 from ...profiles.profile import Profile
 from . import limits
 from .argument_shadows import ShadowRange, Shadows
-from .arguments import bind_argument, check_arguments, specialize_argument
+from .arguments import bind_argument, check_arguments
 from .info import device_info, front_end_target
-from .launch_config import LaunchConfig, PreparedLaunch, launch_signature
+from .launch_config import LaunchConfig, PreparedLaunch, launch_signature, specialize_launch
 from .program import SimKernel, SimProgram, allows_non_uniform
 from .shared_storage import find_overlaps
 from .views import ViewMaker
@@ -331,7 +330,7 @@ class SimDevice:
     def _analyze(
         self, kernel: SimKernel, total: limits.Size, group: limits.Size, start: limits.Size, checked: Sequence[Any]
     ) -> LaunchAnalysis:
-        spec = self._specialization(kernel, total, group, start, checked)
+        spec = specialize_launch(self.profile, self.options, kernel, total, group, start, checked)
         facts = facts_of(kernel.function, spec, total, start, [bind_argument(arg) for arg in checked])
         return analyze_launch(kernel.function, spec, facts, keep=self.options.cache)
 
@@ -372,29 +371,6 @@ class SimDevice:
         for index in config.written:
             after_write(args[index])
         return result
-
-    def _specialization(
-        self,
-        kernel: SimKernel,
-        total: limits.Size,
-        group: limits.Size,
-        start: limits.Size,
-        args: Sequence[Any],
-    ) -> Specialization:
-        flush = self.options.flush_denormals
-        return Specialization(
-            local_size=group,
-            args=tuple(specialize_argument(arg, self.options.checks == "full") for arg in args),
-            checks=self.options.checks,
-            uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),
-            contract=self.options.contract,
-            flush_denormals=self.profile.flush_denormals if flush is None else flush,
-            srgb_writes="cl_khr_srgb_image_writes" in self.profile.extensions,
-            wave_size=self.profile.wave_size(kernel.function.required_sub_group_size),
-            most_groups=None if any(start) else bounds_of_grid(total, group),
-            emitter=self.options.emitter,
-            count=self.options.count_accesses,
-        )
 
     def _watch_range(self, watch: Watch | None) -> tuple[int, int] | None:
         if watch is None:

@@ -11,10 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ...base.run_options import RunOptions
 from ...base.specs import Local, Null, Sampler
+from ...engine.abi.specialization import Specialization, bounds_of_grid
 from ...engine.run.launch_analysis import LaunchAnalysis
 from ...findings import Finding
 from ...memory.storage import StorageView
+from ...profiles.profile import Profile
+from .arguments import specialize_argument
 from .limits import Size
 from .program import SimKernel
 
@@ -69,3 +73,29 @@ def _signature_of(arg: Any) -> Any:
     if isinstance(arg, Sampler):
         return arg if isinstance(arg.addressing, str) and isinstance(arg.filter, str) else None
     return bytes(arg) if isinstance(arg, (bytes, bytearray)) else None
+
+
+def specialize_launch(
+    profile: Profile,
+    options: RunOptions,
+    kernel: SimKernel,
+    total: Size,
+    group: Size,
+    start: Size,
+    args: Sequence[Any],
+) -> Specialization:
+    """What the code of a launch with checked arguments is compiled for, without shadows and proofs."""
+    flush = options.flush_denormals
+    return Specialization(
+        local_size=group,
+        args=tuple(specialize_argument(arg, options.checks == "full") for arg in args),
+        checks=options.checks,
+        uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),
+        contract=options.contract,
+        flush_denormals=profile.flush_denormals if flush is None else flush,
+        srgb_writes="cl_khr_srgb_image_writes" in profile.extensions,
+        wave_size=profile.wave_size(kernel.function.required_sub_group_size),
+        most_groups=None if any(start) else bounds_of_grid(total, group),
+        emitter=options.emitter,
+        count=options.count_accesses,
+    )
