@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...tvm_bridge import read
 from ...tvm_bridge.versions import import_tvm, var_name
-from ..base import Fix
+from ..base import Fix, after_first, before_first
 from ..relax_calls import before_layout
 
 if TYPE_CHECKING:
@@ -61,30 +61,39 @@ def _is_tensor(item: Any) -> bool:
     return read.kind(read.type_of(item)) == "TensorType"
 
 
-def leave_out_makers(annotate: Pass) -> Pass:
-    """The pass on a module without functions that give objects alone, which then join it again: they hold no tensors."""
+def leave_out_makers() -> tuple[Pass, Pass]:
+    """Two passes: the first takes functions that give objects alone out of the module, the second puts them back: they hold no
+    tensors."""
     tvm = import_tvm()
+    makers: dict[Any, Any] = {}
 
-    def transform(mod: Any, _ctx: Any) -> Any:
-        makers = {
-            var: func
-            for var, func in mod.functions_items()
-            if isinstance(func, tvm.relax.Function) and read.kind(read.return_type(func)) == "AnyType"
-        }
+    def take(mod: Any, _ctx: Any) -> Any:
+        makers.clear()
+        for var, func in mod.functions_items():
+            if isinstance(func, tvm.relax.Function) and read.kind(read.return_type(func)) == "AnyType":
+                makers[var] = func
         for var in makers:
             del mod[var]
-        mod = annotate(mod)
-        for var, func in makers.items():
-            mod[var] = func
         return mod
 
-    return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.LeaveOutMakers")
+    def put_back(mod: Any, _ctx: Any) -> Any:
+        for var, func in makers.items():
+            mod[var] = func
+        makers.clear()
+        return mod
+
+    def as_pass(transform: Any, name: str) -> Pass:
+        return tvm.transform.module_pass(transform, opt_level=0, name=f"adreno_sim.{name}")
+
+    return as_pass(take, "LeaveOutMakers"), as_pass(put_back, "PutMakersBack")
 
 
 def add(passes: list[Pass], target: Target) -> list[Pass]:
     """Run before ConvertLayout, and around the pass that decides scopes."""
-    around = [leave_out_makers(item) if item.info.name == ANNOTATE else item for item in passes]
-    return before_layout(around, target, make_tuples_outside())
+    if any(item.info.name == ANNOTATE for item in passes):
+        take, put_back = leave_out_makers()
+        passes = after_first(before_first(passes, ANNOTATE, take), ANNOTATE, put_back)
+    return before_layout(passes, target, make_tuples_outside())
 
 
 FIX = Fix(

@@ -79,7 +79,9 @@ def test_wrong_constants_are_found(mixed, adreno):
     report = adreno_sim.check(mixed, device=adreno, target="clml", clml_min_flops=0)
     digest = report.digests["output"]
     key = next(iter(model.graphs["clml_0"].constants.values()))
-    model.constants[key].reshape(-1)[0] += 1
+    changed = model.constants[key].copy()
+    changed.reshape(-1)[0] += 1
+    model.constants[key] = changed
     assert adreno_sim.check(model, device=adreno).digests["output"] != digest
 
 
