@@ -53,7 +53,7 @@ def digest_report(report: Any) -> list[Any]:
     return [report.digests, [(k.name, k.status, k.max_abs, k.max_ulp) for k in report.kernels], report.findings, report.unchecked]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float16", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("target", ["buffer", "texture"])
 def test_a_check_says_the_same(target: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = digest_report(adreno_sim.check(product(), target=target, dtype=dtype))
