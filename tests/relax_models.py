@@ -8,6 +8,19 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from adreno_sim.compiler.tvm_bridge.versions import tensor_type
+
+
+def one_block(body, *inputs):
+    """A module whose "main" returns what `body` makes of these inputs, each a name, a shape and a dtype."""
+    variables = [relax.Var(name, tensor_type(shape, dtype)) for name, shape, dtype in inputs]
+    builder = relax.BlockBuilder()
+    with builder.function("main", variables):
+        with builder.dataflow():
+            result = builder.emit_output(builder.normalize(body(*variables)))
+        builder.emit_func_output(result)
+    return builder.get()
+
 
 def convolutions():
     """Two convolutions, pooling, a residual: constants, workspaces, textures and layout changes."""

@@ -19,8 +19,6 @@ from adreno_sim.base.specs import BufferSpec, ImageSpec
 class DrawnWorker(Worker):
     """What the child can be asked, besides what a worker can. One launch is loaded at a time."""
 
-    _drawn: Drawn
-
     def fit(self, name: str, text: str, options: str, number: int) -> Drawn | str:
         """A launch without findings of one of the source's kernels, or why there is none. Of a simulated device."""
         try:

@@ -10,7 +10,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ...base.errors import UnsupportedError
 from ..tvm_bridge.versions import import_tvm
-from .onnx_names import node_label
+from .onnx_names import attributes_of, node_label
 
 Shapes = Mapping[str, Sequence[int]]
 Constants = dict[str, TensorProto]
@@ -61,10 +61,6 @@ def refuse_misread(model: ModelProto, shapes: Shapes) -> None:
             _refuse_resize(node, given, shapes, constants)
         if node.op_type == "ConvTranspose" and "output_shape" in given:
             raise _misread(node, "with output_shape", "its importer leaves that out", "give pads in its place")
-
-
-def attributes_of(node: NodeProto) -> dict[str, Any]:
-    return {entry.name: helper.get_attribute_value(entry) for entry in node.attribute}
 
 
 def _misread(node: NodeProto, what: str, does: str, instead: str) -> UnsupportedError:

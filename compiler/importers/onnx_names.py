@@ -20,6 +20,11 @@ Results = dict[str, Any]
 """Name of a value of the graph -> the expression that TVM's importer made for it."""
 
 
+def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
+    """The attributes that a node gives, by name."""
+    return {entry.name: onnx.helper.get_attribute_value(entry) for entry in node.attribute}
+
+
 def node_label(node: onnx.NodeProto) -> str:
     """A node's name, or that of its first result."""
     return node.name or f"giving {node.output[0]}"

@@ -12,6 +12,7 @@ from onnx import ModelProto, NodeProto, helper
 from ...base.errors import UnsupportedError
 from ...golden.onnx_model import LargeArrays
 from .onnx_control import label, require_steps
+from .onnx_names import attributes_of
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 ACTIVATIONS = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}
@@ -57,7 +58,7 @@ class _Layer:
 
 
 def _read_layer(node: NodeProto, known: Mapping[str, np.ndarray], shapes: Mapping[str, list[int]]) -> _Layer:
-    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    attributes = attributes_of(node)
     operands = dict(enumerate(node.input))
     size = shapes.get(node.input[0])
     if size is None:

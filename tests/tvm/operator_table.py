@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from relax_models import one_block
 
-from adreno_sim.compiler.tvm_bridge.versions import import_tvm, tensor_type
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 
 tvm = import_tvm()
 relax = tvm.relax
@@ -32,13 +33,7 @@ def case(build: Builder) -> Builder:
 
 def graph(body: Callable[..., Any], *shapes: tuple[Any, ...], dtype: str = "float32") -> Any:
     """An IRModule whose "main" takes x0, x1, ... of these shapes and returns what `body` makes of them."""
-    params = [relax.Var(f"x{i}", tensor_type(shape, dtype)) for i, shape in enumerate(shapes)]
-    builder = relax.BlockBuilder()
-    with builder.function("main", params):
-        with builder.dataflow():
-            result = builder.emit_output(builder.normalize(body(*params)))
-        builder.emit_func_output(result)
-    return builder.get()
+    return one_block(body, *((f"x{i}", shape, dtype) for i, shape in enumerate(shapes)))
 
 
 def weight(*shape: int, dtype: str = "float32", gain: float = 1.0) -> Any:

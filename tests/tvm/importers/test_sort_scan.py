@@ -6,12 +6,13 @@ import pytest
 pytest.importorskip("tvm")
 pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper
+from relax_models import one_block
 from tvm import relax
 
 from adreno_sim import AdrenoSimError, UnsupportedError, check
 from adreno_sim.compiler.importers.inputs import seeded_inputs
 from adreno_sim.compiler.importers.load import load_model
-from adreno_sim.compiler.tvm_bridge.versions import tensor_type, tvm_series
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytestmark = [pytest.mark.tvm, pytest.mark.skipif(tvm_series() != "0.27", reason="some of it is mended in 0.27 alone")]
 
@@ -76,16 +77,6 @@ def test_what_tvms_importer_does_not_take_is_its_limit():
         check(top_k(-1, 3, is_sorted=0))
 
 
-def relax_model(body, *inputs):
-    variables = [relax.Var(name, tensor_type(shape, dtype)) for name, shape, dtype in inputs]
-    builder = relax.BlockBuilder()
-    with builder.function("main", variables):
-        with builder.dataflow():
-            result = builder.emit_output(builder.normalize(body(*variables)))
-        builder.emit_func_output(result)
-    return builder.get()
-
-
 ROWS = ("x", (2, 300), "float32")
 OPERATORS = {
     "sort": lambda x: relax.op.sort(x, axis=1, descending=True),
@@ -97,7 +88,7 @@ OPERATORS = {
 
 @pytest.mark.parametrize(("name", "target"), cases(OPERATORS, []))
 def test_relax_operators_are_right(name, target):
-    report = check(relax_model(OPERATORS[name], ROWS), target=target)
+    report = check(one_block(OPERATORS[name], ROWS), target=target)
     assert report.ok and not report.findings and [output.ok for output in report.outputs] == [True] and all_are_judged(report)
 
 
@@ -105,7 +96,7 @@ def sampling():
     def body(prob, numbers, rows):
         return relax.op.multinomial_from_uniform(prob, numbers, rows)
 
-    return relax_model(body, ("prob", (2, 300), "float32"), ("numbers", (3, 1), "float32"), ("rows", (3, 1), "int64"))
+    return one_block(body, ("prob", (2, 300), "float32"), ("numbers", (3, 1), "float32"), ("rows", (3, 1), "int64"))
 
 
 @pytest.mark.parametrize("target", [pytest.param("buffer", marks=pytest.mark.slow), "texture"])

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("tvm")
+from relax_models import one_block
 from tvm import relax
 
 from adreno_sim import check
 from adreno_sim.compiler.check import prepare
-from adreno_sim.compiler.tvm_bridge.versions import tensor_type, tvm_series
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 from adreno_sim.golden.truth.bound import expect
 from adreno_sim.golden.truth.model import ModelTruth
 from adreno_sim.golden.truth.operators.kernels import run_operator
@@ -162,16 +163,6 @@ def test_a_row_that_is_none_is_refused():
         results(SAMPLE, arrays, ["int64"])
 
 
-def module(body, *inputs):
-    variables = [relax.Var(name, tensor_type(shape, dtype)) for name, shape, dtype in inputs]
-    builder = relax.BlockBuilder()
-    with builder.function("main", variables):
-        with builder.dataflow():
-            result = builder.emit_output(builder.normalize(body(*variables)))
-        builder.emit_func_output(result)
-    return builder.get()
-
-
 def draw(*shape):
     return np.random.default_rng(5).random(shape, np.float32)
 
@@ -184,10 +175,10 @@ def draw_equal(*shape):
 ROWS = ("x", (2, 40), "float32")
 NUMBERS = [("prob", (1, 300), "float32"), ("numbers", (3, 1), "float32"), ("rows", (3, 1), "int64")]
 MODELS = {
-    "scan": (lambda: module(lambda x: relax.op.cumsum(x, 1), ("x", (2, 300), "float32")), [draw(2, 300)]),
-    "sort": (lambda: module(lambda x: relax.op.topk(x, 30), ROWS), [draw_equal(2, 40)]),
+    "scan": (lambda: one_block(lambda x: relax.op.cumsum(x, 1), ("x", (2, 300), "float32")), [draw(2, 300)]),
+    "sort": (lambda: one_block(lambda x: relax.op.topk(x, 30), ROWS), [draw_equal(2, 40)]),
     "sample": (
-        lambda: module(relax.op.multinomial_from_uniform, *NUMBERS),
+        lambda: one_block(relax.op.multinomial_from_uniform, *NUMBERS),
         [draw(1, 300) / draw(1, 300).sum(), np.float32([[0.1], [0.5], [0.9]]), np.zeros((3, 1), np.int64)],
     ),
 }
@@ -239,7 +230,7 @@ SCORES = np.float16([[4, 3, 2, 1], [4, 3.998, 2, 1], [1, 2, 3, 4]])
 def best_of(shape, width=1):
     """What a table holds for the best of four scores of each token."""
     table = np.arange(10, 10 + 10 * 4 * width, 10, np.float32).reshape(4, width)
-    return module(
+    return one_block(
         lambda x: relax.op.take(relax.const(table), relax.op.topk(relax.op.nn.softmax(x), 1, ret_type="indices"), 0),
         ("x", shape, "float16"),
     )
