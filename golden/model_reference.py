@@ -108,6 +108,11 @@ _CONSTANTS = {"relax.expr.Constant", "ir.GenericConst"}
 """What the text of a module refers to by number, and `_constants` gives."""
 
 
+def weights_nbytes(module: IRModule) -> int:
+    """Bytes of all constants of a module."""
+    return sum(array.nbytes for array in _constants(module))
+
+
 def _constants(module: Any) -> Iterator[np.ndarray]:
     """The data of every constant, in the order of the functions and of their expressions."""
     relax = import_tvm().relax

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from ...backends.open import announce_devices, open_device
 from ...base.allow import find_config
 from ...base.bundle_name import find_wrong_name
 from ...base.errors import AdrenoSimError, BuildError, DeviceError, OptionError, UnsupportedError
+from ...base.processes.beside import doing_beside
 from ...base.processes.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
@@ -32,6 +34,7 @@ from ..plan.audit import audit
 from ..plan.rules import DeviceRules
 from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
+from .ahead import can_compile_ahead, compile_backwards
 from .allow import sort_findings
 from .exact import ExactInputs
 from .golden import find_strays
@@ -39,11 +42,12 @@ from .kernels import FirstWrong, KernelObserver
 from .offload import offload_report
 from .outputs import count_open, judge_outputs
 from .peer import Peer
-from .prepare import ApplyPlan, CheckOptions, Inputs, Outputs, PreparedRun, Source, Stage, prepare
+from .prepare import ApplyPlan, CheckOptions, Inputs, PreparedRun, Source, Stage, prepare
 from .reproduce import Reproducer
 from .support import refused_kernels, require_graphs, require_images, unfit_parameters
 from .twin import WideTwin
 from .unproven import UnprovenAccesses
+from .whole_model.inputs import Outputs
 
 INFLATED = 1.1
 """planned / right bytes from which a memory plan is reported as inflated."""
@@ -177,7 +181,7 @@ class CheckRun:
         observer.gives_places = None if ready.kernels is None else ready.kernels.gives_places
         if self.reproducer is not None:
             observer.on_wrong = self.reproducer.wrong_value
-        outputs = self._execute(ready, observer, report)
+        outputs = self._execute(ready, observer, report, twin)
         if twin is not None:
             self.unchecked += [f"{name}, in halves: low power, no wide twin: {why}" for name, why in twin.low_power().items()]
         if outputs is not None:
@@ -262,7 +266,7 @@ class CheckRun:
             )
             self.findings.add([Finding(Kind.PLAN_INFLATED, message)])
 
-    def _execute(self, ready: PreparedRun, observer: KernelObserver, report: Report) -> Outputs | None:
+    def _execute(self, ready: PreparedRun, observer: KernelObserver, report: Report, twin: WideTwin | None) -> Outputs | None:
         """Build every kernel, run the model; outputs, or None where the run ended early (the report says why)."""
         outputs = None
         stopped: AdrenoSimError | None = None
@@ -270,7 +274,7 @@ class CheckRun:
         with VirtualMachine(ready.compiled, self.device, watching) as machine:
             try:
                 self._build(machine)
-                with self._stage("run", len(ready.compiled.host_functions)):
+                with self._stage("run", len(ready.compiled.host_functions)), self._compiling_ahead(ready, machine, twin):
                     outputs = machine.run(ready.arrays)
                     if ready.golden is not None and ready.golden.forces:
                         machine.observer = Observer()  # golden results replaced those of each kernel: once more without
@@ -299,6 +303,16 @@ class CheckRun:
         if stopped is not None:
             self._stop(report, stopped)
         return outputs
+
+    def _compiling_ahead(
+        self, ready: PreparedRun, machine: VirtualMachine, twin: WideTwin | None
+    ) -> AbstractContextManager[object]:
+        """While the block runs, a second process makes machine code for it, where that is safe and there is a core for it."""
+        if not (ready.alone and can_compile_ahead(self.device) and len(os.sched_getaffinity(0)) > 1):
+            return nullcontext()
+        if ready.kernels is not None:
+            ready.kernels.finish()  # a lock that it holds would stay locked in the child
+        return doing_beside(partial(compile_backwards, machine, ready.arrays, twin))
 
     def _split_run(self, observer: KernelObserver) -> None:
         """The time of the run by what it went to; what is left is the host program's."""

@@ -10,29 +10,31 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...base.allow import AllowEntry
-from ...base.errors import AdrenoSimError, OptionError
+from ...base.errors import OptionError
+from ...base.processes.beside import count_native_threads, doing_beside
 from ...device.protocol import DeviceInfo
 from ...results.model import BufferTensor, ScopeSummary
 from ..artifact.model import CompiledModel, as_compiled
 from ..compile import extract_model, lower_model, naming_operator, read_model
-from ..importers.inputs import Arrays, Inputs, check_inputs, make_inputs, require_file
+from ..importers.inputs import Arrays, Inputs, check_inputs, require_file
 from ..importers.load import Model, ModelInput
 from ..lower.compile_options import CompileOptions
+from ..tvm_bridge.installed_files import is_imported
 from .given import KernelReferences, settle_references
 from .golden import Golden, LiveGolden, References, StoredGolden
-from .input_indices import GENERATED, require_valid_indices
 from .kept.entry import Judged, PreparedModel, has_entries, load_prepared, store_prepared
 from .kept.key import find_request
+from .whole_model.inputs import first_inputs
+from .whole_model.references import judge_by_truth, run_references
 
 if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
-    from ...golden.model_reference import ModelReference
     from ...golden.subgraph_reference import SubgraphReference
     from ...golden.truth.units import Units
     from ..lower.pipeline import Lowered
@@ -41,12 +43,10 @@ Source = Any
 """What `check` takes: a path (.onnx, .pt2, .py, .asim), an ONNX model, an ExportedProgram of torch.export, a Relax IRModule,
 or a CompiledModel."""
 
-Outputs = list[np.ndarray]
-
 NO_GOLDEN = "this bundle carries no golden results (adreno-sim bundle --golden puts them in)"
 
-SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
-"""Scales tried for seeded float inputs, until the result neither saturates nor overflows."""
+MOST_BESIDE = 128 << 20
+"""Bytes of weights up to which the references of a whole model run beside the lowering: both hold them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +79,6 @@ class CheckOptions(CompileOptions):
     reproduce_kernel: str = ""
 
 
-ONNX_RUNTIME = "ONNX Runtime"
-
-
 @dataclass(frozen=True)
 class PreparedRun:
     """A model that is ready to run. origin: the source of the inputs, in words. references: name -> outputs of the whole model.
@@ -91,7 +88,8 @@ class PreparedRun:
     computes what rounding may do to the outputs, where `references` do not know it: the same references, which do.
     tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
     textures. kernels: the references of kernels, where they run here and now. follow: the references with the device's order of
-    sorted values where rounding decides it (`ModelTruth.run`).
+    sorted values where rounding decides it (`ModelTruth.run`). alone: it was compiled just now, by a process with no threads but
+    those that it has begun itself.
     """
 
     compiled: CompiledModel
@@ -106,6 +104,7 @@ class PreparedRun:
     kernels: KernelExpectations | None = None
     truth: Callable[[], Judged] | None = None
     follow: Callable[[Sequence[np.ndarray]], Judged] | None = None
+    alone: bool = False
 
 
 ApplyPlan = Callable[[CompiledModel], CompiledModel]
@@ -147,7 +146,7 @@ def prepare(
     if known is not None:
         kernels = KernelReferences(known.kernels, known.kernels, ())
         return _ready(known, apply_plan(known.compiled), kernels, SubgraphReference({}, units), source, options, units)
-    made = _make(source, inputs, options, device, stage, apply_plan, {}, units)
+    made = _make(source, inputs, options, device, stage, apply_plan, {}, units, forks=not is_imported())
     if made.keeps:
         with stage("cache"):
             if (key := found.result()) and request.key() == key:  # no file was changed meanwhile
@@ -170,7 +169,7 @@ def _ready(
 
     def judge(places: Sequence[np.ndarray] = ()) -> Judged:
         model = read_model(source, options)  # again, if it was read before: weights are large
-        return _judge_by_truth(model, options, arrays, references, unchecked, units, places)
+        return judge_by_truth(model, options, arrays, references, unchecked, units, places)
 
     truth, outputs = (judge, references) if judged is None else (None, judged)
     tuned, scopes = prepared.tuned, prepared.scopes
@@ -196,66 +195,36 @@ def _make(
     apply_plan: ApplyPlan,
     own: Mapping[str, Any],
     units: Units,
+    forks: bool = False,
 ) -> _Made:
-    """Prepare a model that is no bundle."""
-    from ...golden.errors import NoReferenceError
-    from ...golden.model_expectations import computes_halves
-    from ...golden.model_reference import ModelReference
+    """Prepare a model that is no bundle. forks: TVM, whose threads a child by fork would wait for, is not there yet."""
+    from ...golden.model_reference import weights_nbytes
     from ...golden.subgraph_reference import SubgraphReference
-    from ..importers.fp16_storage import with_storage
 
+    natives = count_native_threads()
     with stage("import"):
         model = read_model(source, options)
-    with stage("compile"):
-        with naming_operator(model, options, device.limits, device.ml):
-            lowered = lower_model(model, options, device.limits, device.ml)
-            compiled = extract_model(lowered, model)
-        given = settle_references(own, lowered.unscheduled, units, device.profile is None)
-        given.kernels.begin()
-        subgraphs, offloads = SubgraphReference(lowered.subgraphs, units), bool(lowered.subgraphs)
-        scopes = None if lowered.unscoped is None else _scopes(lowered)
-        tuned = dict(lowered.tuned)
-        del lowered  # it has the weights once more
-    placed = apply_plan(compiled)
-    with stage("references"):
-        unchecked = [f"function {name}: {reason}" for name, reason in given.kernels.unavailable.items()]
-        references: dict[str, Outputs] = {}
-        try:
-            arrays, origin, references["TVM llvm"] = choose_inputs(model, inputs, options, ModelReference(model.module))
-        except NoReferenceError as error:  # a function that was written for a GPU: what else there is still judges
-            unchecked.append(f"against {error}")
-            arrays, origin = _first_inputs(model, inputs, options)
-        if options.recast is not None:
-            unchecked.append(f"against the model's own types: its layers are recast to {options.recast}, and judged as such")
-        _add_own_runtime(model, arrays, references, unchecked, generated=inputs is None)
-        judged: Judged | None = None
-        if not references or computes_halves(with_storage(model.module, options.dtype, options.accumulate)):
-            judged = _judge_by_truth(model, options, arrays, references, unchecked, units)
-    prepared = PreparedModel(compiled, arrays, origin, references, judged, unchecked, given.kernels, tuned, scopes)
+    alone = forks and natives == count_native_threads() and weights_nbytes(model.module) <= MOST_BESIDE
+    with doing_beside(lambda: run_references(model, inputs, options, units), alone) as references:
+        with stage("compile"):
+            with naming_operator(model, options, device.limits, device.ml):
+                lowered = lower_model(model, options, device.limits, device.ml)
+                compiled = extract_model(lowered, model)
+            given = settle_references(own, lowered.unscheduled, units, device.profile is None)
+            given.kernels.begin()
+            subgraphs, offloads = SubgraphReference(lowered.subgraphs, units), bool(lowered.subgraphs)
+            scopes = None if lowered.unscoped is None else _scopes(lowered)
+            tuned = dict(lowered.tuned)
+            del lowered  # it has the weights once more
+        placed = apply_plan(compiled)
+        with stage("references"):
+            found = references()
+    unchecked = [f"function {name}: {reason}" for name, reason in given.kernels.unavailable.items()]
+    unchecked += found.unchecked
+    arrays, origin, judged = found.arrays, found.origin, found.judged
+    prepared = PreparedModel(compiled, arrays, origin, found.references, judged, unchecked, given.kernels, tuned, scopes)
     run = _ready(prepared, placed, given, subgraphs, source, options, units)
-    return _Made(run, prepared, not offloads)
-
-
-def _judge_by_truth(
-    model: Model,
-    options: CompileOptions,
-    arrays: Arrays,
-    references: Mapping[str, Outputs],
-    unchecked: list[str],
-    units: Units,
-    places: Sequence[np.ndarray] = (),
-) -> Judged:
-    """The references of a whole model with what rounding may do to its outputs; `unchecked` grows by what is not known."""
-    from ...golden.model_expectations import judge_by_truth
-    from ..importers.fp16_storage import with_storage
-
-    stored = with_storage(model.module, options.dtype, options.accumulate)
-    errors = {}
-    if model.onnx is not None and ONNX_RUNTIME in references:
-        from ...golden.onnx_error import last_errors
-
-        errors[ONNX_RUNTIME] = last_errors(model.onnx, arrays)
-    return judge_by_truth(stored, model.module, list(arrays.values()), references, unchecked, units, errors, places)
+    return _Made(replace(run, alone=alone), prepared, not offloads)
 
 
 def _scopes(lowered: Lowered) -> ScopeSummary:
@@ -278,7 +247,7 @@ def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: Com
         arrays = check_inputs(_interface(compiled), stored.inputs())
         golden = StoredGolden(stored)
         return PreparedRun(compiled, arrays, stored.origin, golden, references, list(stored.unchecked), stored.bound)
-    arrays, origin = _first_inputs(_interface(compiled), inputs, options)
+    arrays, origin = first_inputs(_interface(compiled), inputs, options)
     return PreparedRun(
         compiled, arrays, origin, None, {}, [f"values: {'its golden results are for other inputs' if stored else NO_GOLDEN}"]
     )
@@ -289,87 +258,3 @@ def _interface(compiled: CompiledModel) -> Model:
     return Model(
         compiled.name, None, tuple(ModelInput(item.name, item.shape, item.dtype, item.bounds) for item in compiled.inputs)
     )
-
-
-def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str], generated: bool) -> None:
-    """Add the outputs that the model's own framework computes. AdrenoSimError where it refuses inputs that nobody gave."""
-    from ...golden.errors import RefusedInputsError
-    from ...golden.model_reference import has_onnxruntime, run_onnx
-
-    if model.torch is not None:
-        from ...golden.torch_reference import run_torch
-
-        try:
-            references["PyTorch"] = run_torch(model.torch, model.arguments(arrays))
-        except AdrenoSimError as error:
-            if generated:
-                raise AdrenoSimError(f"{error}; {GENERATED}") from error
-            raise
-    if model.onnx is not None and has_onnxruntime():
-        try:
-            references[ONNX_RUNTIME] = run_onnx(model.onnx, arrays)
-        except AdrenoSimError as error:  # an operator or a version it does not know: TVM llvm still judges
-            if generated and isinstance(error, RefusedInputsError):
-                raise AdrenoSimError(f"{error}; {GENERATED}") from error
-            unchecked.append(f"against {error}")
-    elif model.onnx is not None:
-        unchecked.append("against ONNX Runtime: it is not installed")
-
-
-def choose_inputs(
-    model: Model, inputs: Inputs | None, options: CompileOptions, whole: ModelReference
-) -> tuple[Arrays, str, Outputs]:
-    """The input arrays, their source in words, and the reference outputs for them.
-
-    Seeded ones are scaled by the largest of SCALES at which every output says something, by 1 where none does. Raises
-    AdrenoSimError where an operator or the reference does not take them, NoReferenceError where there is no reference.
-    """
-    from ...golden.errors import RefusedInputsError
-
-    drawn, origin = _first_inputs(model, inputs, options)
-    if inputs is not None:
-        return drawn, origin, whole.run(list(drawn.values()))
-    from ...results.comparison import why_uninformative
-
-    first: Outputs | None = None
-    for scale in SCALES if any(array.dtype.kind == "f" for array in drawn.values()) else SCALES[:1]:
-        arrays = _scale(drawn, scale)
-        try:
-            outputs = whole.run(list(arrays.values()))
-        except RefusedInputsError as error:
-            raise AdrenoSimError(f"{error}; {GENERATED}") from error
-        if not any(why_uninformative(output) for output in outputs):
-            return arrays, origin + ("" if scale == 1 else f", scale {scale:g}"), outputs
-        first = first or outputs
-    assert first is not None
-    return drawn, origin, first
-
-
-def _first_inputs(model: Model, inputs: Inputs | None, options: CompileOptions) -> tuple[Arrays, str]:
-    """The inputs that were given, else seeded ones of scale 1, and their source in words. Their indices are in range."""
-    arrays, origin = _check_given(model, inputs) or (
-        make_inputs(model, None, options.seed, options.shapes),
-        f"seed {options.seed}",
-    )
-    require_valid_indices(model, arrays, generated=inputs is None)
-    return arrays, origin
-
-
-def _check_given(model: Model, inputs: Inputs | None) -> tuple[Arrays, str] | None:
-    """Inputs that the caller gave, checked against the model."""
-    if inputs is None:
-        return None
-    if isinstance(inputs, (str, os.PathLike)):
-        return make_inputs(model, inputs), str(inputs)
-    if isinstance(inputs, Mapping):
-        return check_inputs(model, inputs), "given"
-    names = [item.name for item in model.inputs]
-    if len(inputs) != len(names):
-        raise AdrenoSimError(f"{len(inputs)} inputs given: the model expects {len(names)} ({', '.join(names)})")
-    return check_inputs(model, dict(zip(names, inputs, strict=True))), "given"
-
-
-def _scale(arrays: Arrays, scale: float) -> Arrays:
-    if scale == 1:
-        return arrays
-    return {name: (array * scale).astype(array.dtype) if array.dtype.kind == "f" else array for name, array in arrays.items()}

@@ -85,8 +85,7 @@ class WideTwin:
         which they do not.
         """
         name = call.function.name
-        halves = self._reference.computes_halves(call.function.golden)
-        widths = self._widths.setdefault(name, [Width(halves, doubles=True)] + [Width(halves, doubles=False)] * halves)
+        widths = self._widths.setdefault(name, self._all_widths(call))
         while widths:
             try:
                 return self._judge_as(widths[0], call, before, golden, wrong)
@@ -129,24 +128,11 @@ class WideTwin:
         return {i: one for i, one in enumerate(expected) if one is not None and one.allowed is not None}
 
     def run(self, call: FunctionCall, before: Arrays, width: Width | None = None, nudge: bool = False) -> list[np.ndarray | None]:
-        """The tensor arguments after the call, by this twin's device; width: None for the types of the model itself.
+        """The tensor arguments after the call, by this twin's device; width: None for the types of the model.
 
         Raises AdrenoSimError where it cannot run, BitsMatter where it has no twin of this width.
         """
-        width = width or Width(halves=False, doubles=False)
-        changed, dtypes = self.model, []
-        if width.halves or width.doubles:
-            params = call.function.params
-            lent = {
-                param.name
-                for param, arg in zip(params, call.args, strict=True)
-                if isinstance(arg, Tensor) and arg.lent is not None
-            }
-            changed, kept = widen_model(self.model, call.function.name, width, nudge, lent)
-            dtypes = [
-                "" if not isinstance(arg, Tensor) else arg.dtype if param.name in kept else width.dtype_of(arg.dtype, arg.scope)
-                for param, arg in zip(params, call.args, strict=True)
-            ]
+        changed, dtypes = (self.model, []) if width is None else self._widen(call, width, nudge)
         peer = Peer(changed, self.device)
         try:
             got = peer.results(call, before, dtypes)
@@ -155,6 +141,27 @@ class WideTwin:
             return got
         finally:
             peer.close()
+
+    def widen(self, call: FunctionCall) -> tuple[CompiledModel, list[str]]:
+        """The model that `judge` begins with, and the types of the arguments there, by position; "" of a scalar. Raises
+        BitsMatter."""
+        return self._widen(call, self._all_widths(call)[0])
+
+    def _all_widths(self, call: FunctionCall) -> list[Width]:
+        halves = self._reference.computes_halves(call.function.golden)
+        return [Width(halves, doubles=True)] + [Width(halves, doubles=False)] * halves
+
+    def _widen(self, call: FunctionCall, width: Width, nudge: bool = False) -> tuple[CompiledModel, list[str]]:
+        params = call.function.params
+        lent = {
+            param.name for param, arg in zip(params, call.args, strict=True) if isinstance(arg, Tensor) and arg.lent is not None
+        }
+        changed, kept = widen_model(self.model, call.function.name, width, nudge, lent)
+        dtypes = [
+            "" if not isinstance(arg, Tensor) else arg.dtype if param.name in kept else width.dtype_of(arg.dtype, arg.scope)
+            for param, arg in zip(params, call.args, strict=True)
+        ]
+        return changed, dtypes
 
 
 def _compare_all(got: Arrays, expected: Mapping[int, Expected]) -> dict[int, Comparison]:

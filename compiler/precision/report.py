@@ -26,7 +26,7 @@ from .search import search
 
 if TYPE_CHECKING:
     from ..artifact.model import CompiledModel
-    from ..check.prepare import Outputs
+    from ..check.whole_model.inputs import Outputs
 
 SCHEMA = "adreno-sim/precision/1"
 
@@ -88,7 +88,7 @@ def precision(
     CompileOptions. Errors as `check`.
     """
     from ...golden.model_reference import ModelReference
-    from ..check.prepare import choose_inputs
+    from ..check.whole_model.inputs import choose_inputs
     from ..lower.compile_options import CompileOptions
 
     if not 0 < bound < float("inf"):

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...base.gc_pause import gc_paused
 from ...base.processes.crashes import keep_noting
 
 SUPPORTED = ("0.25", "0.26", "0.27")
@@ -90,8 +91,9 @@ def import_tvm() -> ModuleType:
         check_pair(version, _installed_version("apache-tvm-ffi"))
     elif util.find_spec("tvm") is None:
         raise AdrenoSimError(f"TVM is not installed. Run: {_pip_line(GOOD_PAIRS[SUPPORTED[-1]])}")
-    import tvm
-    import tvm.relax
+    with gc_paused():  # of what it makes nothing is garbage
+        import tvm
+        import tvm.relax
 
     if series(tvm.__version__) not in SUPPORTED:
         raise UnsupportedError(f"unsupported: TVM {tvm.__version__}; supported are {', '.join(SUPPORTED)}")

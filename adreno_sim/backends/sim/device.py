@@ -22,7 +22,7 @@ from ...engine.caching.kernel_memo import KernelMemo
 from ...engine.run import optimistic
 from ...engine.run.counted import run_counted
 from ...engine.run.launch import RawResult
-from ...engine.run.launch_analysis import LaunchAnalysis, analyze_launch
+from ...engine.run.launch_analysis import LaunchAnalysis, LaunchVariant, analyze_launch
 from ...engine.run.program_facts import analyse
 from ...findings import Finding
 from ...frontend.options import parse_options
@@ -225,6 +225,18 @@ class SimDevice:
         checked = [arg if known is None else known for arg, known in zip(args, config.checked, strict=True)]
         return PreparedLaunch(kernel, config, checked, len(global_size))
 
+    def compile_launch(
+        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
+    ) -> None:
+        """Make the machine code of a launch whose arguments hold data everywhere, and keep it on disk. Errors as of `launch`."""
+        launch = self.prepare(kernel, global_size, local_size, args)
+        analysis = launch.config.analysis
+        if analysis is None:
+            return
+        for index in launch.config.views:
+            launch.args[index].mark()
+        optimistic.compile_first(self._variant(analysis, self._lay_out(analysis, launch.args)), self.options.cache)
+
     def run_prepared(self, launch: PreparedLaunch) -> LaunchResult:
         """Run a launch once more. DeviceError CL_INVALID_MEM_OBJECT if a view was released since."""
         self._check_live(launch.kernel, launch.config, launch.args)
@@ -344,14 +356,13 @@ class SimDevice:
     ) -> RawResult:
         """Runs checked arguments whose views are up to date, and marks the written ones."""
         bound = [bind_argument(arg) for arg in args]
-        ranges: dict[int, ShadowRange] = {}
+        ranges = self._lay_out(analysis, args)
         if self._shadows:
-            ranges = self._shadows.lay_out(analysis, args)
             bound = self._shadows.bind(ranges, args, bound)
         sizes: dict[str, Any] = {"global_size": config.total, "offset": config.offset, "work_dim": dimensions}
         run = partial(
             optimistic.run,
-            analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items())),
+            self._variant(analysis, ranges),
             args=bound,
             threads=self.options.threads or len(os.sched_getaffinity(0)),
             timeout=self.options.timeout,
@@ -371,6 +382,12 @@ class SimDevice:
         for index in config.written:
             after_write(args[index])
         return result
+
+    def _lay_out(self, analysis: LaunchAnalysis, args: Sequence[Any]) -> dict[int, ShadowRange]:
+        return self._shadows.lay_out(analysis, args) if self._shadows else {}
+
+    def _variant(self, analysis: LaunchAnalysis, ranges: Mapping[int, ShadowRange]) -> LaunchVariant:
+        return analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items()))
 
     def _watch_range(self, watch: Watch | None) -> tuple[int, int] | None:
         if watch is None:

@@ -7,6 +7,7 @@ or not by chance. Built-in functions that flush what they choose say so (`llvm.c
 
 from __future__ import annotations
 
+import functools
 import re
 
 from .text_operands import split_operands, suffix_of
@@ -16,6 +17,8 @@ _TYPE = r"((?:<\d+ x )?(?:float|double)>?)"
 _COMPARED = re.compile(rf"^  (%\S+) = fcmp (?:olt|ogt|ule|uge) {_TYPE} (.*)$", re.MULTILINE)
 _CHOSEN = re.compile(rf"^  (%\S+) = select (?:<\d+ x i1>|i1) (%[^\s,]+), {_TYPE} (.*)$", re.MULTILINE)
 _METADATA = re.compile(r"(?:, !\S+ !\S+)+$")
+_NAME = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
+_DEFINED = re.compile(r"  %\S+ = ")
 _FENCE = "llvm.arithmetic.fence"
 
 
@@ -33,11 +36,12 @@ def keep_choices(text: str) -> str:
 def _keep_in_function(text: str, fenced: set[str]) -> str:
     """Returns a function with its fences; adds their types to `fenced`."""
     compared = {flag: set(split_operands(operands)) for flag, _, operands in _COMPARED.findall(text)}
+    find_kept = functools.cache(lambda: _find_kept(text))
 
     def keep(choice: re.Match[str]) -> str:
         result, flag, type, rest = choice.groups()
         operands = [part.removeprefix(type).strip() for part in split_operands(_METADATA.sub("", f"{type} {rest}"))]
-        if flag not in compared or compared[flag] != set(operands) or _is_flushed(text, result):
+        if flag not in compared or compared[flag] != set(operands) or result not in find_kept():
             return choice[0]
         fenced.add(type)
         variable = next(operand for operand in operands if operand.startswith("%"))
@@ -49,7 +53,11 @@ def _keep_in_function(text: str, fenced: set[str]) -> str:
     return _CHOSEN.sub(keep, text)
 
 
-def _is_flushed(text: str, value: str) -> bool:
-    """Returns whether nothing but `llvm.canonicalize` uses a value."""
-    uses = re.findall(rf"^.*{re.escape(value)}(?![\w.$-]).*$", text, re.MULTILINE)
-    return all("@llvm.canonicalize." in line or line.startswith(f"  {value} = ") for line in uses)
+def _find_kept(text: str) -> set[str]:
+    """Returns the values of a function that something else than `llvm.canonicalize` uses."""
+    kept: set[str] = set()
+    for line in text.split("\n"):
+        if "@llvm.canonicalize." not in line:
+            names = _NAME.findall(line)
+            kept.update(names[1:] if _DEFINED.match(line) else names)
+    return kept

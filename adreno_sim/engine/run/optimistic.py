@@ -49,18 +49,12 @@ def run(
         watching = replace(variant.spec, watch=True, proofs=NOTHING)
         return launch.run(code(watching), global_size, offset, args, watch_range=watch_range, **options)
     proven = variant.analysis.proven
-    if variant.spec.checks == "off":  # what is proven makes faster code still
-        variant.fast = variant.fast or code(variant.spec)
+    compile_first(variant, keep)
+    if variant.spec.checks == "off":
+        assert variant.fast is not None
         done = launch.run(variant.fast, global_size, offset, args, **options)
         done.failures = (*proven.failures, *done.failures)
         return done
-    if not variant.failed and variant.fast is None:
-        with collect() as failures:
-            try:
-                variant.fast = code(replace(variant.spec, deferred_checks=True))
-            except NotVectorizable:
-                variant.failed = True
-        variant.failures = tuple(failures)
     result = None
     if not variant.failed and variant.fast is not None:
         result = _run_deferring(variant, variant.fast, global_size, offset, args, options)
@@ -71,6 +65,21 @@ def run(
     if variant.spec.count:
         result.accesses = replace(proven.accesses, executed=result.executed, executed_proven=result.executed_proven)
     return result
+
+
+def compile_first(variant: LaunchVariant, keep: bool) -> None:
+    """Compiles the code that launches of `variant` begin with, if there is such code; `run` keeps it on disk alike."""
+    if variant.failed or variant.fast is not None:
+        return
+    if variant.spec.checks == "off":  # what is proven makes faster code still
+        variant.fast = specialize(variant.analysis.kernel, variant.spec, keep=keep)
+        return
+    with collect() as failures:
+        try:
+            variant.fast = specialize(variant.analysis.kernel, replace(variant.spec, deferred_checks=True), keep=keep)
+        except NotVectorizable:
+            variant.failed = True
+    variant.failures = tuple(failures)
 
 
 def rerun_with_diagnostics(

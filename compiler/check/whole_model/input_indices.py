@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import AdrenoSimError
-from ..importers.index_uses import IndexUse, index_uses
-from ..importers.inputs import Arrays
-from ..importers.load import Model
-from ..importers.value_ranges import ValueRanges
-from ..scopes.demand import bindings
-from ..tvm_bridge.read import kind
-from ..tvm_bridge.versions import import_tvm
+from ....base.errors import AdrenoSimError
+from ...importers.index_uses import IndexUse, index_uses
+from ...importers.inputs import Arrays
+from ...importers.load import Model
+from ...importers.value_ranges import ValueRanges
+from ...scopes.demand import bindings
+from ...tvm_bridge.read import kind
+from ...tvm_bridge.versions import import_tvm
 
 GENERATED = "the inputs were generated: give --input"
 
@@ -33,8 +33,8 @@ def require_valid_indices(model: Model, arrays: Arrays, generated: bool) -> None
     open_uses = _unproven(plain, model, arrays)
     if not open_uses:
         return
-    from ...golden.errors import NoReferenceError
-    from ...golden.model_reference import ModelReference
+    from ....golden.errors import NoReferenceError
+    from ....golden.model_reference import ModelReference
 
     try:
         values = ModelReference(_with_outputs(plain, [use.operand for use in open_uses])).run(list(arrays.values()))

@@ -1,0 +1,111 @@
+"""Machine code made by another process while a model runs: from its last launch backwards, so that both meet.
+
+What is made is kept on disk, where the run finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Protocol, cast, runtime_checkable
+
+import numpy as np
+
+from ...base import disk_cache
+from ...base.errors import AdrenoSimError
+from ...base.specs import Argument, BufferSpec, ImageSpec, Storage
+from ...device.protocol import Device, Kernel
+from ..run.observer import FunctionCall, Observer
+from ..run.rehearsal import NotedLaunch, Rehearsal
+from ..run.values import HeapValue, Tensor, allocate_tensor
+from ..run.vm import VirtualMachine
+from .twin import WideTwin
+from .wide_text import BitsMatter
+
+Job = Callable[[], None]
+
+
+@runtime_checkable
+class Compiler(Protocol):
+    """A device that compiles a launch without running it."""
+
+    def compile_launch(
+        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
+    ) -> None:
+        """Keep the machine code of a launch on disk. Errors as of `Device.launch`."""
+        ...
+
+
+def can_compile_ahead(device: Device) -> bool:
+    """Whether a device keeps machine code on disk, where a run that has none yet finds it."""
+    return isinstance(device, Compiler) and device.options.cache and disk_cache.is_enabled()
+
+
+def compile_backwards(machine: VirtualMachine, inputs: Mapping[str, np.ndarray], twin: WideTwin | None) -> None:
+    """Compile what a run of the machine's model launches, the last launch first. twin: of the calls that it runs beside them.
+
+    A rehearsal that fails half-way says what was launched before; so does one of a launch that the device refuses.
+    """
+    rehearsal = Rehearsal(machine.device)
+    jobs = _Jobs(machine, rehearsal, twin)
+    with suppress(AdrenoSimError), VirtualMachine(machine.model, cast(Device, rehearsal), jobs) as rehearsing:
+        rehearsing.run(inputs)
+    for job in reversed(jobs.found):
+        with suppress(AdrenoSimError, BitsMatter):
+            job()
+
+
+class _Jobs(Observer):
+    """What there is to compile of a run, in its order."""
+
+    def __init__(self, machine: VirtualMachine, rehearsal: Rehearsal, twin: WideTwin | None):
+        self.found: list[Job] = []
+        self._machine, self._rehearsal, self._twin = machine, rehearsal, twin
+
+    def after_function(self, call: FunctionCall) -> None:
+        for launch in self._rehearsal.noted:
+            self.found.append(_job(self._machine, launch))
+        self._rehearsal.noted.clear()
+        if self._twin is not None and self._twin.is_due(call):
+            self.found.append(_twin_job(self._twin, call))
+
+
+def _job(machine: VirtualMachine, launch: NotedLaunch) -> Job:
+    return lambda: _compile(machine, launch)
+
+
+def _compile(machine: VirtualMachine, launch: NotedLaunch) -> None:
+    device = machine.device
+    assert isinstance(device, Compiler)
+    storages: list[Storage] = []
+    args: list[Argument] = []
+    for arg in launch.args:
+        if isinstance(arg, (BufferSpec, ImageSpec)):
+            storages.append(device.allocate(max(device.view_nbytes(arg), 1)))
+            args.append(device.view(storages[-1], arg))
+        else:
+            args.append(arg)
+    try:
+        device.compile_launch(machine.kernel(launch.kernel), launch.global_size, launch.local_size, args)
+    finally:
+        for storage in storages:
+            device.free(storage)
+
+
+def _twin_job(twin: WideTwin, call: FunctionCall) -> Job:
+    """call: of a rehearsal."""
+
+    def compile_twin() -> None:
+        model, dtypes = twin.widen(call)
+        rehearsal = Rehearsal(twin.device)
+        device = cast(Device, rehearsal)
+        args: list[Tensor | HeapValue | int | float] = [
+            allocate_tensor(device, arg.shape, dtype or arg.dtype, arg.scope, arg.name) if isinstance(arg, Tensor) else arg
+            for arg, dtype in zip(call.args, dtypes, strict=True)
+        ]
+        VirtualMachine(model, device).call_host(model.host_functions[call.function.name], args, call.instruction)
+        with VirtualMachine(model, twin.device) as machine:
+            for launch in rehearsal.noted:
+                _compile(machine, launch)
+
+    return compile_twin
