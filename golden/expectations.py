@@ -4,7 +4,6 @@ runs it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import wait
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,11 +45,6 @@ class KernelExpectations:
         """Have what the references run compiled by a thread."""
         if self.truth.programs:
             self.truth.begin()
-
-    def finish(self) -> None:
-        """Wait for that thread, if there is one."""
-        if self.truth.programs:
-            wait([self.truth.begin()])
 
     def __contains__(self, name: str) -> bool:
         return self.has_truth(name) or (self._native is not None and name in self._native)

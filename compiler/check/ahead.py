@@ -5,16 +5,19 @@ What is made is kept on disk, where the run finds it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from ...base import disk_cache
 from ...base.errors import AdrenoSimError
+from ...base.processes.beside import doing_beside
 from ...base.specs import Argument, BufferSpec, ImageSpec, Storage
 from ...device.protocol import Device, Kernel
+from ...engine.llvm.objects import keeping_others_out
 from ..run.observer import FunctionCall, Observer
 from ..run.rehearsal import NotedLaunch, Rehearsal
 from ..run.values import HeapValue, Tensor, allocate_tensor
@@ -36,9 +39,17 @@ class Compiler(Protocol):
         ...
 
 
-def can_compile_ahead(device: Device) -> bool:
-    """Whether a device keeps machine code on disk, where a run that has none yet finds it."""
-    return isinstance(device, Compiler) and device.options.cache and disk_cache.is_enabled()
+@contextmanager
+def compiling_ahead(machine: VirtualMachine, inputs: Mapping[str, np.ndarray], twin: WideTwin | None) -> Iterator[None]:
+    """While the block runs the model, a child by fork does `compile_backwards`, where the device finds what it keeps, and there
+    is a core for it. The kernels are built already."""
+    device = machine.device
+    keeps = isinstance(device, Compiler) and device.options.cache and disk_cache.is_enabled()
+    with ExitStack() as stack:
+        if keeps and len(os.sched_getaffinity(0)) > 1:
+            with keeping_others_out():
+                stack.enter_context(doing_beside(lambda: compile_backwards(machine, inputs, twin)))
+        yield
 
 
 def compile_backwards(machine: VirtualMachine, inputs: Mapping[str, np.ndarray], twin: WideTwin | None) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,6 @@ from ...backends.open import announce_devices, open_device
 from ...base.allow import find_config
 from ...base.bundle_name import find_wrong_name
 from ...base.errors import AdrenoSimError, BuildError, DeviceError, OptionError, UnsupportedError
-from ...base.processes.beside import doing_beside
 from ...base.processes.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
@@ -34,7 +32,7 @@ from ..plan.audit import audit
 from ..plan.rules import DeviceRules
 from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
-from .ahead import can_compile_ahead, compile_backwards
+from .ahead import compiling_ahead
 from .allow import sort_findings
 from .exact import ExactInputs
 from .golden import find_strays
@@ -274,7 +272,8 @@ class CheckRun:
         with VirtualMachine(ready.compiled, self.device, watching) as machine:
             try:
                 self._build(machine)
-                with self._stage("run", len(ready.compiled.host_functions)), self._compiling_ahead(ready, machine, twin):
+                ahead = compiling_ahead(machine, ready.arrays, twin) if ready.alone else nullcontext()
+                with self._stage("run", len(ready.compiled.host_functions)), ahead:
                     outputs = machine.run(ready.arrays)
                     if ready.golden is not None and ready.golden.forces:
                         machine.observer = Observer()  # golden results replaced those of each kernel: once more without
@@ -303,16 +302,6 @@ class CheckRun:
         if stopped is not None:
             self._stop(report, stopped)
         return outputs
-
-    def _compiling_ahead(
-        self, ready: PreparedRun, machine: VirtualMachine, twin: WideTwin | None
-    ) -> AbstractContextManager[object]:
-        """While the block runs, a second process makes machine code for it, where that is safe and there is a core for it."""
-        if not (ready.alone and can_compile_ahead(self.device) and len(os.sched_getaffinity(0)) > 1):
-            return nullcontext()
-        if ready.kernels is not None:
-            ready.kernels.finish()  # a lock that it holds would stay locked in the child
-        return doing_beside(partial(compile_backwards, machine, ready.arrays, twin))
 
     def _split_run(self, observer: KernelObserver) -> None:
         """The time of the run by what it went to; what is left is the host program's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -32,6 +32,10 @@ class Golden(Protocol):
 
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
         """Each argument after the call, None where it is a scalar or not known. args: what they hold before it."""
+        ...
+
+    def needs_no_tvm(self, call: FunctionCall) -> bool:
+        """Whether any thread may ask for `results`: TVM would begin threads of its own for each that does."""
         ...
 
     def describe(self, call: FunctionCall) -> str:
@@ -69,15 +73,22 @@ class References:
 class LiveGolden:
     """The model's PrimFuncs before scheduling, and its subgraphs, run on the very arguments of the call.
 
-    given: functions whose reference the caller gave.
+    given: functions whose reference the caller gave. has_truth: of which functions `reference` knows a truth.
     strays: functions whose PrimFunc accesses memory outside of its tensors whatever it is given -> which, in words.
     """
 
     forces = False
 
-    def __init__(self, reference: Reference, subgraphs: SubgraphReference | None = None, given: Container[str] = ()):
+    def __init__(
+        self,
+        reference: Reference,
+        subgraphs: SubgraphReference | None = None,
+        given: Container[str] = (),
+        has_truth: Callable[[str], bool] = lambda name: False,
+    ):
         self.reference = reference
         self._given = given
+        self._has_truth = has_truth
         self.strays: dict[str, str] = {}
         self._subgraphs = subgraphs
 
@@ -94,6 +105,9 @@ class LiveGolden:
             raise UnsupportedError(f"unsupported: the reference of {call.function.name} (call {call.index}): {error}") from error
         except AdrenoSimError as error:
             raise AdrenoSimError(f"the reference of {call.function.name} (call {call.index}): {error}") from error
+
+    def needs_no_tvm(self, call: FunctionCall) -> bool:
+        return call.function.golden not in self._given and self._has_truth(call.function.golden)
 
     def describe(self, call: FunctionCall) -> str:
         return "given reference" if call.function.golden in self._given else _maker(call)
@@ -124,6 +138,9 @@ class StoredGolden:
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
         known = self._data.calls[str(call.index)].results
         return [self._data.result(call.index, position) if position in known else None for position in range(len(args))]
+
+    def needs_no_tvm(self, call: FunctionCall) -> bool:
+        return True
 
     def describe(self, call: FunctionCall) -> str:
         return _maker(call)

@@ -99,7 +99,7 @@ def prepare_kernel(
     unchecked = [f"function {name}: {reason}; give what it should compute (expected)" for reason in missing]
     arrays = {info.name: array for info, array in zip(compiled.inputs, _arrays(complete), strict=True)}
     origin = "given" if args else f"seed {options.seed}"
-    golden = LiveGolden(references.all, given=references.names)
+    golden = LiveGolden(references.all, given=references.names, has_truth=references.kernels.has_truth)
     return PreparedRun(compiled, arrays, origin, golden, {}, unchecked, kernels=references.kernels)
 
 

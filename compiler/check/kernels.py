@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from ...base.processes.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...device.protocol import Kernel, LaunchResult, MLProgram
 from ...findings import Finding, Kind, Severity
+from ...golden.background import begin
 from ...memory.spilled import let_go
 from ...mlops.engine import GraphRun
 from ...results.comparison import Comparison
@@ -31,6 +34,13 @@ from .peer import Peer
 from .replay import replay
 from .twin import WideTwin
 from .unproven import UnprovenAccesses
+
+if TYPE_CHECKING:
+    from ...golden.kernel_reference import Argument
+
+
+MOST_BESIDE = 64 << 20
+"""Bytes of a call's arguments up to which what it should compute is found while it runs: both need memory."""
 
 
 class FirstWrong(Exception):
@@ -84,6 +94,7 @@ class KernelObserver(Observer):
         self._progress = progress
         self._known = False
         self._before: list[np.ndarray | None] | None = None
+        self._begun: Future[list[Expected | None]] | None = None
         self._built: dict[str, Kernel] = {}
         self._started = 0.0
         self._replayed: set[str] = set()
@@ -91,12 +102,21 @@ class KernelObserver(Observer):
     def before_function(self, call: FunctionCall) -> None:
         raise_if_interrupted()
         self._progress.step(call.function.name)
-        self._before = None
+        self._before = self._begun = None
         self._known = self._golden is not None and self._golden.knows(call)
         if self._known or self._peer is not None:
             start = time.perf_counter()
             self._before = [arg.read() if isinstance(arg, Tensor) else None for arg in call.args]
             self.seconds["compare"] += time.perf_counter() - start
+            self._begin_golden(call)
+
+    def _begin_golden(self, call: FunctionCall) -> None:
+        """Have a thread find what the call should compute while the device runs it, unless both would need much memory."""
+        golden, before = self._golden, self._before
+        if golden is None or before is None or not (self._known and golden.needs_no_tvm(call)):
+            return
+        if sum(array.nbytes for array in before if array is not None) <= MOST_BESIDE:
+            self._begun = begin(golden.results, call, _arguments(call, before))
 
     def before_launch(self, launch: LaunchCall) -> None:
         self._built[launch.code.name] = launch.kernel
@@ -225,9 +245,9 @@ class KernelObserver(Observer):
 
     def _results(self, call: FunctionCall, before: list[np.ndarray | None]) -> list[Expected | None]:
         assert self._golden is not None
-        args = [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]
+        begun, self._begun = self._begun, None
         start = time.perf_counter()
-        results = self._golden.results(call, args)  # type: ignore[arg-type]
+        results = self._golden.results(call, _arguments(call, before)) if begun is None else begun.result()
         self.seconds["golden"] += time.perf_counter() - start
         return results
 
@@ -362,6 +382,11 @@ class KernelObserver(Observer):
             row.errors = sum(finding.severity is Severity.ERROR for finding in mine)
             row.warnings = sum(finding.severity is Severity.WARNING for finding in mine)
         return list(self.kernels.values())
+
+
+def _arguments(call: FunctionCall, before: Sequence[np.ndarray | None]) -> list[Argument]:
+    """The arguments of a call as its reference takes them. before: contents of the tensors."""
+    return [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]  # type: ignore[misc]
 
 
 def _write(call: FunctionCall, results: Sequence[Expected | None]) -> None:

@@ -165,7 +165,7 @@ def _ready(
 ) -> PreparedRun:
     """The run of a prepared model. compiled: with the memory plan to run with."""
     arrays, references, unchecked, judged = prepared.arrays, prepared.references, prepared.unchecked, prepared.judged
-    golden = LiveGolden(References(kernels.all, subgraphs), subgraphs, kernels.names)
+    golden = LiveGolden(References(kernels.all, subgraphs), subgraphs, kernels.names, kernels.kernels.has_truth)
 
     def judge(places: Sequence[np.ndarray] = ()) -> Judged:
         model = read_model(source, options)  # again, if it was read before: weights are large

@@ -6,7 +6,8 @@ import ctypes
 import itertools
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -106,6 +107,13 @@ class Machine:
                 library.import_symbol(name, function)
             tracker = library.link(self._linker, f"kernel{next(_NUMBER)}")
             return Loaded(tracker, tracker[symbol])
+
+
+@contextmanager
+def keeping_others_out() -> Iterator[None]:
+    """While the block runs no other thread compiles or loads: a child by fork finds LLVM's locks free."""
+    with _LOCK:
+        yield
 
 
 def initialize_targets() -> None:

@@ -58,4 +58,6 @@ def compile_for_session(source: Any, reference: Any, name: str, options: CheckOp
     kernels = settle_references(given, lowered.unscheduled, Units.of_device(device), device.profile is None)
     used = {function.golden for function in compiled.host_functions.values()}
     unchecked = [f"function {name}: {why}" for name, why in kernels.kernels.unavailable.items() if name in used]
-    return SessionModel(compiled, LiveGolden(kernels.all, None, kernels.names), kernels.kernels, unchecked)
+    return SessionModel(
+        compiled, LiveGolden(kernels.all, None, kernels.names, kernels.kernels.has_truth), kernels.kernels, unchecked
+    )

@@ -13,6 +13,7 @@ from adreno_sim.compiler.check.twin import WideTwin
 from adreno_sim.compiler.run.observer import LaunchCall, Observer
 from adreno_sim.compiler.run.rehearsal import Rehearsal
 from adreno_sim.compiler.run.vm import VirtualMachine
+from adreno_sim.engine.llvm.objects import keeping_others_out
 from adreno_sim.engine.run import compiled_kernel
 
 pytestmark = pytest.mark.tvm
@@ -64,8 +65,7 @@ def test_a_run_emits_nothing_that_was_compiled_ahead(checks, options, models, pr
     with VirtualMachine(ready.compiled, device) as machine:
         for name in ready.compiled.kernels:
             machine.kernel(name)
-        ready.kernels.finish()
-        with doing_beside(lambda: ahead.compile_backwards(machine, ready.arrays, twin)) as compiled:
+        with keeping_others_out(), doing_beside(lambda: ahead.compile_backwards(machine, ready.arrays, twin)) as compiled:
             compiled()
         assert not nothing_in_memory  # the child has
     report = adreno_sim.check(models["small"], device=device, **options)
