@@ -24,6 +24,11 @@ class Processor:
         return (16, 8) if self.has(self.family.wide_vectors) else (8,)
 
     @property
+    def lanes_of_halves(self) -> int:
+        """The lane count of vectors of halves, where it pays."""
+        return 32 if self.computes_halves and self.lane_counts[0] == 16 else self.lane_counts[0]
+
+    @property
     def computes_halves(self) -> bool:
         """Whether there is arithmetic of halves."""
         return self.has(self.family.half_arithmetic)

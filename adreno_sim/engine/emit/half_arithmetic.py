@@ -31,8 +31,12 @@ def _flush(e: Emitter, type: ir.Type, value: str) -> str:
     spelled, flags = llvm_types.spell(words), llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
     pattern = e.body.op(f"bitcast {half} {value} to {spelled}")
     exponent = e.body.op(f"and {spelled} {pattern}, {constants.splat(words, str(0x7C00))}")
-    sign = e.body.op(f"and {spelled} {pattern}, {constants.splat(words, str(0x8000))}")
     tiny = e.body.op(f"icmp eq {spelled} {exponent}, {constants.splat(words, '0')}")
+    if isinstance(type, ir.Vector) and computes_halves() and not e.unit.has_doubles:  # one masked instruction
+        e.unit.multiplies_to_flush = True
+        zero = e.body.op(f"fmul {half} {value}, {constants.number(type, 0.0)}")
+        return e.body.op(f"select {flags} {tiny}, {half} {zero}, {half} {value}")
+    sign = e.body.op(f"and {spelled} {pattern}, {constants.splat(words, str(0x8000))}")
     chosen = e.body.op(f"select {flags} {tiny}, {spelled} {sign}, {spelled} {pattern}")
     return e.body.op(f"bitcast {spelled} {chosen} to {half}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...base.errors import UnsupportedError
 from ...ir import ir, llvm_types
@@ -11,7 +12,7 @@ from ..abi.specialization import Specialization
 from ..analysis.lane_uses import LaneUses
 from ..analysis.normal_halves import NormalHalves
 from ..llvm import constants
-from ..llvm.flush_after_rounding import FLUSHING
+from ..llvm.flush_after_rounding import FLUSHING, FLUSHING_FLOATS
 from . import diagnostic_sites
 
 MOST_CONSTANT_DATA = 16 << 20
@@ -28,7 +29,8 @@ class Unit:
 
     `local_bytes` and `arena_bytes` are the sizes of a worker's memory: local memory comes first, then the arena with spilled
     values and the event counters at `counter_offsets`. `may_fail` is set if code with deferred checks has a check that may
-    set the fault flag.
+    set the fault flag. `multiplies_to_flush` is set if halves are flushed by a product, which LLVM must not take for one that
+    flushes its operands.
     """
 
     spec: Specialization
@@ -45,6 +47,7 @@ class Unit:
     arena_bytes: int = 0
     counter_offsets: dict[int, int] = field(default_factory=dict)
     may_fail: bool = False
+    multiplies_to_flush: bool = False
     unrolled: int = 0
     _users: dict[int, dict[int, list[ir.Instr]]] = field(default_factory=dict)
     _lane_uses: dict[int, LaneUses] = field(default_factory=dict)
@@ -69,6 +72,12 @@ class Unit:
     def deferred_checks(self) -> bool:
         """Whether a failed check sets the launch's fault flag instead of reporting."""
         return self.spec.deferred_checks
+
+    @cached_property
+    def has_doubles(self) -> bool:
+        """Whether the kernel computes with doubles."""
+        values = (v for block in self.kernel.blocks for i in block.instrs for v in (i, *i.operands))
+        return any(llvm_types.elem_of(v.type) == ir.Float(64) for v in values)
 
     def proves_in_range(self, instr: ir.Instr | None) -> bool:
         """Returns whether every access of `instr` is proven to be in range."""
@@ -156,7 +165,8 @@ class Unit:
         self.static_findings.setdefault(site)
 
     def text(self) -> str:
-        flush = f" {FLUSHING}" if self.spec.flush_denormals else ""
+        flushing = FLUSHING_FLOATS if self.multiplies_to_flush else FLUSHING
+        flush = f" {flushing}" if self.spec.flush_denormals else ""
         return "\n".join(
             [
                 *self.declarations.values(),

@@ -19,6 +19,9 @@ from .text_operands import split_operands, suffix_of
 
 FLUSHING = '"denormal-fp-math"="preserve-sign,preserve-sign"'
 """The attribute of functions that run where denormals are flushed."""
+FLUSHING_FLOATS = FLUSHING.replace("fp-math", "fp-math-f32")
+"""The same where only those of floats are: LLVM then takes halves and doubles for what they are."""
+_FLUSHES = '="preserve-sign,preserve-sign"'
 
 _ENLARGED = 64
 """Binary logarithm of the factor."""
@@ -35,7 +38,7 @@ _CONSTANT = re.compile(r"(?:splat \((?:float|double) )?0x([0-9A-F]{16})\)?")
 def flush_after_rounding(text: str) -> str:
     """Returns the module `text` with the operations replaced of which a result may be rounded up to the least normal; itself if
     it flushes no denormals."""
-    if FLUSHING not in text:
+    if not flushes(text):
         return text
     functions: dict[str, str] = {}
     lines = [
@@ -45,6 +48,11 @@ def flush_after_rounding(text: str) -> str:
     known = {found[1] for found in map(_DECLARED.match, lines) if found}
     declared = [line for name, line in _intrinsics(functions).items() if name not in known]
     return "\n".join([*lines, *declared, *functions.values(), ""])
+
+
+def flushes(text: str) -> bool:
+    """Returns whether functions of the module `text` run where denormals are flushed."""
+    return _FLUSHES in text
 
 
 def _replace(line: str, functions: dict[str, str]) -> str:

@@ -20,7 +20,7 @@ from ...base.host.family import ProcessorFamily
 from ...base.host.processor import Processor
 from . import soft_float
 from .float_table import move_to_table
-from .flush_after_rounding import FLUSHING, flush_after_rounding
+from .flush_after_rounding import flush_after_rounding, flushes
 from .kept_choices import keep_choices
 from .long_blocks import cut_long_blocks
 from .passes import LONG, Passes, longest_function
@@ -88,7 +88,7 @@ class Machine:
                 passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"))
             else:
                 passes.run(module)
-            if self.processor.family.choices_flush and FLUSHING in text and " = fcmp " in text:
+            if self.processor.family.choices_flush and flushes(text) and " = fcmp " in text:
                 optimised = str(module)
                 kept = keep_choices(optimised)
                 module = module if kept is optimised else llvm.parse_assembly(kept, llvm.create_context())

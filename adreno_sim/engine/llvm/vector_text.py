@@ -59,11 +59,11 @@ def text_of(mask: str | None) -> str:
 
 
 def bits_of(t: Text, mask: str | None, lanes: int) -> str:
-    """Emits a mask as an i32 with lane 0 in the lowest bit."""
+    """Emits a mask of at most 32 lanes as an i32 with lane 0 in the lowest bit."""
     if mask is None:
         return str((1 << lanes) - 1)
     word = t.op(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
-    return t.op(f"zext i{lanes} {word} to i32")
+    return word if lanes == 32 else t.op(f"zext i{lanes} {word} to i32")
 
 
 def any_of(t: Text, mask: str, lanes: int) -> str:

@@ -64,7 +64,7 @@ class Coordinate:
         return vt.emit_add_pattern(e.body, _INT, self.scalar, self.lane_offsets) if self.scalar is not None else self.vector
 
 
-def _component(value: ir.Value, at: int) -> ir.Value | None:
+def component(value: ir.Value, at: int) -> ir.Value | None:
     """Returns the scalar inserted as component `at` of a vector; None if it is not visible."""
     while isinstance(value, ir.Instr) and value.op == "insertelement" and isinstance(value.operands[2], ir.Const):
         if value.operands[2].value == at:
@@ -84,7 +84,7 @@ def _plain(format: Format) -> bool:
 
 
 def _coordinates(e: LaneValues, image: ImageRef, where: ir.Value) -> list[Coordinate]:
-    parts = [_component(where, at) for at in range(image.dimensions)]
+    parts = [component(where, at) for at in range(image.dimensions)]
     return [Coordinate(e, part if part is None or e.is_at_hand(part) else None, where, at) for at, part in enumerate(parts)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from ...ir import ir
@@ -15,10 +16,9 @@ from ..emit.collectives import is_collective
 from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.region import STACK_LIMIT, value_bytes
 from ..emit.unit import Unit
-from ..llvm import objects
-from . import tile as tiles
 from .emitter import VectorEmitter
 from .lane_shapes import LaneShapes
+from .lanes import choose_shapes
 from .privates import Privates
 from .values import VectorPlan
 
@@ -30,16 +30,14 @@ def plan(unit: Unit, kernel: ir.Function, plan_checks: Callable[[KernelPlan], li
     """Returns the plan of `kernel`, with what `plan_checks` returns for it. Raises NotVectorizable, with the reason, if scalar
     code must run."""
     spec = unit.spec
-    tile = tiles.choose_tile(spec, objects.machine().processor.lane_counts)
     graph = Graph(kernel, sync_points.Scopes())
     if any(sync.scope == "wave" or is_collective(sync.instr) for sync in graph.sync_points):
         raise NotVectorizable("functions of a sub-group or work-group")
     provenance = Provenance(kernel)
     privates = Privates(kernel, provenance)
-    shapes = LaneShapes(kernel, spec, tile, privates)
-    _check_barriers(kernel, shapes)
+    shapes = choose_shapes(kernel, spec, privates, functools.partial(_check_barriers, kernel))
     slots = argument_block.slots(spec.args)[0]
-    result = VectorPlan(unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates)
+    result = VectorPlan(unit, provenance, RegionPlan(graph), False, slots, tile=shapes.tile, shapes=shapes, privates=privates)
     result.checks = plan_checks(result)
     _place_private(result, kernel)
     _place_spills(result)

@@ -256,6 +256,9 @@ def emit_addresses(e: LaneValues, where: LanePtr) -> str:
 
 def _emit_gather_of(e: LaneValues, where: LanePtr, elem: ir.Type, mask: str | None, align: int) -> str:
     if words.is_word_readable(where, elem, align):
+        plain = where.stride == llvm_types.size_of(elem) and not any(where.lane_offsets)
+        if where.index is not None and where.bits == 32 and plain:
+            return words.emit_indexed_word_gather(e, e.address(where.pointer), where.index, elem, mask)
         return words.emit_word_gather(e, emit_addresses(e, where), elem, mask)
     return emit_gather(e, emit_addresses(e, where), elem, mask, align)
 

@@ -40,7 +40,7 @@ class Tile:
 def choose_tile(spec: Specialization, choices: tuple[int, ...]) -> Tile:
     """Returns the tile of a launch. Raises NotVectorizable if most lanes would be idle."""
     for lanes in choices:
-        tile = _dividing_tile(spec.local_size, lanes)
+        tile = dividing_tile(spec.local_size, lanes)
         if tile.divides(spec.local_size):
             return tile
     if spec.items < 4:
@@ -49,7 +49,7 @@ def choose_tile(spec: Specialization, choices: tuple[int, ...]) -> Tile:
     return _covering_tile(spec.local_size, lanes)
 
 
-def _dividing_tile(local: tuple[int, int, int], lanes: int) -> Tile:
+def dividing_tile(local: tuple[int, int, int], lanes: int) -> Tile:
     """Returns a tile of powers of two that divide the group, x first. Missing lanes go to x."""
     size, left = [1, 1, 1], lanes
     for axis in range(3):

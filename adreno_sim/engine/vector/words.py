@@ -56,13 +56,41 @@ def emit_word_gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | No
     """Emits a load of one element per address, taken from the 32-bit word around it."""
     assert isinstance(elem, (ir.Int, ir.Float))
     t, wide, word = e.body, f"<{e.count} x i64>", ir.Int(32)
-    vector, lanes = f"<{e.count} x ptr>", f"<{e.count} x i1>"
+    vector = f"<{e.count} x ptr>"
     cut = e.unit.declare(f"llvm.ptrmask.v{e.count}p0.v{e.count}i64", vector, f"{vector}, {wide}")
     starts = t.op(f"call {cut}({vector} {pointers}, {wide} {vt.numbers(ir.Int(64), [-4] * e.count)})")
-    spelled = e.spelled(word)
-    callee = e.unit.declare(f"llvm.masked.gather.v{e.count}i32.v{e.count}p0", spelled, f"{vector}, {lanes}, {spelled}")
-    whole = t.op(f"call {callee}({vector} align 4 {starts}, {lanes} {vt.text_of(mask)}, {spelled} zeroinitializer)")
+    whole, spelled = _gather_words(e, starts, mask), e.spelled(word)
     numbers = t.op(f"ptrtoint {vector} {pointers} to {spelled}")
     bits = t.op(f"shl {spelled} {numbers}, {vt.numbers(word, [3] * e.count)}")
     amounts = t.op(f"and {spelled} {bits}, {vt.numbers(word, [24] * e.count)}")
     return _extract_element(e, whole, word, elem, amounts)
+
+
+def emit_indexed_word_gather(e: LaneValues, base: str, index: str, elem: ir.Type, mask: str | None) -> str:
+    """Emits a load of one element per lane, at the i32 `index` from address `base`, as `emit_word_gather` does. Numbers of words
+    have 32 bits too: those of 64 bits would take two vectors, and two gathers."""
+    assert isinstance(elem, (ir.Int, ir.Float))
+    t, word, size = e.body, ir.Int(32), llvm_types.size_of(elem)
+    spelled, wide = e.spelled(word), f"<{e.count} x i64>"
+    cut = e.unit.declare("llvm.ptrmask.p0.i64", "ptr", "ptr, i64")
+    start = t.op(f"call {cut}(ptr {base}, i64 -4)")
+    low = t.op(f"and i32 {t.op(f'ptrtoint ptr {base} to i32')}, 3")
+    first = vt.splat(t, word, t.op(f"lshr i32 {low}, {size // 2}"), e.count)
+
+    def number(value: int) -> str:
+        return vt.numbers(word, [value] * e.count)
+
+    each = 4 // size
+    rest = t.op(f"add {spelled} {t.op(f'and {spelled} {index}, {number(each - 1)}')}, {first}")  # the sum of all might wrap
+    words = t.op(f"ashr {spelled} {index}, {number(each // 2)}")
+    words = t.op(f"add {spelled} {words}, {t.op(f'lshr {spelled} {rest}, {number(each // 2)}')}")
+    pointers = t.op(f"getelementptr i32, ptr {start}, {wide} {t.op(f'sext {spelled} {words} to {wide}')}")
+    whole = _gather_words(e, pointers, mask)
+    bits = t.op(f"shl {spelled} {rest}, {number(2 + size)}")
+    return _extract_element(e, whole, word, elem, t.op(f"and {spelled} {bits}, {number(32 - 8 * size)}"))
+
+
+def _gather_words(e: LaneValues, pointers: str, mask: str | None) -> str:
+    vector, lanes, spelled = f"<{e.count} x ptr>", f"<{e.count} x i1>", e.spelled(ir.Int(32))
+    callee = e.unit.declare(f"llvm.masked.gather.v{e.count}i32.v{e.count}p0", spelled, f"{vector}, {lanes}, {spelled}")
+    return e.body.op(f"call {callee}({vector} align 4 {pointers}, {lanes} {vt.text_of(mask)}, {spelled} zeroinitializer)")

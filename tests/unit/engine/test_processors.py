@@ -22,20 +22,21 @@ NAMES = re.compile(r"x86|\bavx|\bmmx|mxcsr|\bf16c|\b_mm\d*_|ia32|aarch64|fpcr|\b
 
 
 @pytest.mark.parametrize(
-    ("family", "features", "lanes", "halves", "soft"),
+    ("family", "features", "lanes", "halves", "soft", "lanes_of_halves"),
     [
-        (X86_64, "+sse2", (8,), False, True),
-        (X86_64, "+avx2,+f16c,-fma", (8,), False, True),
-        (X86_64, "+avx2,+f16c,+fma,-avx512vl,-avx512fp16", (8,), False, False),
-        (X86_64, "+avx512vl,+f16c,+fma", (16, 8), False, False),
-        (X86_64, "+avx512vl,+avx512fp16,+f16c,+fma", (16, 8), True, False),
-        (AARCH64, "+neon", (8,), False, False),
-        (AARCH64, "+neon,+fullfp16,+sve", (8,), True, False),
+        (X86_64, "+sse2", (8,), False, True, 8),
+        (X86_64, "+avx2,+f16c,-fma", (8,), False, True, 8),
+        (X86_64, "+avx2,+f16c,+fma,-avx512vl,-avx512fp16", (8,), False, False, 8),
+        (X86_64, "+avx512vl,+f16c,+fma", (16, 8), False, False, 16),
+        (X86_64, "+avx512vl,+avx512fp16,+f16c,+fma", (16, 8), True, False, 32),
+        (AARCH64, "+neon", (8,), False, False, 8),
+        (AARCH64, "+neon,+fullfp16,+sve", (8,), True, False, 8),
     ],
 )
-def test_what_a_processor_can(family, features, lanes, halves, soft):
+def test_what_a_processor_can(family, features, lanes, halves, soft, lanes_of_halves):
     processor = Processor(family, features)
     assert (processor.lane_counts, processor.computes_halves, processor.needs_soft_float) == (lanes, halves, soft)
+    assert processor.lanes_of_halves == lanes_of_halves
 
 
 def test_flags_of_clang_are_those_that_the_processor_has():
