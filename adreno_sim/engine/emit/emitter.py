@@ -51,6 +51,7 @@ class Emitter:
         self.pointers: dict[int, Ptr] = {}
         self.slots: dict[int, list[str]] = {}  # values redefined on some paths: one stack slot per part
         self.flushed_halves: set[str] = set()  # results of arithmetic, in which no denormal is left
+        self.spread_halves: dict[str, tuple[str, ir.Type, int]] = {}  # what is in every lane: of which value, which element
         self.whole_halves: dict[str, tuple[str, int]] = {}  # whole numbers: the same as float, and the largest magnitude
         self.objects: dict[ObjectId, Object] = {}
         self.limits: dict[tuple[str, int], str] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 
 from ...ir import ir, llvm_types
-from ..llvm import constants, objects
+from ..llvm import constants, objects, vector_text
 from .builtin_registry import emit_intrinsic
 from .emitter import Emitter
 
@@ -27,6 +27,8 @@ def is_half(type: ir.Type) -> bool:
 
 def _flush(e: Emitter, type: ir.Type, value: str) -> str:
     """Returns `value` with denormal halves replaced by zeros of the same sign."""
+    if value in e.spread_halves:
+        return _flush_and_spread(e, type, *e.spread_halves[value])
     half, words = llvm_types.spell(type), llvm_types.with_elem(type, _WORD)
     spelled, flags = llvm_types.spell(words), llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
     pattern = e.body.op(f"bitcast {half} {value} to {spelled}")
@@ -39,6 +41,14 @@ def _flush(e: Emitter, type: ir.Type, value: str) -> str:
     sign = e.body.op(f"and {spelled} {pattern}, {constants.splat(words, str(0x8000))}")
     chosen = e.body.op(f"select {flags} {tiny}, {spelled} {sign}, {spelled} {pattern}")
     return e.body.op(f"bitcast {spelled} {chosen} to {half}")
+
+
+def _flush_and_spread(e: Emitter, type: ir.Type, source: str, own: ir.Type, at: int) -> str:
+    """Returns element `at` of a half or vector of halves in every lane, flushed before it is spread."""
+    flushed, elem = _flush(e, own, source), llvm_types.elem_of(type)
+    if isinstance(own, ir.Vector):
+        flushed = e.body.op(f"extractelement {llvm_types.spell(own)} {flushed}, i32 {at}")
+    return vector_text.splat(e.body, elem, flushed, llvm_types.lanes_of(type))
 
 
 def computes_halves() -> bool:

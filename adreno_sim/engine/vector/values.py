@@ -93,12 +93,18 @@ class LaneValues(RegionEmitter):
             lane_offsets = self.lane_offsets(value)
             if any(lane_offsets):
                 return [vt.emit_add_pattern(t, elem, self.value(value), lane_offsets)]
-            return [vt.splat(t, elem, self.value(value), self.count)]
+            return self._note_spread(value, self.value(value), [vt.splat(t, elem, self.value(value), self.count)])
         if isinstance(value, ir.Const):
             return [vt.splat(t, elem, text, self.count) for text in _constants(value)]
         vector = self.typed_operand(value)
         items = [t.op(f"extractelement {vector}, i32 {at}") for at in range(value.type.count)]
-        return [vt.splat(t, elem, item, self.count) for item in items]
+        return self._note_spread(value, self.value(value), [vt.splat(t, elem, item, self.count) for item in items])
+
+    def _note_spread(self, value: ir.Value, source: str, parts: list[str]) -> list[str]:
+        """Notes of which value each of `parts` is an element in every lane, if they are halves; returns them."""
+        if is_half(value.type) and source.startswith("%"):
+            self.spread_halves.update({part: (source, value.type, at) for at, part in enumerate(parts)})
+        return parts
 
     def wide(self, type: ir.Type) -> ir.Vector:
         return vt.wide(llvm_types.elem_of(type), self.count)

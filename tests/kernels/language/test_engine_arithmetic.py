@@ -317,3 +317,20 @@ def test_cbrt_of_a_subnormal_is_its_root_or_zero():
     close = np.isclose(found, exact, rtol=1e-6, atol=0, equal_nan=True) | (found == flushed)
     assert close.all(), found
     assert (np.signbit(found) == np.signbit(values))[~np.isnan(values)].all()
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 4, 8, 16])
+def test_the_lesser_and_the_greater_are_flushed_in_vectors_of_any_width(engine, lanes):
+    """By work-items one after another too: LLVM ends the process where two floats are flushed."""
+    kind, load = ("float", "a[i]") if lanes == 1 else (f"float{lanes}", f"vload{lanes}(i, a)")
+    store = "r[i + {at}] = {value};" if lanes == 1 else f"vstore{lanes}({{value}}, i + {{at}}, r);"
+    values = ("fmin(x, y)", "fmax(x, y)", "clamp(x, x - 1.0f, x + 1.0f)", "min(x, y)")
+    body = "".join(store.format(value=value, at=64 * n) for n, value in enumerate(values))
+    source = f"""__kernel void k(__global const float* a, __global float* r) {{ size_t i = get_global_id(0);
+      {kind} x = {load}, y = -x; {body} }}"""
+    a = np.resize(np.array([1e-40, -1e-40, 2.5, -3.0, 0.0], np.float32), 64 * lanes)
+    args = [Buffer(a), Buffer(np.zeros(256 * lanes, np.float32))]
+    out = engine.run(source, "k", [64], [16], args, flush_denormals=True).outputs[1]
+    x = np.where(np.abs(a) < 1e-38, np.float32(0), a)
+    for got, want in zip(out.reshape(4, -1), (-abs(x), abs(x), x, -abs(x)), strict=True):
+        np.testing.assert_array_equal(got, want)
