@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from ...compiler.tvm_bridge import read
-from ...compiler.tvm_bridge.tensors import constant_array
+from ...compiler.tvm_bridge.tensors import constant_array, tensor_of
 from ...compiler.tvm_bridge.versions import import_tvm, shape_values, type_arguments
+from ...memory.spilled import let_go, spill
 from .. import result_cache
 from ..serial import without_threads
 from .compiled import CompiledTruths, Function
@@ -78,7 +79,8 @@ class ModelTruth:
 
     def __init__(self, imported: IRModule):
         transform = import_tvm().relax.transform
-        self._module = transform.LegalizeOps()(transform.DecomposeOpsForInference()(without_threads(imported)))
+        inferred = transform.DecomposeOpsForInference()(without_threads(imported))
+        self._module = transform.LegalizeOps({"relax.permute_dims": _legalize_permutation})(inferred)
 
     def run(
         self, inputs: Sequence[np.ndarray], units: Units, function: str = "main", places: Sequence[np.ndarray] = ()
@@ -98,6 +100,17 @@ class ModelTruth:
             truths = _follow(plan, inputs, units, places)
             result_cache.store(key, truths)
         return truths, [plan.dtypes[number] for number in _flatten(plan.result)]
+
+
+def _legalize_permutation(builder: Any, call: Any) -> Any:
+    """The operator as TVM legalises it; of a constant, another constant: as a result weights would be doubles, twice as large."""
+    array = constant_array(call.args[0])
+    if array is None:
+        return call.op.get_attr("FLegalize")(builder, call)
+    axes = None if call.attrs.axes is None else [int(axis) for axis in call.attrs.axes]
+    moved = tensor_of(spill(np.transpose(array, axes)))
+    let_go()
+    return import_tvm().relax.const(moved)
 
 
 def _follow(plan: _Plan, inputs: Sequence[np.ndarray], units: Units, places: Sequence[np.ndarray]) -> list[Truth]:

@@ -322,6 +322,27 @@ def test_a_whole_model_is_followed_operator_by_operator():
     assert not compare(wrong, expect(truth, dtype, UNITS)).ok
 
 
+@pytest.mark.parametrize("axes", [None, [1, 0, 2]])
+def test_weights_that_are_transposed_stay_constants(axes):
+    """As results they would be doubles."""
+    weight = np.random.default_rng(3).standard_normal((6, 4, 5)).astype("float16")
+    moved = np.transpose(weight, axes)
+
+    def network(turn):
+        return model(lambda b, x: b.emit(relax.op.matmul(x, turn(b))), ((*moved.shape[:-2], 3, moved.shape[-2]), "float16"))
+
+    turned = network(lambda b: b.emit(relax.op.permute_dims(relax.const(weight), axes)))
+    plain = network(lambda b: relax.const(moved))
+    x = np.random.default_rng(4).standard_normal((*moved.shape[:-2], 3, moved.shape[-2])).astype("float16")
+    (found,), _ = ModelTruth(turned).run([x], UNITS)
+    (expected,), _ = ModelTruth(plain).run([x], UNITS)
+    for one, other in ((found.value, expected.value), (found.sigma, expected.sigma), (found.native, expected.native)):
+        np.testing.assert_array_equal(one, other)
+    assert len(ModelTruth(turned)._module.functions_items()) == len(ModelTruth(plain)._module.functions_items())
+    given = model(lambda b, x: b.emit(relax.op.permute_dims(x, axes)), ((6, 4, 5), "float16"))
+    np.testing.assert_array_equal(ModelTruth(given).run([weight], UNITS)[0][0].value, moved)
+
+
 def test_halves_without_axes_are_followed():
     """A mean over everything, as the scale of a model's scores."""
     network = module(lambda x: relax.op.multiply(x, relax.op.exp(relax.op.mean(x))), (3, 5), "float16")
