@@ -156,7 +156,7 @@ def _flush_chosen(e: Emitter, instr: ir.Instr, chosen: str) -> str:
         return chosen
     if instr.type != ir.Vector(_FLOAT, 2):
         return emit_intrinsic(e, "canonicalize", instr.type, chosen)
-    # On x86-64 LLVM ends the process over two floats. The fence keeps it from making four to two.
+    # For some processors LLVM ends the process over two floats. The fence keeps it from making four to two.
     spelled, wide = llvm_types.spell(instr.type), ir.Vector(_FLOAT, 4)
     four = e.body.op(f"shufflevector {spelled} {chosen}, {spelled} poison, <4 x i32> <i32 0, i32 1, i32 0, i32 1>")
     flushed = emit_intrinsic(e, "canonicalize", wide, emit_intrinsic(e, "arithmetic.fence", wide, four))
