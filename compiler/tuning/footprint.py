@@ -151,7 +151,7 @@ class _Counter:
     def _visit_bufferload(self, node: Any, times: int, divergent: bool, seen: set[Any]) -> None:
         self._below(node, times, divergent, seen)
         info = read.buffer_info(read.loaded_buffer(node))
-        element = (info.key, *map(_same, node.indices))
+        element = (info.key, *map(read.structure, node.indices))
         if element not in seen:
             seen.add(element)
             self._count(info, _bytes(read.dtype_of(node)), times, divergent)
@@ -173,7 +173,7 @@ class _Counter:
         self._below(node, times, divergent, seen)
         if name in ("tirx.texture2d_load", "tirx.texture2d_store"):
             bits = int(node.args[4])  # of a texel
-            element = tuple(map(_same, node.args[:4]))
+            element = tuple(map(read.structure, node.args[:4]))
             if name == "tirx.texture2d_store" or element not in seen:
                 seen.add(element)
                 self._add("texture", bits // 8, times, divergent)
@@ -197,10 +197,3 @@ class _Counter:
 def _bytes(dtype: str) -> int:
     name, lanes = read.scalar_dtype(dtype, "an access")
     return np.dtype(name).itemsize * lanes
-
-
-def _same(expr: Any) -> int:
-    """A number that equal expressions share."""
-    from tvm_ffi import structural_hash
-
-    return int(structural_hash(expr))

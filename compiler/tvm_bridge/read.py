@@ -177,6 +177,13 @@ def walk(node: Any) -> Iterator[Any]:
         yield from walk(child)
 
 
+def structure(node: Any) -> int:
+    """A number that expressions alike share; variables are alike only if they are the same."""
+    from tvm_ffi import structural_hash
+
+    return int(structural_hash(node))
+
+
 def function_target(function: Any) -> str:
     """Kind of the target that a PrimFunc is bound to ("opencl", "llvm"); "" if none."""
     target = function.attrs["target"] if function.attrs and "target" in function.attrs else None

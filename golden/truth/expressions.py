@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,8 @@ import numpy as np
 
 from ...compiler.tvm_bridge import read
 from . import functions
+from .choices import Choices
+from .ranges import combine_ranges
 from .tensor import Tensor
 from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, c_type, constant_of, literal, round_native, unit
 
@@ -25,6 +26,7 @@ class Writer:
 
     native: values are also computed as halves give them. reducing: the value that is being written is one of many steps, whose
     order is up to the device. taken: where a value is evaluated that may not be chosen, the C condition that it is; else "".
+    choices: where the value is written once for every choice of whole numbers. moved: rounding moves a place that it reads.
     """
 
     tensors: dict[int, Tensor] = field(default_factory=dict)
@@ -34,6 +36,8 @@ class Writer:
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     taken: str = ""
+    choices: Choices | None = None
+    moved: bool = False
     _count: int = 0
 
     def line(self, text: str) -> None:
@@ -48,6 +52,8 @@ class Writer:
     def close(self, text: str = "}") -> None:
         self.depth -= 1
         self.line(text)
+        if self.choices is not None:
+            self.choices.leave(self.depth)
 
     def fresh(self, prefix: str = "t") -> str:
         self._count += 1
@@ -103,6 +109,7 @@ class Writer:
         tensor, index = self.place(read.loaded_buffer(node), node.indices)
         q = None if tensor.exact else self.let("double", f"{tensor.name}_q[{index.text}]")
         if index.q is not None:
+            self.moved = True
             q = self.let("double", f"{index.q} != 0 ? INF : {q or '0.0'}")
         native = None if tensor.exact or not self.native else self.let("double", f"{tensor.name}_n[{index.text}]")
         return Value(self.let(c_type(tensor.dtype), f"{tensor.name}[{index.text}]"), tensor.dtype, q, native, loaded=True)
@@ -114,7 +121,11 @@ class Writer:
         return self.value(node.body)
 
     def visit_Cast(self, node: Any) -> Value:
-        return self.cast(self.value(node.value), read.dtype_of(node))
+        dtype = read.dtype_of(node)
+        cut = self.choices is not None and read.dtype_of(node.value) in FLOATS and dtype not in (*FLOATS, "bool")
+        if self.choices is not None and cut and _called(node.value) not in functions.STEPS:
+            return self.cast(self.choices.step("trunc", node.value, self.depth, self.value), dtype)
+        return self.cast(self.value(node.value), dtype)
 
     def visit_Not(self, node: Any) -> Value:
         a = self.value(node.a)
@@ -223,7 +234,10 @@ class Writer:
     def rounded(self, v: str, dtype: str, q: str, scale: str, loaded: bool, native: str) -> Value:
         """v after a rounding to `dtype`. q: its variance before; native: its value before, computed as halves give it."""
         before = self.let("double", q)
-        variance = self.let("double", f"rounded({v}, {before}, {scale}, {unit(dtype)})")
+        after = f"rounded({v}, {before}, {scale}, {unit(dtype)})"
+        if not loaded and scale == "1.0" and dtype in _IS_EXACT:  # of coordinates it decides which element is meant
+            after = f"({before} == 0) & {_IS_EXACT[dtype]}({v}) ? 0 : {after}"
+        variance = self.let("double", after)
         if dtype in HALVES and not self.reducing:
             self.line(f"overflow(&{v}, {before}, &{variance}, {unit(dtype)});")
         return Value(v, dtype, variance, self.let("double", round_native(native, dtype)) if self.native else None, loaded)
@@ -243,7 +257,7 @@ class Writer:
         q = None
         if a.q is not None or b.q is not None:
             q = self.let("double", self._int_variance(kind, a, b))
-        return Value(self.let(type, text), a.dtype, q, None, loaded, combine(kind, a, b))
+        return Value(self.let(type, text), a.dtype, q, None, loaded, combine_ranges(kind, a, b))
 
     def _int_variance(self, kind: str, a: Value, b: Value) -> str:
         if kind in ("Add", "Sub"):
@@ -295,7 +309,7 @@ class Writer:
     # --- calls --------------------------------------------------------------------------------------------
 
     def visit_Call(self, node: Any) -> Value:
-        name = read.op_name(node).rpartition(".")[2]
+        name = _called(node)
         if name == "if_then_else":
             return self.choose(*node.args)
         if name == "likely":
@@ -316,10 +330,13 @@ class Writer:
         if name in ("isnan", "isinf", "isfinite"):
             return self._classify(name, self.value(node.args[0]))
         if name in functions.STEPS:
+            step, edge = functions.STEPS[name]
+            if self.choices is not None:
+                return self.choices.step(step, node.args[0], self.depth, self.value)
             a = self.value(node.args[0])
-            q = None if a.q is None else self.let("double", f"step_q({a.text}, {a.q}, {functions.STEPS[name]})")
-            native = f"{name}({a.native})" if a.native else None
-            return Value(self.let("double", f"{name}({a.text})"), a.dtype, q, native, a.loaded)
+            q = None if a.q is None else self.let("double", f"step_q({a.text}, {a.q}, {edge})")
+            native = f"{step}({a.native})" if a.native else None
+            return Value(self.let("double", f"{step}({a.text})"), a.dtype, q, native, a.loaded)
         if name in functions.FUNCTIONS:
             return self._function(functions.FUNCTIONS[name], self.value(node.args[0]))
         raise Unmodelled(f"calls of {name or read.kind(node.op)}")
@@ -379,6 +396,7 @@ class Writer:
         return tensor, Value(at, "int64", f"({moved})" if moved else None, loaded=any(index.loaded for index in found))
 
 
+_IS_EXACT = {"float16": "is_half", "float32": "is_float"}
 _ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max")
 _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 _FLOAT = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
@@ -390,28 +408,9 @@ _BIT_NODES = {"LShift": "shl", "RShift": "shr", "BitwiseAnd": "and", "BitwiseOr"
 _DIVIDE = {"Div": "truncdiv", "Mod": "truncmod", "FloorDiv": "floordiv", "FloorMod": "floormod"}
 
 
-def combine(kind: str, a: Value, b: Value) -> tuple[int, int] | None:
-    """The range of an integer operation, where it is known and cannot wrap."""
-    if kind == "and" and b.range is not None and b.range[0] >= 0:
-        return 0, b.range[1]
-    if a.range is None or b.range is None or kind not in _ON_ENDS:
-        return None
-    if kind in ("FloorDiv", "FloorMod") and (b.range[0] <= 0 or a.range[0] < 0):
-        return None
-    if kind == "FloorMod":
-        low, high = 0, min(a.range[1], b.range[1] - 1)
-    else:
-        ends = [_ON_ENDS[kind](x, y) for x in a.range for y in b.range]
-        low, high = min(ends), max(ends)
-    limits = np.iinfo(a.dtype) if a.dtype != "bool" else None
-    return (low, high) if limits is not None and limits.min <= low and high <= limits.max else None
-
-
-_ON_ENDS: dict[str, Callable[[int, int], int]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Max": max, "Min": min, "FloorDiv": operator.floordiv,
-    "FloorMod": operator.mod,
-}  # fmt: skip
-"""Operations whose range follows from the ends of their operands' ranges."""
+def _called(node: Any) -> str:
+    """The name of what a call calls; "" of anything else."""
+    return read.op_name(node).rpartition(".")[2] if read.kind(node) == "Call" else ""
 
 
 def _bits(dtype: str) -> int:

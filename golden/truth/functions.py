@@ -49,8 +49,12 @@ FUNCTIONS = {
 }
 """By TVM's name."""
 
-STEPS = {"floor": "0", "ceil": "0", "trunc": "0", "round": "0.5", "nearbyint": "0.5"}
-"""Functions that round to whole numbers -> how far their edges lie from whole numbers."""
+STEPS = {
+    "floor": ("floor", 0.0), "ceil": ("ceil", 0.0), "trunc": ("trunc", 0.0),
+    "round": ("nearbyint", 0.5), "nearbyint": ("nearbyint", 0.5),
+}  # fmt: skip
+"""Functions that round to whole numbers -> the same in C, and how far their edges lie from whole numbers. TVM's targets round a
+half to even, by either name."""
 
 DIVISION_ULPS = 2.5, 0.5
 POWER_ULPS = 16.0, 4.0

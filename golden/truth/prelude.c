@@ -14,7 +14,7 @@ void free(void *);
 double exp(double), exp2(double), log(double), log2(double), log10(double), log1p(double);
 double sin(double), cos(double), tan(double), asin(double), acos(double), atan(double), sinh(double), cosh(double);
 double tanh(double), asinh(double), acosh(double), atanh(double), erf(double), pow(double, double);
-double floor(double), ceil(double), trunc(double), round(double), nearbyint(double);
+double floor(double), ceil(double), trunc(double), nearbyint(double);
 #define sqrt __builtin_sqrt
 #define fabs __builtin_fabs
 #define INF __builtin_inf()
@@ -69,6 +69,10 @@ FN to_type(double x, int digits, double tiny, double largest, double flushed) {
 FN to_half(double x, const Unit *u) { return to_type(x, 11, 0x1p-14, 65504, u->flushed); }
 FN to_bfloat(double x, const Unit *u) { return to_type(x, 8, 0x1p-126, 0x1.fep127, u->flushed); }
 
+/* Whether a type holds x as it is; denormal numbers but zero count as others. */
+static inline int is_half(double x) { return (x == 0) | ((fabs(x) >= 0x1p-14) & (to_type(x, 11, 0x1p-14, 65504, 0) == x)); }
+static inline int is_float(double x) { return (x == 0) | ((fabs(x) >= 0x1p-126) & ((double)(float)x == x)); }
+
 /* Whether a and b may be in the other order on a device. */
 static inline int near(double a, double b, double q) {
   if (q == 0) return 0;
@@ -80,6 +84,15 @@ static inline int near(double a, double b, double q) {
 FN either(double a, double qa, double b, double qb) {
   double d = a == b ? 0 : a - b, q = qa > qb ? qa : qb;
   return q + d * d / 16;
+}
+
+/* How far rounding takes a value at most. */
+FN reach(double q) { return 8 * sqrt(q); }
+
+/* a, where b is as right: one standard deviation reaches it, as sums of many such are of either. */
+FN also(double a, double qa, double b, double qb) {
+  double d = a == b ? 0 : a - b, q = qa > qb ? qa : qb;
+  return q + d * d;
 }
 
 FN max_q(double a, double qa, double b, double qb) {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.tvm_bridge import read
+from .choices import MOST_UNDECIDED, Choices
 from .expressions import Writer
 from .strips import ELEMENT, REDUCTION, WIDTH, Part, Strips, count_uses, find_strips
 from .tensor import Strip, Tensor
@@ -304,7 +305,7 @@ class Statements(Writer):
         info = read.buffer_info(node.buffer)
         loads = (part for part in read.walk(node.value) if read.kind(part) in ("TensorLoad", "BufferLoad"))
         self.reducing = any(read.buffer_info(read.loaded_buffer(load)).key == info.key for load in loads)
-        value = self.value(node.value)
+        value = self._value_of_choices(node.value)
         self.reducing = False
         tensor, index = self.place(node.buffer, node.indices)
         if value.dtype != tensor.dtype:
@@ -317,6 +318,31 @@ class Statements(Writer):
             self.inexact.add(info.key)
         for end in self._companions(tensor):
             self.line(f"{tensor.name}{end}[{index.text}] = {value.variance if end == '_q' else value.as_native};")
+
+    def _value_of_choices(self, node: Any) -> Value:
+        """The value of an expression; where rounding moves what it reads, of every choice of whole numbers, the first one's."""
+        start, self.moved = len(self.lines), False
+        plain = self.value(node)
+        if not self.moved:
+            return plain
+        lines, self.lines = self.lines[start:], self.lines[:start]
+        names = [self.fresh() for _ in range(3)]
+        self.choices, self.taken = Choices(self.let, self.line), "!chosen"
+        self.line("uint64_t chosen = 0, undecided = 0;")
+        for name, type in zip(names, (c_type(plain.dtype), "double", "double"), strict=True):
+            self.line(f"{type} {name} = 0;")
+        self.open("do")
+        value, (text, q, native) = self.value(node), names
+        self.line(f"{q} = chosen ? also({text}, {q}, {value.text}, {value.variance}) : {value.variance};")
+        self.line(f"if (!chosen) {{ {text} = {value.text}; {native} = {value.as_native}; }}")
+        self.line("chosen = ((chosen | ~undecided) + 1) & undecided;  /* the next of its parts */")
+        self.close(f"}} while (chosen && __builtin_popcountll(undecided) <= {MOST_UNDECIDED});")
+        self.line(f"if (chosen) {q} = INF;")
+        followed, self.choices, self.taken = self.choices.steps, None, ""
+        if not followed:  # what tensors hold moves it
+            self.lines = [*self.lines[:start], *lines]
+            return plain
+        return Value(text, value.dtype, q, native if self.native else None, value.loaded)
 
     def write_Bind(self, node: Any) -> None:
         self.names[read.key(node.var)] = self.keep(self.value(node.value))
