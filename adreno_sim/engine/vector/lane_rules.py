@@ -71,14 +71,21 @@ def _quotients(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) 
     by, value = _constant_divisor(instr, b), instr.operands[0]
     if by is None or a.lane_offsets is None or not shapes.is_nonnegative(value) or not shapes.never_wraps(value, a):
         return None
-    if a.modulus:
-        step = gcd(a.modulus, by)  # lane 0 is `rest` modulo this, and anything else beyond
+    step = gcd(a.modulus, by)  # lane 0 is `rest` modulo this, and anything else beyond
+    if a.modulus and not (step == by and _rounds_down(shapes, instr, a)):
         first = a.rest % step
         if min(a.lane_offsets) + first < 0 or max(a.lane_offsets) + first >= step:
             return None
         return (0,) * len(a.lane_offsets), a.lane_offsets, first if step == by else -1
     start = a.rest % by
     return tuple((start + p) // by for p in a.lane_offsets), tuple((start + p) % by - start for p in a.lane_offsets), start
+
+
+def _rounds_down(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> bool:
+    """Returns whether a quotient or remainder is that of the next lower multiple in lane 0 too, which may be negative if it has
+    no work."""
+    assert a.lane_offsets is not None
+    return instr.op in ("ashr", "and") or shapes.interval_of(instr.operands[0])[0] >= max(a.lane_offsets)
 
 
 def _div_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:

@@ -17,6 +17,9 @@ from .values import LaneValues
 
 _I64 = ir.Int(64)
 
+DENSE = 16
+"""Bytes from one lane's element to the next's up to which a row is loaded whole."""
+
 
 def emit_gep(e: LaneValues, instr: ir.Instr) -> None:
     """Emits a gep whose result differs between lanes, by lane offsets or in any way."""
@@ -186,6 +189,8 @@ def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
     step = _row_step(where, size, count)
     if step is not None:
         return _emit_row_load(e, where, elem, count, step, mask, align)
+    if mask is None and where.index is None and (shared := _emit_shared_load(e, where, elem, count, align)) is not None:
+        return shared
     word = words.word_of(elem, count)
     if word is not None:
         return words.split_word(e, emit_gather(e, emit_addresses(e, where), word, mask, align), word, elem, count)
@@ -201,7 +206,9 @@ def _row_step(where: LanePtr, size: int, count: int) -> int | None:
     if where.index is not None:
         return None
     step, rest = divmod(where.lane_offsets[1] - where.lane_offsets[0], size)
-    if rest or not count <= step <= 4 or any(p != lane * step * size for lane, p in enumerate(where.lane_offsets)):
+    if rest or not count <= step <= max(4, DENSE // size):
+        return None
+    if any(p != lane * step * size for lane, p in enumerate(where.lane_offsets)):
         return None
     return step
 
@@ -241,6 +248,27 @@ def _emit_row_load(
         order = ", ".join(f"i32 {lane * step + at}" for lane in range(e.count))
         parts.append(t.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{e.count} x i32> <{order}>"))
     return parts
+
+
+def _emit_shared_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, align: int) -> list[str] | None:
+    """Emits one load of all that the lanes access, where that is no more elements than lanes: some share one, or lie in another
+    order than lanes. None where it is more."""
+    size, low = llvm_types.size_of(elem), min(where.lane_offsets)
+    places = [divmod(offset - low, size) for offset in where.lane_offsets]
+    width = 1 << (max(place for place, _ in places) + count - 1).bit_length()
+    if any(rest for _, rest in places) or width > e.count:
+        return None
+    t, row = e.body, ir.Vector(elem, width)  # type: ignore[arg-type]
+    spelled, address = llvm_types.spell(row), e.address(access.offset_pointer(e, where.pointer, 1, low))
+    read = {place + at for place, _ in places for at in range(count)}
+    if len(read) == width:
+        whole = t.op(f"load {spelled}, ptr {address}, align {align}")
+    else:
+        callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, <{width} x i1>, {spelled}")
+        meant = "<" + ", ".join(f"i1 {'true' if at in read else 'false'}" for at in range(width)) + ">"
+        whole = t.op(f"call {callee}(ptr align {align} {address}, <{width} x i1> {meant}, {spelled} zeroinitializer)")
+    orders = [", ".join(f"i32 {place + at}" for place, _ in places) for at in range(count)]
+    return [t.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{e.count} x i32> <{order}>") for order in orders]
 
 
 def emit_addresses(e: LaneValues, where: LanePtr) -> str:
