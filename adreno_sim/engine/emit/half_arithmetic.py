@@ -67,7 +67,11 @@ def emit_operation(e: Emitter, op: str, type: ir.Type, *operands: str) -> str:
         result = emit_intrinsic(e, op, computed, *values)
     else:
         result = e.body.op(f"{op} {llvm_types.spell(computed)} {', '.join(values)}")
-    return _settled(e, type, result) if computed is type else narrow(e, type, result)
+    result = result if computed is type else truncate(e, type, result)
+    if op == "fmul" and not e.whole_halves.keys().isdisjoint(operands):  # zero, or no smaller than the other factor
+        e.flushed_halves.add(result)
+        return result
+    return _settled(e, type, result)
 
 
 def emit_comparison(e: Emitter, predicate: str, type: ir.Type, left: str, right: str) -> str:
