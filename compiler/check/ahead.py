@@ -6,17 +6,17 @@ What is made is kept on disk, where the run finds it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Protocol, cast, runtime_checkable
+from typing import cast
 
 import numpy as np
 
-from ...base import disk_cache
 from ...base.errors import AdrenoSimError
 from ...base.processes.beside import doing_beside
 from ...base.specs import Argument, BufferSpec, ImageSpec, Storage
-from ...device.protocol import Device, Kernel
+from ...device.compiling import find_compiler
+from ...device.protocol import Device
 from ...engine.llvm.objects import keeping_others_out
 from ..run.observer import FunctionCall, Observer
 from ..run.rehearsal import NotedLaunch, Rehearsal
@@ -28,25 +28,12 @@ from .wide_text import BitsMatter
 Job = Callable[[], None]
 
 
-@runtime_checkable
-class Compiler(Protocol):
-    """A device that compiles a launch without running it."""
-
-    def compile_launch(
-        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
-    ) -> None:
-        """Keep the machine code of a launch on disk. Errors as of `Device.launch`."""
-        ...
-
-
 @contextmanager
 def compiling_ahead(machine: VirtualMachine, inputs: Mapping[str, np.ndarray], twin: WideTwin | None) -> Iterator[None]:
     """While the block runs the model, a child by fork does `compile_backwards`, where the device finds what it keeps, and there
     is a core for it. The kernels are built already."""
-    device = machine.device
-    keeps = isinstance(device, Compiler) and device.options.cache and disk_cache.is_enabled()
     with ExitStack() as stack:
-        if keeps and len(os.sched_getaffinity(0)) > 1:
+        if find_compiler(machine.device) is not None and len(os.sched_getaffinity(0)) > 1:
             with keeping_others_out():
                 stack.enter_context(doing_beside(lambda: compile_backwards(machine, inputs, twin)))
         yield
@@ -86,8 +73,8 @@ def _job(machine: VirtualMachine, launch: NotedLaunch) -> Job:
 
 
 def _compile(machine: VirtualMachine, launch: NotedLaunch) -> None:
-    device = machine.device
-    assert isinstance(device, Compiler)
+    device, compiler = machine.device, find_compiler(machine.device)
+    assert compiler is not None
     storages: list[Storage] = []
     args: list[Argument] = []
     for arg in launch.args:
@@ -97,7 +84,7 @@ def _compile(machine: VirtualMachine, launch: NotedLaunch) -> None:
         else:
             args.append(arg)
     try:
-        device.compile_launch(machine.kernel(launch.kernel), launch.global_size, launch.local_size, args)
+        compiler.compile_launch(machine.kernel(launch.kernel), launch.global_size, launch.local_size, args)
     finally:
         for storage in storages:
             device.free(storage)
