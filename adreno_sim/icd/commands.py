@@ -29,7 +29,7 @@ _LEAST = {Command.READ: TRANSFER.size, Command.WRITE: TRANSFER.size, Command.WRI
 
 class Commands:
     """Runs commands on the device of `objects`, whose lock the caller holds. strict: a launch with an error fails
-    (CL_OUT_OF_RESOURCES). recorder: is told of each."""
+    (CL_OUT_OF_RESOURCES). recorder: is told of each. At a level of checks `see` looks for commands that nothing orders."""
 
     def __init__(
         self,
@@ -42,6 +42,10 @@ class Commands:
         self._objects, self._log, self._strict, self._recorder = objects, log, strict, recorder
         self.launches = Launches(objects, log)
         self.transfers = transfers = Transfers(objects, staging)
+        self._unordered = None
+        if objects.device.options.checks != "off":
+            self._unordered = UnorderedAccesses(objects, log, self.launches, transfers)
+        self._any_order = False
         self._moves: dict[Command, Callable[[bytes], None]] = {
             Command.READ: transfers.read,
             Command.WRITE: transfers.write,
@@ -62,6 +66,23 @@ class Commands:
             return SUCCESS
 
         return self.guard(header, "STORE", run)
+
+    def see(self, header: Header, body: bytes, *, runs: bool = True) -> None:
+        """A command is about to run, or, not `runs`, fails without running. Before the first ORDER all are in one order."""
+        self._any_order = self._any_order or header.kind is Command.ORDER
+        if not self._any_order:
+            return
+        unordered = self._unordered
+        if self._recorder is not None:
+            self._recorder.add_seen(header, body, runs)
+        if unordered is None:
+            return
+
+        def look() -> int:
+            unordered.look(header, body, runs=runs)
+            return SUCCESS
+
+        self.guard(header, "the search for unordered commands", look)
 
     def guard(self, header: Header, what: str, run: Callable[[], int]) -> int:
         """Returns what `run` returns, or the status of what went wrong, which is in the log."""
@@ -101,9 +122,8 @@ class Commands:
 class Executor:
     """Runs what is in `ring`. A command that waits for one which has failed fails as well."""
 
-    def __init__(self, ring: Ring, commands: Commands, lock: DeviceLock, unordered: UnorderedAccesses | None = None):
-        """unordered: is shown all commands before they run."""
-        self._ring, self._commands, self._lock, self._unordered = ring, commands, lock, unordered
+    def __init__(self, ring: Ring, commands: Commands, lock: DeviceLock):
+        self._ring, self._commands, self._lock = ring, commands, lock
         self._failed: dict[int, None] = {}
 
     def serve(self, stopped: Callable[[], bool]) -> None:
@@ -131,22 +151,11 @@ class Executor:
             if max(header.waits) >= header.number:
                 return code_of("CL_INVALID_EVENT_WAIT_LIST")
             if not self._failed.keys().isdisjoint(header.waits):
-                self._look(header, body, runs=False)
+                self._commands.see(header, body, runs=False)
                 return _WAITED_FAILED
         with self._lock.of_ring:
-            self._look(header, body)
+            self._commands.see(header, body)
             return self._commands.run(header, body)
-
-    def _look(self, header: Header, body: bytes, runs: bool = True) -> None:
-        unordered = self._unordered
-        if unordered is None or not (unordered.started or header.kind is Command.ORDER):
-            return
-
-        def look() -> int:
-            unordered.look(header, body, runs=runs)
-            return SUCCESS
-
-        self._commands.guard(header, "the search for unordered commands", look)
 
     def _note_failure(self, number: int) -> None:
         """Commands in the ring wait for at most RESULTS earlier ones, so that older failures are forgotten."""

@@ -20,7 +20,6 @@ from .device_lock import DeviceLock
 from .finding_log import FindingLog, print_line
 from .messages import Body, MalformedError
 from .objects import Objects
-from .ordering.unordered import UnorderedAccesses
 from .protocol import REPLY, REQUEST, VERSION, Request
 from .report_files import ReportFile
 from .requests import Requests
@@ -156,12 +155,7 @@ class Server:
         objects = Objects(device, heap)
         recorder = self._recorder
         commands = Commands(objects, self._log, ring.staging, self._settings.strict, recorder)
-        unordered = None
-        if device.options.checks != "off":
-            unordered = UnorderedAccesses(objects, self._log, commands.launches, commands.transfers)
-        self._session = _Session(
-            Requests(objects, self._log, self._lock, recorder), Executor(ring, commands, self._lock, unordered)
-        )
+        self._session = _Session(Requests(objects, self._log, self._lock, recorder), Executor(ring, commands, self._lock))
         parts = [
             struct.pack("<Q", heap.nbytes),
             messages.encode_list(_encode_answer(*row) for row in identity.platform_answers(device.profile).items()),

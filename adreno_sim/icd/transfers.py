@@ -28,7 +28,7 @@ class Transfers:
     def boxes(self, kind: Command, body: bytes) -> list[tuple[Box, bool]]:
         """The boxes of memories that a command reads or writes, and whether it writes them."""
         if kind in (Command.READ, Command.WRITE):
-            return [(self._ends(body)[0], kind is Command.WRITE)]
+            return [(self._moved(TRANSFER.unpack_from(body)), kind is Command.WRITE)]
         if kind in (Command.WRITTEN, Command.HOST_READ):
             return [(self._range(body), kind is Command.WRITTEN)]
         if kind is Command.COPY:
@@ -113,11 +113,14 @@ class Transfers:
     def _stored_box(self, place: Sequence[int]) -> Box:
         return _box_of(self._objects.memory(place[0]), tuple(place[4:7]), tuple(place[1:4]), *place[7:9])
 
+    def _moved(self, fields: Sequence[int]) -> Box:
+        """The region in the memory of a TRANSFER."""
+        return _box_of(self._objects.memory(fields[0]), tuple(fields[5:8]), tuple(fields[2:5]), *fields[8:10])
+
     def _ends(self, body: bytes) -> tuple[Box, Box]:
         """The region in the memory, and the same in staging."""
         fields = TRANSFER.unpack_from(body)
-        view, shape = self._objects.memory(fields[0]), fields[2:5]
-        memory = _box_of(view, fields[5:8], shape, *fields[8:10])
+        memory = self._moved(fields)
         slices, rows, width = memory.bytes.shape
         (x, y, z), row, plane = fields[10:13], fields[13], fields[14]
         row = row or width

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from shim_clients import compile_client, fake_environment, run, run_client
 
+from adreno_sim.cli.main import main
+
 CASES = {
     "use_after_release": "USE_AFTER_RELEASE: clGetMemObjectInfo uses a cl_mem that was released; call 4 made it",
     "released_too_often": "USE_AFTER_RELEASE: clReleaseEvent uses a cl_event that was released; call 4 made it",
@@ -48,12 +50,16 @@ def test_the_same_done_well_is_not(client: str, name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["use_after_release", "argument_not_set"])
-def test_a_misuse_is_a_finding_of_the_run(client: str, name: str, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    words = [sys.executable, "-m", "adreno_sim", "run", "--device", "sim:adreno-740", "--json", str(report), "--", client, name]
-    done = run(words)
+def test_a_misuse_is_a_finding_of_the_run_and_of_its_replay(client: str, name: str, tmp_path: Path) -> None:
+    report, again, trace = (tmp_path / file for file in ("report.json", "again.json", "trace.asim"))
+    words = [sys.executable, "-m", "adreno_sim", "run", "--device", "sim:adreno-740", "--record", str(trace)]
+    done = run([*words, "--json", str(report), "--", client, name])
     label = name.replace("_", "-")
     assert done.returncode == 1, done.stderr
     assert f"adreno-sim: error: {label}: " in done.stderr and re.search(r"^  at call \d+ of thread \d+$", done.stderr, re.M)
-    (finding,) = json.loads(report.read_text())["findings"]
+    data = json.loads(report.read_text())
+    (finding,) = data["findings"]
     assert finding["kind"] == label and finding.get("kernel", "") == ("append" if name == "argument_not_set" else "")
+    assert main(["replay", str(trace), "--json", str(again)]) == 1
+    replayed = json.loads(again.read_text())
+    assert replayed["findings"] == [finding] and replayed["processes"][0]["leaks"] == data["processes"][0]["leaks"]

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli.main import main
 from adreno_sim.icd.messages import encode_list, encode_text
+from adreno_sim.icd.protocol import Command
 from adreno_sim.icd.trace.archive import Session, Trace, open_session, open_trace, write_trace
-from adreno_sim.icd.trace.events import MAGIC, Event, Kind, encode_event, read_events
+from adreno_sim.icd.trace.events import MAGIC, Event, Kind, encode_event, encode_seen, read_events
 
 HEAD = f"""\
 import struct, sys
@@ -287,6 +288,24 @@ def test_a_deflated_body_is_no_longer_than_it_says() -> None:
     head[32:40] = (1 << 19).to_bytes(8, "little")
     with pytest.raises(ValueError, match="expected 524288"):
         list(read_events(io.BytesIO(MAGIC + bytes(head))))
+
+
+@pytest.mark.parametrize(
+    ("bodies", "expected"),
+    [
+        ([encode_seen(Command.NOTHING, 2, (), b"", True), encode_seen(Command.NOTHING, 2, (), b"", True)], "numbers that grow"),
+        ([encode_seen(Command.NOTHING, 2, (3,), b"", True)], "waits for (3,)"),
+        ([encode_seen(Command.NOTHING, 2, (1,), b"", True)[:-1]], "expected its kind, number and waits"),
+        ([b"\xff" + encode_seen(Command.NOTHING, 2, (), b"", True)[1:]], "255 is not a valid Command"),
+    ],
+)
+def test_an_order_that_makes_no_sense_is_refused(tmp_path, bodies, expected, capfd) -> None:
+    events, path = tmp_path / "events", tmp_path / "x.asim"
+    events.write_bytes(MAGIC + b"".join(encode_event(Event(Kind.SEEN, body, 1, 1, 1)) for body in bodies))
+    write_trace(path, Trace(("x",), "sim:adreno-740", "bounds", (Session("x", 1, "session-0"),)), [events])
+    assert main(["replay", str(path)]) == 2
+    error = capfd.readouterr().err
+    assert expected in error and error.count("\n") == 1
 
 
 def test_sessions_are_cut_short_anywhere(tmp_path, good) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from shim_clients import compile_client, run
 
+from adreno_sim.cli.main import main
 from adreno_sim.frontend.driver import FrontEndTarget
 from adreno_sim.frontend.program import compile_source
 from adreno_sim.icd.ordering.happens_before import WINDOW, HappensBefore
@@ -38,9 +39,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("well", [False, True])
 def test_commands_that_nothing_orders_are_told(client: str, well: bool, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    words = [sys.executable, "-m", "adreno_sim", "run", "--device", "sim:adreno-740", "--json", str(report), "--", client]
-    done = run(words + ["well"] * well)
+    report, again, trace = (tmp_path / name for name in ("report.json", "again.json", "trace.asim"))
+    words = [sys.executable, "-m", "adreno_sim", "run", "--device", "sim:adreno-740", "--record", str(trace)]
+    done = run([*words, "--json", str(report), "--", client, *["well"] * well])
     data = json.loads(report.read_text())
     found = [finding["message"] for finding in data["findings"]]
     assert [re.sub(rf" {FIRST}$", "", message) for message in found] == ([] if well else TOLD), done.stderr
@@ -48,6 +49,9 @@ def test_commands_that_nothing_orders_are_told(client: str, well: bool, tmp_path
     assert all(re.search(f"{FIRST}$", message) for message in found) and done.returncode == (not well)
     assert all(finding["detail"]["host_call"]["thread"] for finding in data["findings"])
     assert [line for line in data["unchecked"] if "kernel scatter touches the same bytes" in line]
+    assert main(["replay", str(trace), "--json", str(again)]) == (not well)
+    replayed = json.loads(again.read_text())
+    assert replayed["findings"] == data["findings"] and replayed["unchecked"] == data["unchecked"]
 
 
 def before(order: HappensBefore, number: int, queue: int, *waits: int, **marks: bool) -> set[int]:

@@ -63,8 +63,6 @@ class UnorderedAccesses:
     launches: Launches
     transfers: Transfers
     _order: HappensBefore = field(default_factory=HappensBefore)
-    started: bool = False
-    """Whether there may be commands without an order: until then `look` needs to see ORDER alone."""
     _commands: dict[int, TouchingCommand] = field(default_factory=dict)
     _users: dict[int, _Users] = field(default_factory=dict)
     _judged: dict[tuple[Hashable, Hashable], Finding | None] = field(default_factory=dict)
@@ -96,7 +94,6 @@ class UnorderedAccesses:
         if len(body) < ORDER_BODY.size:
             return  # the command fails, and says so
         what, in_order, which = ORDER_BODY.unpack_from(body)
-        self.started = True
         if what == Order.QUEUE:
             self._order.make_queue(which, bool(in_order))
         elif what == Order.KNOWN:

@@ -44,7 +44,7 @@ class Counterpart:
 
     def note_request(self, event: events.Event) -> None:
         """Keep the source of a program."""
-        if event.kind is events.Kind.MEMORY:
+        if event.kind not in (events.Kind.BUILD, events.Kind.COMPILE, events.Kind.LINK):
             return
         body = Body(event.body)
         number = body.number()

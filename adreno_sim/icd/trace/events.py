@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import IO
@@ -26,6 +26,9 @@ bytes of the body as stored and as it is."""
 STORE = struct.Struct("<Q QQQ QQQ QQ")
 """memory; region; origin, row pitch, slice pitch in the memory, as of protocol.TRANSFER. The data is dense."""
 
+SEEN = struct.Struct("<BBHIQ")
+"""Kind of a command, whether it runs, 0, how many it waits for, its number; then their numbers, then its body."""
+
 _LEAST_DEFLATED = 256
 _LEVEL = 1
 _MOST_RATIO = 1100
@@ -33,8 +36,8 @@ _MOST_RATIO = 1100
 
 
 class Kind(IntEnum):
-    """MEMORY, BUILD, COMPILE, LINK: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of commands; STORE: itself, then
-    the data."""
+    """MEMORY, BUILD, COMPILE, LINK, MISUSE, CLOSE: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of commands;
+    STORE: itself, then the data; SEEN: any command as the search for commands that nothing orders sees it, before it runs."""
 
     MEMORY = 1
     BUILD = 2
@@ -46,11 +49,14 @@ class Kind(IntEnum):
     FILL = 8
     FREE = 9
     FREE_PROGRAM = 10
+    MISUSE = 11
+    CLOSE = 12
+    SEEN = 13
 
 
-REQUESTS = {kind: Request[kind.name] for kind in (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK)}
+REQUESTS = {kind: Request[kind.name] for kind in (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK, Kind.MISUSE, Kind.CLOSE)}
 COMMANDS = {kind: Command[kind.name] for kind in (Kind.LAUNCH, Kind.COPY, Kind.FILL, Kind.FREE, Kind.FREE_PROGRAM)}
-"""What the bodies of events are of. STORE is neither."""
+"""What the bodies of events are of. STORE and SEEN are neither."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,20 @@ def encode_event(event: Event) -> bytes:
     sizes = len(stored), len(event.body)
     head = EVENT.pack(event.kind, deflated, 0, zlib.crc32(stored), event.call, event.thread, event.queue, *sizes)
     return head + stored
+
+
+def encode_seen(kind: Command, number: int, waits: Sequence[int], body: bytes, runs: bool) -> bytes:
+    """Returns the body of a SEEN event."""
+    return SEEN.pack(kind, runs, 0, len(waits), number) + struct.pack(f"<{len(waits)}Q", *waits) + body
+
+
+def decode_seen(body: bytes) -> tuple[Command, int, tuple[int, ...], bytes, bool]:
+    """Returns what `encode_seen` was given. Raises ValueError for what it does not make."""
+    try:
+        kind, runs, _, count, number = SEEN.unpack_from(body)
+        return Command(kind), number, struct.unpack_from(f"<{count}Q", body, SEEN.size), body[SEEN.size + 8 * count :], bool(runs)
+    except struct.error:
+        raise ValueError(f"a command of {len(body)} bytes: expected its kind, number and waits") from None
 
 
 def read_events(stream: IO[bytes]) -> Iterator[Event | None]:

@@ -22,7 +22,7 @@ from ..settings import Settings
 from ..status import NAMES, code_of
 from .archive import Session
 from .counterpart import Counterpart
-from .events import COMMANDS, REQUESTS, Event, Kind, read_events
+from .events import COMMANDS, REQUESTS, Event, Kind, decode_seen, read_events
 
 
 class Player:
@@ -33,6 +33,7 @@ class Player:
         self._log, self._counterpart = log, counterpart
         self._requests = Requests(objects, log, DeviceLock())
         self._commands = Commands(objects, log, np.zeros(0, np.uint8), strict=True)
+        self._last_seen = 0
 
     def play(self, events: Iterable[Event | None]) -> None:
         """Play all events. Raises ValueError where they are damaged."""
@@ -50,6 +51,9 @@ class Player:
             if self._counterpart is not None:
                 self._counterpart.note_request(event)
             return
+        if event.kind is Kind.SEEN:
+            self._see(event)
+            return
         if event.kind is Kind.LAUNCH:
             try:
                 self._commands.launches.parse(event.body)
@@ -64,6 +68,13 @@ class Player:
             self._counterpart.run_beside(header, event.body, self._commands)
         else:
             self._commands.run(header, event.body)
+
+    def _see(self, event: Event) -> None:
+        kind, number, waits, body, runs = decode_seen(event.body)
+        if number <= self._last_seen or max(waits, default=0) >= number:
+            raise ValueError(f"command {number} behind {self._last_seen}, waits for {waits}: expected numbers that grow")
+        self._last_seen = number
+        self._commands.see(Header(kind, number, event.call, event.thread, event.queue, waits), body, runs=runs)
 
     def _note_failure(self, event: Event, status: int, why: str = "") -> None:
         first = why.partition("\n")[0]

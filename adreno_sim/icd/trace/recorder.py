@@ -9,7 +9,7 @@ from pathlib import Path
 from ..protocol import Command
 from ..ring import Header
 from ..transfers import Transfers
-from .events import COMMANDS, MAGIC, Event, Kind, encode_event
+from .events import COMMANDS, MAGIC, Event, Kind, encode_event, encode_seen
 
 _KINDS = {command: kind for kind, command in COMMANDS.items()}
 
@@ -28,8 +28,13 @@ class Recorder:
         self._write(MAGIC)
 
     def add_request(self, kind: Kind, call: int, body: bytes) -> None:
-        """A request about a program, which is about to be answered, or MEMORY, which was."""
+        """A request that is about to be answered, or MEMORY, which was."""
         self._add(Event(kind, body, call), flush=kind is not Kind.MEMORY)
+
+    def add_seen(self, header: Header, body: bytes, runs: bool) -> None:
+        """A command that is about to run, or, not `runs`, fails, where others may run before or after it."""
+        seen = encode_seen(header.kind, header.number, header.waits, body, runs)
+        self._add(Event(Kind.SEEN, seen, header.call, header.thread, header.queue))
 
     def add_command(self, header: Header, body: bytes) -> None:
         """A command that is about to run. Those that change nothing are left out."""
