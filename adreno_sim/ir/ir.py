@@ -191,7 +191,7 @@ class Param:
     index: int
     spelled: str = ""
     access: str = "none"  # images: read_only, write_only, read_write
-    qualifiers: tuple[str, ...] = ()  # const, restrict, volatile
+    qualifiers: tuple[str, ...] = ()  # const, restrict, volatile, sub_group_uniform
 
 
 @dataclass(eq=False, slots=True)

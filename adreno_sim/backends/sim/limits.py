@@ -59,7 +59,10 @@ def check_alignment(spec: ImageSpec, layout: Layout, offset: int, profile: Profi
 
 
 def check_resources(kernel: SimKernel, args: Sequence[object], profile: Profile) -> None:
-    """Checks local memory, images, samplers, constants and argument bytes (clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES)."""
+    """Checks local memory, images, samplers, constants and argument bytes (clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES).
+
+    A `sub_group_uniform` argument is read from memory: kernels for Adreno give it weights of any size.
+    """
     for what, used, limit in _resources(kernel, args):
         if used > profile[limit]:
             raise DeviceError("CL_OUT_OF_RESOURCES", f"kernel {kernel.name}: {used} {what}, {limit} = {profile[limit]}")
@@ -68,18 +71,20 @@ def check_resources(kernel: SimKernel, args: Sequence[object], profile: Profile)
 def _resources(kernel: SimKernel, args: Sequence[object]) -> list[tuple[str, int, str]]:
     params = kernel.function.params
     images = [p.type.access for p in params if isinstance(p.type, ir.Image)]
-    constant = [
-        arg for p, arg in zip(params, args, strict=True) if isinstance(p.type, ir.Pointer) and p.type.space == ir.CONSTANT
-    ]
     local = kernel.local_bytes + sum(arg.nbytes for arg in args if isinstance(arg, Local))
-    largest = max((arg.nbytes for arg in constant if isinstance(arg, StorageView)), default=0)
+    in_constant_memory = [
+        arg.nbytes
+        for param, arg in zip(params, args, strict=True)
+        if _is_constant(param) and isinstance(arg, StorageView) and "sub_group_uniform" not in param.qualifiers
+    ]
+    largest = max(in_constant_memory, default=0)
     return [
         ("bytes of local memory", local, "LOCAL_MEM_SIZE"),
         ("read-only image arguments", images.count("read_only"), "MAX_READ_IMAGE_ARGS"),
         ("write-only image arguments", images.count("write_only"), "MAX_WRITE_IMAGE_ARGS"),
         ("read-write image arguments", images.count("read_write"), "MAX_READ_WRITE_IMAGE_ARGS"),
         ("sampler arguments", sum(isinstance(p.type, ir.Sampler) for p in params), "MAX_SAMPLERS"),
-        ("__constant arguments", len(constant), "MAX_CONSTANT_ARGS"),
+        ("__constant arguments", sum(map(_is_constant, params)), "MAX_CONSTANT_ARGS"),
         ("bytes in a __constant argument", largest, "MAX_CONSTANT_BUFFER_SIZE"),
         ("bytes of __constant data", kernel.constant_bytes, "MAX_CONSTANT_BUFFER_SIZE"),
         ("bytes of arguments", sum(map(_argument_bytes, params)), "MAX_PARAMETER_SIZE"),

@@ -29,7 +29,7 @@ _ARGUMENT_WORDS = re.compile(
     r"|(?:align|byval|sret|captures|range|nofpclass|dereferenceable|dereferenceable_or_null)(?: \d+|\([^)]*\))) )*"
 )  # fmt: skip
 _CASE = re.compile(r"i\d+ (-?\w+), label (%\S+)")
-_IGNORED = ("llvm.lifetime.", "llvm.dbg.", "llvm.experimental.noalias.", "llvm.assume", "llvm.invariant.")
+_IGNORED = ("llvm.lifetime.", "llvm.dbg.", "llvm.experimental.noalias.", "llvm.assume", "llvm.invariant.", "llvm.var.annotation")
 _MEMORY_OPS = {"llvm.memcpy": "memcpy", "llvm.memmove": "memmove", "llvm.memset": "memset"}
 
 

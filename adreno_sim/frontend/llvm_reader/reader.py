@@ -24,6 +24,10 @@ _ATTACHED = re.compile(r"!(\w+) !(\d+)")
 _ANNOTATIONS = re.compile(r"^@llvm\.global\.annotations = (.*)$", re.MULTILINE)
 _ANNOTATION = re.compile(r'ptr (@(?:"[^"]*"|[-\w.$]+))(?: to ptr addrspace\(1\)\))?, ptr(?: addrspace\(\d+\))? (@[-\w.$]+), ')
 _SUB_GROUP_SIZE = re.compile(r'^(@[-\w.$]+) = .* c"qcom_reqd_sub_group_size=(\w+)\\00"', re.MULTILINE)
+_UNIFORM = re.compile(r'^(@[-\w.$]+) = .* c"sub_group_uniform\\00"', re.MULTILINE)
+_MARK = re.compile(
+    r"@llvm\.var\.annotation[.\w]*\(ptr(?: addrspace\(\d+\))? %([-\w.$]+)\.addr, ptr(?: addrspace\(\d+\))? (@[-\w.$]+),"
+)
 _TYPE_START = re.compile(r"void|i\d+|half|float|double|ptr\b|[<\[{%]|target\(")
 _BYVAL = re.compile(r"\bbyval\(")
 
@@ -46,6 +50,7 @@ class ModuleReader:
         headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
         self._headers = {header.name: header for header in headers}
         self._sub_group_sizes = _read_sub_group_sizes(head)
+        self._uniform_notes = frozenset(_UNIFORM.findall(head))
         self._defined: Collection[str] = self._headers.keys()
 
     @property
@@ -85,6 +90,10 @@ class ModuleReader:
         body = self._headers.get(WRAPPER_PREFIX + name, header) if header.is_kernel else header
         function = _read_function(header, body, self._types, self._defined)
         function.required_sub_group_size = self._sub_group_sizes.get(name, "")
+        if self._uniform_notes:
+            uniform = {param for param, note in _MARK.findall(body.body) if note in self._uniform_notes}
+            for param in function.params:
+                param.qualifiers += ("sub_group_uniform",) * (param.name in uniform)
         return function
 
 

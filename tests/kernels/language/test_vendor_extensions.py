@@ -8,7 +8,7 @@ import pytest
 from oracle import Buffer
 
 from adreno_sim.backends.open import open_device
-from adreno_sim.base.errors import UnsupportedError
+from adreno_sim.base.errors import DeviceError, UnsupportedError
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.frontend.program import FrontEndTarget
 from adreno_sim.frontend.wide_vectors import name_upper_lanes
@@ -130,6 +130,22 @@ def test_a_kernel_gets_the_sub_group_size_that_it_asks_for(wanted, size):
     view = device.view(storage, spec)
     device.launch(device.build(source, "-cl-std=CL3.0")["k"], (256,), (256,), [view])
     assert device.read(view).tolist() == [size * 1000 + size] * 256
+
+
+@pytest.mark.parametrize("mark", ["__attribute__((sub_group_uniform))", '__attribute__((annotate("other")))', ""])
+def test_weights_that_a_sub_group_reads_from_memory_may_be_large(mark):
+    device = open_device("sim:adreno-750")
+    source = f"__kernel void k(__global float* r, __constant float4* in, __constant float4* w {mark}) {{ r[0] = w[8191].x + in[0].y; }}"
+    kernel = device.build(source, "-cl-std=CL3.0")["k"]
+    assert ("sub_group_uniform" in kernel.params[2].qualifiers) == ("uniform" in mark)
+    out, small, large = (device.view(device.allocate(n), BufferSpec(n, "float32")) for n in (16, 64, 131072))
+    device.write(small, np.ones(16, np.float32))
+    device.write(large, np.arange(32768, dtype=np.float32))
+    if "uniform" in mark:
+        device.launch(kernel, (1,), (1,), [out, small, large])
+        assert device.read(out)[0] == 32765
+    with pytest.raises(DeviceError, match="131072 bytes in a __constant argument, MAX_CONSTANT_BUFFER_SIZE = 65536"):
+        device.launch(kernel, (1,), (1,), [out, large, large])
 
 
 def test_what_public_sources_do_not_describe_is_refused_by_name():
