@@ -90,18 +90,16 @@ def check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None:
         e.unit.add_static_finding(
             DiagnosticSite(Kind.FORMAT_MISMATCH, e.loc, view=image.param.name, text=f"{what}, which the device does not have")
         )
-    if texels.fits(image.format, suffix, write) or not e.unit.checked:
+    if texels.is_defined(image.format, suffix, write) or not e.unit.checked:
         return
     function = f"{'write' if write else 'read'}_image{suffix}"
     what = f"{function} on {image.param.name}, an image of {image.format.order} {image.format.channel_type}, is undefined"
-    if texels.passes_bits(image.format, suffix):
-        e.unit.add_static_finding(
-            DiagnosticSite(Kind.REINTERPRETED_FORMAT, e.loc, view=image.param.name, text=f"{what}; its bits pass unchanged here")
-        )
-    else:
-        e.unit.add_static_finding(
-            DiagnosticSite(Kind.FORMAT_MISMATCH, e.loc, view=image.param.name, text=f"{what}; stored bits are cut or extended")
-        )
+    kind, here = Kind.FORMAT_MISMATCH, "stored bits are cut or extended"
+    if texels.converts(image.format, suffix):
+        here = "values are rounded to half here"
+    elif texels.passes_bits(image.format, suffix):
+        kind, here = Kind.REINTERPRETED_FORMAT, "its bits pass unchanged here"
+    e.unit.add_static_finding(DiagnosticSite(kind, e.loc, view=image.param.name, text=f"{what}; {here}"))
 
 
 def integer_sampler(e: Emitter, image: ImageRef, sampler: Sampler) -> Sampler:

@@ -1,7 +1,8 @@
 """Texels: conversion of stored bytes to a colour and back, for a format known at compile time (OpenCL C 3.0, section 8.3).
 
-A function that does not fit the format (read_imagef on integers) is undefined. Here it passes the stored bits, extended or
-cut to the lane's width, on which TVM's integer textures rely.
+A function of another kind than the format (read_imagef on integers) is undefined. Here it passes the stored bits, extended or
+cut to the lane's width, on which TVM's integer textures rely. read_imageh of floats is undefined too; here it rounds them, on
+which llama.cpp's kernels for Adreno rely.
 """
 
 from __future__ import annotations
@@ -35,15 +36,18 @@ def colour_type(suffix: str) -> ir.Vector:
     return ir.Vector(LANE_TYPES[suffix], 4)
 
 
-def fits(format: Format, suffix: str, write: bool) -> bool:
-    """Returns whether read_image or write_image with `suffix` is defined on `format`. read_imageh is not on FLOAT."""
-    if suffix == "h" and format.channel_type == "FLOAT" and not write:
-        return False
+def converts(format: Format, suffix: str) -> bool:
+    """Returns whether the lanes of read_image or write_image with `suffix` mean what the channels of `format` mean."""
     return format.meaning in _FITS[suffix]
 
 
+def is_defined(format: Format, suffix: str, write: bool) -> bool:
+    """Returns whether read_image or write_image with `suffix` is defined on `format`. read_imageh is not on FLOAT."""
+    return converts(format, suffix) and (write or suffix != "h" or format.channel_type != "FLOAT")
+
+
 def passes_bits(format: Format, suffix: str) -> bool:
-    """Returns whether a function that does not fit still moves every bit unchanged."""
+    """Returns whether a function that does not convert still moves every bit unchanged."""
     lane = LANE_TYPES[suffix]
     return format.channels == 4 and format.dtype.itemsize * 8 == lane.bits
 
@@ -68,7 +72,7 @@ def emit_fetch(e: Emitter, format: Format, suffix: str, address: str) -> str:
     stored = e.body.op(f"load {llvm_types.spell(type)}, ptr {address}, align 1")
     lanes = (
         decode_channel(e, format, suffix, type, stored)
-        if fits(format, suffix, False)
+        if converts(format, suffix)
         else reinterpret_channel(e, format, suffix, type, stored)
     )
     wide = llvm_types.with_elem(type, LANE_TYPES[suffix])
@@ -173,7 +177,7 @@ def emit_store(
     type = stored_type(format)
     wide = llvm_types.with_elem(type, LANE_TYPES[suffix])
     lanes = _gather_channels(e, format, suffix, wide, colour)
-    if fits(format, suffix, True):
+    if converts(format, suffix):
         stored = encode_channel(e, format, type, wide, lanes)
     else:
         stored = pass_channel_bits(e, type, wide, lanes, format.meaning in ("int", "snorm"))

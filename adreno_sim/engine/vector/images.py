@@ -247,7 +247,7 @@ def _emit_colour(
     """Returns red, green, blue and alpha, decoded from the stored channels."""
     type = e.wide(texels.stored_type(format))
     lane = texels.LANE_TYPES[suffix]
-    decode = texels.decode_channel if texels.fits(format, suffix, False) else texels.reinterpret_channel
+    decode = texels.decode_channel if texels.converts(format, suffix) else texels.reinterpret_channel
     channels = [decode(e, format, suffix, type, part) for part in stored]
     one = texels.BORDER_ONE[suffix] if format.order != "A" else llvm_types.zero(lane)
     vector = e.wide(lane)
@@ -296,6 +296,6 @@ def _encode(e: LaneValues, format: Format, suffix: str, colour: list[str]) -> li
     type = e.wide(texels.stored_type(format))
     wide = e.wide(texels.LANE_TYPES[suffix])
     components = colour if format.order == "RGBA" else [colour["rgba".index(c)] for c in ORDERS[format.order]]
-    if texels.fits(format, suffix, True):
+    if texels.converts(format, suffix):
         return [texels.encode_channel(e, format, type, wide, c) for c in components]
     return [texels.pass_channel_bits(e, type, wide, c, format.meaning in ("int", "snorm")) for c in components]

@@ -285,6 +285,18 @@ def test_half_images_keep_their_bits(engine):
     np.testing.assert_array_equal(result.outputs[2].view(np.uint16).reshape(-1), array.view(np.uint16).reshape(-1))
 
 
+@pytest.mark.parametrize("order", ["RGBA", "R"])
+def test_floats_read_as_halves_are_rounded_and_named(engine, order):
+    source = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+    __kernel void k(read_only image1d_t im, __global half4* r) { int i = get_global_id(0); r[i] = read_imageh(im, i); }"""
+    array = (_RNG.normal(size=(1, 1, 16, 4)) * 100).astype(np.float32)[..., : len(order)]
+    args = [Image(array, "image1d", order, "FLOAT"), Buffer(np.zeros((16, 4), np.float16))]
+    result = engine.run(source, "k", [16], [8], args)
+    assert result.kinds() == ["format-mismatch"] and "rounded to half" in result.findings[0].message
+    expected = format_of(order, "FLOAT").decode(array[0, 0]).astype(np.float16)
+    np.testing.assert_array_equal(result.outputs[1].reshape(16, 4), expected.reshape(16, 4))
+
+
 def test_queries(engine):
     source = """__kernel void k(read_only image3d_t a, read_only image1d_array_t b, __global int* r) {
       int4 d = get_image_dim(a); r[0] = d.x; r[1] = d.y; r[2] = d.z; r[3] = get_image_depth(a); r[4] = get_image_width(b);
