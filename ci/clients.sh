@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Programs that know nothing of this project, on the simulated device: tinygrad, OpenCV, CLBlast, darktable. Prints a Markdown table.
+# Programs that know nothing of this project, on the simulated device: tinygrad, OpenCV, CLBlast, llama.cpp, darktable. Prints a
+# Markdown table.
 #   bash ci/clients.sh FOLDER [PATTERN]     FOLDER keeps packages and logs; PATTERN: a part of a row's name
-#   ADRENO_SIM_CLIENT_CHECKS=full           the level of checks
-# Needs pip, Debian's apt-get for CLBlast and darktable, and adreno-sim with pyopencl. Exit code 1 where a program fails; findings do not.
+#   ADRENO_SIM_CLIENT_CHECKS=full ADRENO_SIM_CLIENT_CASES=300     the level of checks; how many of llama.cpp's tests
+# Needs pip, Debian's apt-get (all but tinygrad and OpenCV), g++ (samples, llama.cpp), cmake and ninja (llama.cpp), and adreno-sim
+# with pyopencl. Exit code 1 where a program fails; findings do not.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ $# -ge 1 ] || { echo "usage: bash ci/clients.sh FOLDER [PATTERN]" >&2; exit 2; }

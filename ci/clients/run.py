@@ -10,13 +10,22 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from adreno_sim.icd.build import build_libraries
+
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "tests/kernels/corpora"))
+
+from archives import CLBLAST, unpack  # noqa: E402
+
 CHECKS = os.environ.get("ADRENO_SIM_CLIENT_CHECKS", "full")
+CASES = os.environ.get("ADRENO_SIM_CLIENT_CASES", "300")
 SECONDS = 1800
-PACKAGES = ("tinygrad==0.14.0", "opencv-python-headless==5.0.0.93", "numpy")
+PACKAGES = ("tinygrad==0.14.0", "opencv-python-headless==5.0.0.93", "gguf==0.19.0", "numpy")
+LLAMA = "llama-cpp-python==0.3.36"
+"""Its source distribution holds llama.cpp."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +51,20 @@ def make_packages(folder: Path) -> Path:
     return python
 
 
+def unpack_sources(package: str, place: Path) -> None:
+    """A source distribution, downloaded and unpacked."""
+    words = ["download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(place), package]
+    subprocess.run([sys.executable, "-m", "pip", *words], check=True, stdout=subprocess.DEVNULL)
+    shutil.unpack_archive(next(place.glob("*.tar.gz")), place)
+
+
 def tinygrad_tests(image: str) -> Client:
     """The tests that tinygrad's source distribution has."""
 
     def find(folder: Path) -> list[str]:
         place = folder / "tinygrad"
         if not place.exists():
-            words = ["download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(place), PACKAGES[0]]
-            subprocess.run([sys.executable, "-m", "pip", *words], check=True, stdout=subprocess.DEVNULL)
-            shutil.unpack_archive(next(place.glob("*.tar.gz")), place)
+            unpack_sources(PACKAGES[0], place)
             compiler = place / "clang"  # of its CPU device, with which the tests compare
             compiler.write_text(f'#!/bin/sh\nexec {sys.executable} -m ziglang clang "$@"\n')
             compiler.chmod(0o755)
@@ -78,12 +92,62 @@ def find_darktable(folder: Path) -> list[str]:
     return [str(make_packages(folder)), str(HERE / "darktable_raw.py"), str(folder / "darktable")]
 
 
+def unpack_clblast(folder: Path) -> Path:
+    """Debian's CLBlast with the headers that programs compile with."""
+    place = folder / "clblast"
+    unpack_packages(place, "libclblast1", "libclblast-dev", "opencl-c-headers", "opencl-clhpp-headers")
+    return place
+
+
 def find_clblast(folder: Path) -> list[str]:
     """The client with Debian's library."""
-    place = folder / "clblast"
-    unpack_packages(place, "libclblast1")
-    library = next(place.rglob("libclblast.so.1"))
+    library = next(unpack_clblast(folder).rglob("libclblast.so.1"))
     return [sys.executable, str(HERE / "clblast_routines.py"), str(library)]
+
+
+def find_clblast_samples(folder: Path) -> list[str]:
+    """The samples of CLBlast's sources, compiled."""
+    archive = replace(CLBLAST, wanted="samples/[a-z_]+[.]c(pp)?")
+    samples, place = unpack(archive, folder) / "samples", unpack_clblast(folder)
+    script = str(HERE / "clblast_samples.py")
+    return [sys.executable, script, str(samples), str(place), str(build_libraries().loader / "libOpenCL.so")]
+
+
+def build_llama(folder: Path, program: str) -> Path:
+    """A program of llama.cpp with its OpenCL back end and its kernels for Adreno, built once."""
+    place = folder / "llama.cpp"
+    built = place / "build/bin" / program
+    if not (place / "build").exists():
+        unpack_sources(LLAMA, place)
+        unpack_packages(place / "headers", "opencl-c-headers")
+        sources = next(place.glob("llama_cpp_python-*/vendor/llama.cpp"))
+        (sources / "ggml/ggml.pc.in").touch()  # the source distribution lacks it
+        options = ["GGML_OPENCL=ON", "GGML_OPENCL_USE_ADRENO_KERNELS=ON", "LLAMA_OPENSSL=OFF"]
+        options += [f"LLAMA_BUILD_{part}=OFF" for part in ("APP", "SERVER", "TOOLS")]
+        options += [f"OpenCL_INCLUDE_DIR={place}/headers/usr/include"]
+        options += [f"OpenCL_LIBRARY={build_libraries().loader}/libOpenCL.so", "CMAKE_BUILD_TYPE=Release"]
+        words = ["cmake", "-S", str(sources), "-B", str(place / "build"), "-G", "Ninja", *(f"-D{option}" for option in options)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    if not built.exists():
+        words = ["cmake", "--build", str(place / "build"), "--target", program]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    return built
+
+
+def run_llama(folder: Path, *words: str) -> list[str]:
+    """A client of llama.cpp, which keeps the programs that it has built in the folder."""
+    kept = f"GGML_OPENCL_KERNEL_CACHE_DIR={folder / 'llama.cpp/kernels'}"
+    return ["env", kept, str(make_packages(folder)), *words]
+
+
+def find_llama_tokens(folder: Path) -> list[str]:
+    program = build_llama(folder, "llama-simple")
+    return run_llama(folder, str(HERE / "llama_tokens.py"), str(program), str(folder / "llama.cpp"))
+
+
+def find_llama_operators(folder: Path) -> list[str]:
+    program = build_llama(folder, "test-backend-ops")
+    return run_llama(folder, str(HERE / "llama_operators.py"), str(program), CASES)
 
 
 CLIENTS = (
@@ -95,6 +159,9 @@ CLIENTS = (
     tinygrad_tests("2"),
     Client("OpenCV, UMat", lambda folder: [str(make_packages(folder)), str(HERE / "opencv_umat.py")]),
     Client("CLBlast", find_clblast),
+    Client("CLBlast's samples", find_clblast_samples),
+    Client("llama.cpp, tokens", find_llama_tokens),
+    Client("llama.cpp, operators", find_llama_operators),
     Client("darktable", find_darktable),
 )
 
