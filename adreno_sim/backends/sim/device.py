@@ -44,7 +44,7 @@ from .arguments import bind_argument, check_arguments
 from .info import device_info, front_end_target
 from .launch_config import LaunchConfig, PreparedLaunch, launch_signature, specialize_launch
 from .program import SimKernel, SimProgram, allows_non_uniform
-from .shared_storage import find_overlaps
+from .shared_storage import find_shared
 from .views import ViewMaker
 
 
@@ -249,10 +249,8 @@ class SimDevice:
             return LaunchResult()
         for index in config.views:
             before_access(args[index])
+        shared = find_shared(self, launch)
         raw = self._run(config, config.analysis, args, launch.dimensions, watched)
-        if launch.shared is None:
-            launch.shared = find_overlaps(launch.kernel, args, config.analysis) if self.options.checks != "off" else []
-        shared = launch.shared
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys(raw.failures))
         code = tuple(compiled.code for compiled in raw.ran)

@@ -41,7 +41,7 @@ class LaunchConfig:
 class PreparedLaunch:
     """A checked launch: its arguments as the kernel reads them, and how many dimensions were given.
 
-    shared: findings on arguments that share a storage, once they are known: they depend on nothing that a run changes.
+    shared: findings on arguments that share a storage, once they are known, where they depend on nothing that a run changes.
     """
 
     kernel: SimKernel

@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...engine.prove.accessed_bytes import AccessedBytes, ByteRange
+from ...engine.run.counted import Touched
 from ...engine.run.launch_analysis import LaunchAnalysis
 from ...findings import Access, Finding, Kind
 from ...ir import ir
+from ...ir.data_dependence import accesses_depend_on_memory
 from ...memory.storage import StorageView
+from .launch_config import PreparedLaunch
 from .program import SimKernel
+from .touched_bytes import find_touched_bytes
+
+if TYPE_CHECKING:
+    from .device import SimDevice
+
+_NOT_TRACED: Touched | None = {}
 
 
-def find_overlaps(kernel: SimKernel, args: Sequence[Any], analysis: LaunchAnalysis) -> list[Finding]:
-    """Returns a finding for each two arguments of which one may write bytes that the other may access.
+def find_shared(device: SimDevice, launch: PreparedLaunch) -> list[Finding]:
+    """Returns a finding for each two arguments of a launch, which is about to run, of which one writes what the other accesses.
 
     Two buffers over exactly the same bytes are allowed, because OpenCL C defines what they do. Of other buffers those bytes count
-    that the launch may access, of images all.
+    that the launch accesses, which running it once more without effect tells where those meet that it may access; of images all.
     """
+    analysis = launch.config.analysis
+    if analysis is None or device.options.checks == "off":
+        return []
+    if launch.shared is not None:
+        return launch.shared
+    traced = False
+
+    def trace() -> Touched | None:
+        nonlocal traced
+        traced = True
+        return find_touched_bytes(device, launch, has_run=False)
+
+    found = _find_overlaps(launch.kernel, launch.args, analysis, trace)
+    if not (traced and accesses_depend_on_memory(launch.kernel.function)):
+        launch.shared = found
+    return found
+
+
+def _find_overlaps(
+    kernel: SimKernel, args: Sequence[Any], analysis: LaunchAnalysis, trace: Callable[[], Touched | None]
+) -> list[Finding]:
     views = [(index, arg) for index, arg in enumerate(args) if isinstance(arg, StorageView)]
     if len({id(view.storage) for _, view in views}) == len(views):
         return []
@@ -32,12 +64,27 @@ def find_overlaps(kernel: SimKernel, args: Sequence[Any], analysis: LaunchAnalys
         and not _are_same_buffer(one[1], other[1])
     ]
     accessed = analysis.accessed if pairs else {}
-    found = []
+    found, touched = [], _NOT_TRACED
     for one, other in pairs:
         uses = [_accessed_of(kernel, *numbered, accessed) for numbered in (one, other)]
         if _intersect(uses[0].written, uses[1].any) or _intersect(uses[1].written, uses[0].any):
+            if one[1].layout is None and other[1].layout is None:
+                touched = trace() if touched is _NOT_TRACED else touched
+                if touched is not None and not _meet(touched, one, other):
+                    continue
             found.append(_finding(kernel, [one, other], uses))
     return found
+
+
+def _meet(touched: Touched, one: tuple[int, StorageView], other: tuple[int, StorageView]) -> bool:
+    """Whether one of two buffers is written where the other is accessed."""
+    low = max(view.offset for _, view in (one, other))
+    high = min(view.offset + view.nbytes for _, view in (one, other))
+    (read, written), (reads, writes) = (
+        [np.unpackbits(bits, bitorder="little")[low - view.offset : high - view.offset] for bits in touched[index]]
+        for index, view in (one, other)
+    )
+    return bool((written & (reads | writes)).any() or (writes & read).any())
 
 
 def _are_same_buffer(first: StorageView, second: StorageView) -> bool:

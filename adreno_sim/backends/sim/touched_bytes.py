@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...engine.run.counted import Touched, trace_touched
 from ...ir.data_dependence import accesses_depend_on_memory
 from .arguments import bind_argument
-from .device import SimDevice
 from .launch_config import PreparedLaunch
+
+if TYPE_CHECKING:
+    from .device import SimDevice
 
 TIME_LIMIT = 5.0
 """Seconds that looking may take."""

@@ -40,7 +40,9 @@ class Shared:
     __kernel void scattered(__global float *out, __global const float *in) { out[(int)in[0]] = in[40]; }
     __kernel void image(__global float *out, read_only image2d_t in) { out[0] = read_imagef(in, (int2)(0, 0)).x; }
     __kernel void reads(read_only image2d_t a, read_only image2d_t b, __global float *out) {
-        out[0] = read_imagef(a, (int2)(0, 0)).x + read_imagef(b, (int2)(0, 0)).x; }"""
+        out[0] = read_imagef(a, (int2)(0, 0)).x + read_imagef(b, (int2)(0, 0)).x; }
+    __kernel void every_second(__global float *out, __global const float *in, int n) {
+        int i = 2 * get_global_id(0); out[i] = in[i + n]; }"""
 
     def __init__(self):
         self.device = adreno_sim.open_device("sim:adreno-740")
@@ -77,4 +79,13 @@ def test_bytes_that_a_launch_does_not_access_may_be_shared():
     assert shared.findings("row", (FLOATS, 128), (FLOATS, 0), np.int32(28)) == []
     assert len(shared.findings("row", (FLOATS, 128), (FLOATS, 0), np.int32(29))) == 1
     assert shared.findings("row", (FLOATS, 0), (FLOATS, 128), np.int32(0)) == []
-    assert len(shared.findings("scattered", (FLOATS, 128), (FLOATS, 0))) == 1  # nobody knows where it writes
+    assert shared.findings("every_second", (FLOATS, 128), (FLOATS, 0), np.int32(33)) == []
+    assert len(shared.findings("every_second", (FLOATS, 128), (FLOATS, 0), np.int32(32))) == 1
+
+
+def test_bytes_that_depend_on_memory_are_those_of_the_launch():
+    shared = Shared()
+    index = shared.device.view(shared.storage, BufferSpec(16, "float32"), 0)
+    for value, found in ((7, 0), (8, 1), (9, 0)):  # it reads in[40], at byte 160, and writes out[value]
+        shared.device.write(index, np.array([value, 0, 0, 0], np.float32))
+        assert len(shared.findings("scattered", (FLOATS, 128), (FLOATS, 0))) == found
