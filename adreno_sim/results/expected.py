@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 SIGMAS = 8.0
-"""Standard deviations of rounding that are allowed (docs/findings.md has the model and how often a right result exceeds it)."""
+"""Standard deviations of rounding that are allowed (docs/judging.md has the model and how often a right result exceeds it)."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Hand-written OpenCL kernels (convolutions, matmul, GEMV, softmax, norms, pools, sums; 9 to 16,384 terms; half and float; sums one
 after another, in parts, as trees; inputs of both signs or of one) run on the simulated device and are judged against their
-PrimFuncs as `adreno-sim check` does: right, and with one seeded defect. docs/findings.md has the model and the figures.
+PrimFuncs as `adreno-sim check` does: right, and with one seeded defect. docs/judging.md has the model and the figures.
 
 Exit code: 0 no false alarm and 99% of the detectable defects found, 1 not so, 2 usage or bad input.
 """

@@ -53,6 +53,14 @@ def test_environment():
     assert all(f'"{name}"' in sources for name in listed("## Environment", "Each is read"))
 
 
+def test_every_kind_of_finding_has_its_row():
+    from adreno_sim.findings import Kind
+
+    page = (Path(__file__).parents[2] / "docs" / "kinds.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert sorted(rows) == sorted(f"| `{kind.label}` | {kind.severity.name.lower()} | {kind.sentence} |" for kind in Kind)
+
+
 def test_earlier_names_of_kinds_hold():
     from adreno_sim.findings import Kind
 
