@@ -278,7 +278,10 @@ DEFECTS: tuple[Defect, ...] = (
         "packed-stack", "plain-operators", models.stacked_channels, "a stack of convolutions does not compile for textures"
     ),
     _in_textures(
-        "packed-mask", "plain-operators", models.masked, "a choice by a mask made of a convolution does not compile for textures"
+        "packed-mask",
+        "plain-operators, plain-convolution",
+        models.masked,
+        "a choice by a mask made of a convolution does not compile for textures",
     ),
     _in_textures(
         "instance-norm", "plain-operators", models.instance_norm, "group and instance normalisations do not compile for textures"
