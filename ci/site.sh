@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the site of the documentation: README, CONTRIBUTING and docs/ as pages. A dead link ends it.
+# Build the site of the documentation: README, CONTRIBUTING, CHANGELOG and docs/ as pages. A dead link ends it.
 #   bash ci/site.sh FOLDER     FOLDER gets the pages; open FOLDER/index.html
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: README and CONTRIBUTING become pages, and the repository's links and fences become those of a site."""
+"""Hooks of mkdocs: README, CONTRIBUTING and CHANGELOG become pages, and the repository's links and fences become those of a site."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
-TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
+TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages above docs/ -> their names in the site."""
 
 LINK = re.compile(r"(\]\()([^)#:\s]*)")

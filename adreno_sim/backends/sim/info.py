@@ -30,7 +30,7 @@ def _lacks(profile: Profile) -> list[str]:
     if profile.images_over_buffers("image2d_array"):
         return []
     what = "image arrays over buffers (cl_ext_image_from_buffer)" if profile.image_from_buffer else "images over buffers"
-    return [f"{what}: such a view is a separate image, kept coherent with its storage by copies"]
+    return [f"makes no {what}: such a view is a separate image, kept coherent with its storage by copies"]
 
 
 def front_end_target(profile: Profile, options: RunOptions) -> FrontEndTarget:
