@@ -34,4 +34,12 @@ def open_device(device: str | None = None, **options: Any) -> Device:
         from .opencl import open_opencl
 
         return open_opencl(rest, **options)
-    raise AdrenoSimError(f"device {text!r}: expected sim:PROFILE or cl[:PLATFORM[:DEVICE]]")
+    raise AdrenoSimError(f"device {text!r}: expected sim:PROFILE or cl[:PLATFORM[:DEVICE]]{_meant(text)}")
+
+
+def _meant(text: str) -> str:
+    """A suggestion where the text is a profile without its `sim:`; else nothing."""
+    from ..profiles.profile import names
+
+    profile = text.partition(",")[0]
+    return f"; did you mean sim:{text}?" if profile in names() or profile.endswith((".toml", ".json")) else ""

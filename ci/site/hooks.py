@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: README, CONTRIBUTING and CHANGELOG become pages, and the repository's links and fences become those of a site."""
+"""Hooks of mkdocs: the pages above docs/ join the site, and the repository's links and fences become those of a site."""
 
 from __future__ import annotations
 
