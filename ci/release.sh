@@ -23,7 +23,7 @@ git -C "$ROOT" archive --prefix=source/ HEAD | tar -x -C "$tree" || exit 2
 "$venv/bin/python" "$tree/source/ci/release/prebuild.py" "$tree/source" || exit 1
 "$venv/bin/python" -m build --wheel --outdir "$tree/platform" "$tree/source" >"$tree/build.log" 2>&1 || { tail -20 "$tree/build.log" >&2; exit 1; }
 "$venv/bin/wheel" tags --remove --platform-tag manylinux_2_17_x86_64 "$tree"/platform/*.whl >/dev/null || exit 1
-"$venv/bin/python" "$tree/source/ci/release/platform.py" "$tree"/platform/*.whl || exit 1
+"$venv/bin/python" "$tree/source/ci/release/platform_wheel.py" "$tree"/platform/*.whl || exit 1
 cp "$tree"/platform/*.whl "$folder" || exit 1
 "$venv/bin/twine" check --strict "$folder"/* || exit 1
 

@@ -87,6 +87,12 @@ def test_no_file_is_long():
     assert not {name: count for name, count in lines.items() if count > MOST_LINES}
 
 
+def test_no_script_hides_a_module_of_python():
+    """The folder of a script that is run is searched first: a platform.py beside it is what numpy's `import platform` finds."""
+    scripts = [path for path in sources() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in ("ci", "examples")]
+    assert len(scripts) > 20 and not [str(path) for path in scripts if path.stem in sys.stdlib_module_names]
+
+
 def test_no_circle_of_packages(imports):
     """Packages are the folders right below adreno_sim, adreno_sim.engine and adreno_sim.compiler."""
     between: dict[str, set[str]] = {}

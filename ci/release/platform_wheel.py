@@ -1,4 +1,4 @@
-"""Checks that a wheel for manylinux holds what it says: python ci/release/platform.py WHEEL
+"""Checks that a wheel for manylinux holds what it says: python ci/release/platform_wheel.py WHEEL
 
 Its libraries need no newer glibc than their tag says, and its tag is not one for any platform.
 """
