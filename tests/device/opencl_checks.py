@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -237,6 +238,19 @@ def check_build_errors_carry_the_log(device: Device) -> None:
         assert "nonsense" in str(error), str(error)
         return
     raise AssertionError("expected a BuildError")
+
+
+def check_a_failed_build_leaves_no_file(device: Device) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        before, tempfile.tempdir = tempfile.tempdir, folder
+        try:
+            device.build("kernel void f(global float *x) { x[0] = nothing; }")
+        except BuildError as error:
+            assert folder not in str(error), str(error)
+        finally:
+            tempfile.tempdir = before
+        left = [path for path in Path(folder).rglob("*.cl") if "nothing" in path.read_text()]
+        assert not left, left
 
 
 def check_pool_reuses_exact_sizes(device: Device) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,12 +81,20 @@ def build(context: cl.Context, source: str, options: str) -> OpenCLProgram:
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program.build([*words, "-cl-kernel-arg-info"], cache_dir=None)
     except cl.Error as error:
+        _remove_saved_source(error)
         log = _log(program, context, error)
         if code_name(error) == "CL_BUILD_PROGRAM_FAILURE":
             raise BuildError(f"{code_name(error)}: the program does not compile\n{log}") from error
         raise DeviceError(code_name(error), f"build with options {options!r}: {' '.join(log.split())}") from error
     with device_errors("the kernels of a program"):
         return OpenCLProgram(program, source)
+
+
+def _remove_saved_source(error: cl.Error) -> None:
+    """pyopencl keeps the source of every program that does not compile as a file for temporary files, for good."""
+    found = re.search(r"\n\(source saved as (.+)\)$", str(error))
+    if found and Path(found[1]).parent == Path(tempfile.gettempdir()):
+        Path(found[1]).unlink(missing_ok=True)
 
 
 def _quoted(word: str) -> str:
