@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from . import cache, options
 from .output import declare, report_stream, write_data
+from .streams import hide_library_warnings
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
 Small models are compiled and run on the device: with TVM's passes alone, with every fix but the one for the
-defect, and with all fixes (the fixed pipeline, which check uses by default). Takes about half a minute.
+defect, and with all fixes (the fixed pipeline, which check uses by default). Takes about a minute.
 
 exit code: 0 the fixed pipeline is right on every model, with --strict also TVM's own; 1 it is not; 2 usage, or a TVM that
 cannot be imported safely; 3 unsupported version of TVM
@@ -61,12 +61,14 @@ def _doctor(args: argparse.Namespace) -> int:
     import_tvm()  # says what is wrong with the installation before anything of it is used
     from ..compiler.doctor.examine import examine
 
-    def step(name: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r\033[K{name}", end="", file=sys.stderr, flush=True)
+    with hide_library_warnings() as shown:  # TVM's, of compilations that are to fail
 
-    found = examine(device, step, only)
-    step("")
+        def step(name: str) -> None:
+            if shown.isatty():
+                print(f"\r\033[K{name}", end="", file=shown, flush=True)
+
+        found = examine(device, step, only)
+        step("")
     write_data(args, found.as_json)
     text.show(found, report_stream(args))
     if args.report:

@@ -1,9 +1,12 @@
-"""Standard streams that a caller closed, or that take nothing any more."""
+"""Standard streams: closed by a caller, taking nothing any more, or to be kept free of what a library writes."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
 
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
@@ -20,6 +23,27 @@ def open_closed_streams() -> None:
                 os.close(opened)
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+@contextmanager
+def hide_library_warnings() -> Iterator[TextIO]:
+    """What is written to descriptor 2 meanwhile is shown if the block raises, and else dropped. Gives the stream to write to."""
+    import tempfile
+
+    sys.stderr.flush()
+    with os.fdopen(os.dup(2), "w", encoding="utf-8") as shown, tempfile.TemporaryFile() as hidden:
+        os.dup2(hidden.fileno(), 2)
+        try:
+            yield shown
+        except Exception:
+            sys.stderr.flush()
+            hidden.seek(0)
+            shown.write(hidden.read().decode("utf-8", "replace"))
+            raise
+        finally:
+            sys.stderr.flush()
+            shown.flush()
+            os.dup2(shown.fileno(), 2)
 
 
 def drop_output() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from validators import validator
 
 from adreno_sim.cli.main import main
+from adreno_sim.cli.streams import hide_library_warnings
 from adreno_sim.compiler.doctor import defects, upstream
 from adreno_sim.compiler.doctor.examine import examine
 from adreno_sim.compiler.passes.registry import FIXES
@@ -55,13 +57,15 @@ def test_average_pooling_by_version(tmp_path: Path) -> None:
     assert pooling["stock"].startswith("wrong-value" if tvm_series() == "0.27" else "does not compile")
 
 
-def test_what_no_series_compiles(tmp_path: Path) -> None:
-    """A texture that a function allocates, which a buffer in its place shows to be the reason; and ONNX's Sum."""
+def test_what_no_series_compiles(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A texture that a function allocates, which a buffer in its place shows to be the reason; and ONNX's Sum. What TVM writes to
+    standard error when a compilation fails as it should is not for the reader."""
     from adreno_sim.compiler.doctor import own_texture
 
     code, found = doctor(tmp_path, "--only", "own-texture,stacked-sum")
     assert code == 0 and all(item["present"] and item["mended"] for item in found["defects"])
     assert all(item["stock"].startswith("does not compile (") for item in found["defects"])
+    assert "Warning:" not in capfd.readouterr().err
     assert own_texture.lowered_by_tvm(own_texture.make_scheduled("global")) == "ok"
 
 
@@ -91,6 +95,17 @@ def test_a_folder_of_reports_that_cannot_be_made(tmp_path: Path, capsys: pytest.
     (tmp_path / "file").write_text("")
     assert main(["doctor", "--only", "texture-store", "--report", str(tmp_path / "file")]) == 2
     assert "expected a folder to write to" in capsys.readouterr().err
+
+
+def test_warnings_of_a_library_are_shown_where_the_work_fails(capfd: pytest.CaptureFixture[str]) -> None:
+    with hide_library_warnings() as shown:
+        os.write(2, b"hidden\n")
+        shown.write("progress\n")
+    with pytest.raises(ValueError), hide_library_warnings():
+        os.write(2, b"what failed\n")
+        raise ValueError
+    os.write(2, b"behind\n")
+    assert capfd.readouterr().err == "progress\nwhat failed\nbehind\n"
 
 
 def test_strict_counts_a_fixed_defect(tmp_path: Path) -> None:
