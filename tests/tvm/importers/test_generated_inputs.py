@@ -12,7 +12,7 @@ import adreno_sim
 from adreno_sim import AdrenoSimError
 from adreno_sim.cli.main import main as command
 from adreno_sim.compiler.artifact.model import CompiledModel
-from adreno_sim.compiler.check import prepare
+from adreno_sim.compiler.check.whole_model import inputs as whole_model_inputs
 from adreno_sim.compiler.compile import compile_model
 from adreno_sim.compiler.importers import inputs
 from adreno_sim.compiler.importers.inputs import make_inputs
@@ -246,7 +246,7 @@ def test_what_a_reference_refuses_of_generated_inputs_is_no_finding(tmp_path, mo
     """The range checks are off, as where they do not know an operator: the refusal of ONNX Runtime ends the check."""
     pytest.importorskip("onnxruntime")
     path = onnx_gather(tmp_path, "ids", [])
-    monkeypatch.setattr(prepare, "require_valid_indices", lambda *_, **__: None)
+    monkeypatch.setattr(whole_model_inputs, "require_valid_indices", lambda *_, **__: None)
     monkeypatch.setattr(inputs, "integer_bounds", lambda *_: {0: (5, 9)})
     with pytest.raises(AdrenoSimError, match=r"^ONNX Runtime: .*; the inputs were generated: give --input$"):
         adreno_sim.check(path)
