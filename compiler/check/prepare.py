@@ -205,7 +205,8 @@ def _make(
     with stage("import"):
         model = read_model(source, options)
     alone = forks and natives == count_native_threads() and weights_nbytes(model.module) <= MOST_BESIDE
-    with doing_beside(lambda: run_references(model, inputs, options, units), alone) as references:
+    beside = alone and model.torch is None  # whose threads, if somebody has used it, a child would wait for
+    with doing_beside(lambda: run_references(model, inputs, options, units), beside) as references:
         with stage("compile"):
             with naming_operator(model, options, device.limits, device.ml):
                 lowered = lower_model(model, options, device.limits, device.ml)
