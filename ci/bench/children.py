@@ -37,14 +37,18 @@ def device_of(column: str, threads: int = 2, cache: bool = False, timeout: float
     return {"pocl": "cl:pocl", "oclgrind": "cl:oclgrind"}[column]
 
 
+def import_path() -> str:
+    """PYTHONPATH of a child: the package beside this folder comes first."""
+    return os.pathsep.join(filter(None, [str(FOLDER.parents[1]), os.environ.get("PYTHONPATH")]))
+
+
 class Child:
     """A process that runs `script` for `device`. `threads` are those of the device; `environment` is added to this process's."""
 
     def __init__(self, script: str, device: str, threads: int = 2, environment: dict[str, str] | None = None):
         self.device, self._script = device, FOLDER / script
         self._folder = tempfile.TemporaryDirectory(prefix="bench-")
-        self._environment = {**os.environ, **self._drivers(threads), **(environment or {})}
-        self._environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(FOLDER.parents[1]), os.environ.get("PYTHONPATH")]))
+        self._environment = {**os.environ, **self._drivers(threads), **(environment or {}), "PYTHONPATH": import_path()}
         self._log = Path(self._folder.name) / "log"
         self._start()
 

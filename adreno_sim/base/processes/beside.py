@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import os
 import pickle
@@ -13,10 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-T = TypeVar("T")
+from .parent import end_with
 
-_DIE_WITH_PARENT = 1
-"""PR_SET_PDEATHSIG of prctl."""
+T = TypeVar("T")
 
 
 def count_native_threads() -> int:
@@ -68,13 +66,12 @@ def _begin(work: Callable[[], object]) -> tuple[int, int]:
     if child == 0:
         code = 1
         try:
-            ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+            end_with(parent)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this one
             faulthandler.disable()
-            if os.getppid() == parent:
-                with open(file, "wb") as result:
-                    pickle.dump(work(), result, protocol=pickle.HIGHEST_PROTOCOL)
-                code = 0
+            with open(file, "wb") as result:
+                pickle.dump(work(), result, protocol=pickle.HIGHEST_PROTOCOL)
+            code = 0
         finally:
             os._exit(code)
     return child, file

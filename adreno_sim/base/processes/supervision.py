@@ -6,7 +6,6 @@ loaded costs a millisecond. Unlike `isolation`, the child keeps this process's s
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -16,12 +15,10 @@ from pathlib import Path
 from ..progress import note_steps
 from .crashes import note_crash
 from .isolation import judge_crash
+from .parent import end_with
 
 CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGKILL))
 """Signals that end a process for what it did, or for the memory that it took; any other is somebody's wish."""
-
-_DIE_WITH_PARENT = 1
-"""PR_SET_PDEATHSIG of prctl."""
 
 
 def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:
@@ -37,7 +34,7 @@ def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     child = os.fork()
     if child == 0:
-        _end_with(parent)
+        end_with(parent)
         note_crash(crash)
         note_steps(noted)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -71,10 +68,3 @@ def _wait(child: int, watched: Sequence[signal.Signals]) -> int:
 def _memory_file(name: str) -> Path:
     """A file of both processes, which is gone when they are."""
     return Path(f"/proc/self/fd/{os.memfd_create(name)}")
-
-
-def _end_with(parent: int) -> None:
-    """This process is killed when its parent ends, however that ends."""
-    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)

@@ -57,7 +57,7 @@ def choose_shapes(
     if wider.lanes <= usual.tile.lanes or not wider.divides(spec.local_size):
         return usual
     instrs = [instr for block in kernel.blocks for instr in block.instrs]
-    saved = sum(_SAVED * _rounds(usual, instr) * _half_operations(usual, instr) for instr in instrs)
+    saved = sum(_SAVED * count * _rounds(usual, instr) for instr in instrs if (count := _half_operations(usual, instr)))
     if not saved:
         return usual
     try:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from children import ChildError
+from children import ChildError, import_path
 from tvm_worker import light_model
 
 NETWORKS = ("squeezenet", "resnet50")
@@ -78,7 +78,7 @@ def _check(model: Path, cache: Path, folder: Path) -> tuple[float, bool, Any]:
     environment = {**os.environ, "ADRENO_SIM_CACHE_DIR": str(cache)}
     for unwanted in ("ADRENO_SIM_CACHE", "PYTHONDONTWRITEBYTECODE"):
         environment.pop(unwanted, None)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]))
+    environment["PYTHONPATH"] = import_path()
     report = folder / "report.json"
     start = time.perf_counter()
     done = subprocess.run(

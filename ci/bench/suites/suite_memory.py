@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from children import ChildError
+from children import ChildError, import_path
 from tvm_worker import light_model
 
 NETWORKS = ("squeezenet", "resnet50", "vgg19")
@@ -58,7 +58,7 @@ def _row(network: str, say: Callable[[str], None]) -> Row:
 def _ask(folder: str, *job: str) -> dict[str, Any]:
     """What the worker says to a job."""
     environment = {**os.environ, "ADRENO_SIM_CACHE": "off"}
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]))
+    environment["PYTHONPATH"] = import_path()
     command = [sys.executable, str(Path(__file__).parents[1].joinpath("memory_worker.py")), *job]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
     if done.returncode or not done.stdout:
