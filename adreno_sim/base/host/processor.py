@@ -29,6 +29,11 @@ class Processor:
         return 32 if self.computes_halves and self.lane_counts[0] == 16 else self.lane_counts[0]
 
     @property
+    def masks_bytes(self) -> bool:
+        """Whether one instruction stores some bytes of a vector."""
+        return self.has(self.family.byte_masks)
+
+    @property
     def computes_halves(self) -> bool:
         """Whether there is arithmetic of halves."""
         return self.has(self.family.half_arithmetic)

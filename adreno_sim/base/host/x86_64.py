@@ -17,6 +17,7 @@ X86_64 = ProcessorFamily(
     header=Path(__file__).with_name("x86_64.h"),
     half_arithmetic="avx512fp16",
     wide_vectors="avx512vl",
+    byte_masks="avx512bw",
     conversions=("f16c", "fma"),
     choices_flush=True,
     vector_flags=MappingProxyType({"avx2": "-mavx2"}),

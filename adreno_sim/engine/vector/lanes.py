@@ -1,46 +1,51 @@
-"""How many work-items are the lanes of a vector: twice as many where that pays for arithmetic of halves.
+"""Which work-items of a group are the lanes of a vector: the tile that costs least.
 
-Halves are half as wide as what vectors are sized for, so that twice as many fit into a register. What is wider takes two
-registers then, as much for a work-item as before. Accesses may lose: twice the lanes can reach over the end of a row of the
-group, or to where what all lanes read is no longer the same.
+The usual tile is as wide along x as the group allows. Another pays for some kernels. Halves are half as wide as what vectors are
+sized for: twice the lanes fit into a register. Where a tile spans several rows of the group, and the step between rows of memory
+is an argument, a narrower one, of one row, accesses memory in rows. Where neighbours along y share what neighbours along x take
+from far apart, an upright one does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import IntEnum
+from collections.abc import Callable, Iterator
 
+from ...base.host.processor import Processor
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
-from ...ir.memory_ops import address_operands, touches_memory
-from ...ir.provenance import is_pointer
+from ...ir.memory_ops import touches_memory
 from ..abi.specialization import Specialization
 from ..analysis.loop_bounds import trip_count
 from ..emit.check import NotVectorizable
 from ..emit.half_arithmetic import is_half
 from ..llvm import objects
-from .images import component
-from .lane_shape import LaneShape
+from .calls import needs_active_lane
 from .lane_shapes import LaneShapes
+from .patterns import Pattern, pattern_of
 from .privates import Privates
 from .structure import Loop
-from .tile import choose_tile, dividing_tile
+from .tile import Tile, choose_tile, dividing_tile
+from .words import word_of
 
+_ITEMS = 32
+"""Costs are those of so many work-items, in instructions."""
+_USUAL = 16
+"""Lanes up to which an instruction on 32 bits is one."""
 _UNKNOWN_ROUNDS = 8
 """Iterations of a loop whose number is not known."""
 _OPERATIONS = ("fadd", "fsub", "fmul", "fdiv", "fcmp")
-_SAVED = 4
-"""Instructions that an operation on halves saves: itself, and the flush of its result."""
-_LOST = 48
-"""Instructions that an access costs whose lanes are no longer adjacent or the same."""
-
-
-class Pattern(IntEnum):
-    """Where the lanes of an access are."""
-
-    SAME = 0
-    ROW = 1
-    APART = 2
+_HALF = 4
+"""Instructions of an operation on halves: conversions, itself, and the flush of its result."""
+_CALL = 16
+"""Instructions of a function that no instruction computes."""
+_APART = 48
+"""Instructions of an access whose lanes are apart, for each word of 32 bits."""
+_SMALL_STORE = 192
+"""Instructions of such a store of less than a word: a loop over lanes."""
+_FREE = ("insertelement", "extractelement", "shufflevector", "bitcast", "gep", "phi", "br")
+"""Operations that name what is there already, or become part of an address."""
+_CLEARLY = 0.8
+"""An estimate is rough: a tile of another form must cost at most so much of the usual one."""
 
 
 def choose_shapes(
@@ -51,72 +56,97 @@ def choose_shapes(
     check: raises NotVectorizable for shapes that do not fit.
     """
     processor = objects.machine().processor
-    usual = LaneShapes(kernel, spec, choose_tile(spec, processor.lane_counts), privates)
-    check(usual)
-    wider = dividing_tile(spec.local_size, processor.lanes_of_halves)
-    if wider.lanes <= usual.tile.lanes or not wider.divides(spec.local_size):
-        return usual
-    instrs = [instr for block in kernel.blocks for instr in block.instrs]
-    saved = sum(_SAVED * count * _rounds(usual, instr) for instr in instrs if (count := _half_operations(usual, instr)))
-    if not saved:
-        return usual
-    try:
-        found = LaneShapes(kernel, spec, wider, privates)
-        check(found)
-    except NotVectorizable:
-        return usual
-    lost = sum(
-        _LOST * _rounds(usual, instr)
-        for instr in instrs
-        if touches_memory(instr) and _pattern_of(found, privates, instr) > _pattern_of(usual, privates, instr)
-    )
-    return found if saved > lost else usual
+    best = LaneShapes(kernel, spec, choose_tile(spec, processor.lane_counts), privates)
+    check(best)
+    cost = _Cost(kernel, best, privates)
+    for tile, enough in _other_tiles(spec.local_size, cost, processor):
+        try:
+            found = LaneShapes(kernel, spec, tile, privates)
+            check(found)
+        except NotVectorizable:
+            continue
+        other = _Cost(kernel, found, privates)
+        if other.total < cost.total * enough:
+            best, cost = found, other
+    return best
 
 
-def _half_operations(shapes: LaneShapes, instr: ir.Instr) -> int:
-    """Returns the operations on halves that differ between lanes of which `instr` consists."""
-    operands = [v for v in instr.operands if is_half(v.type)]
-    function = builtin_of(instr).elementwise and is_half(instr.type)
-    if not operands or not (function or instr.op in _OPERATIONS) or all(shapes.of(v).uniform for v in operands):
-        return 0
-    return llvm_types.lanes_of(operands[0].type) * (2 if len(operands) == 3 else 1)  # a product and a sum
+def _other_tiles(local: tuple[int, int, int], usual: _Cost, processor: Processor) -> Iterator[tuple[Tile, float]]:
+    """Yields tiles that fill the group and may cost less than the usual one, and at which share of its cost one is chosen."""
+    tile = usual.shapes.tile
+    wider = dividing_tile(local, processor.lanes_of_halves)
+    if usual.of_halves and wider.lanes > tile.lanes and wider.divides(local):
+        yield wider, 1
+    if usual.apart < usual.total / 2:
+        return
+    row = tile.size[0]
+    if row < tile.lanes and row in processor.lane_counts and local[0] % row == 0:
+        yield Tile((row, 1, 1)), _CLEARLY
+    upright = Tile((1, tile.lanes, 1))
+    if upright != tile and upright.divides(local):
+        yield upright, _CLEARLY
 
 
-def _rounds(shapes: LaneShapes, instr: ir.Instr) -> int:
-    """Returns how often an instruction runs, if no branch leaves it out."""
-    rounds, loop = 1, shapes.loop_of(instr)
-    while loop is not None:
-        rounds *= _rounds_of(loop)
-        loop = loop.parent
-    return rounds
+class _Cost:
+    """What a kernel costs in the lanes of some shapes, every branch taken. apart: what accesses apart take of `total`.
+
+    of_halves: whether it computes halves.
+    """
+
+    def __init__(self, kernel: ir.Function, shapes: LaneShapes, privates: Privates):
+        self.shapes, self._privates = shapes, privates
+        self._vectors = _ITEMS / shapes.tile.lanes
+        self.total = self.apart = 0.0
+        self.of_halves = False
+        for block in kernel.blocks:
+            for instr in block.instrs:
+                self._add(instr)
+
+    def _add(self, instr: ir.Instr) -> None:
+        rounds = self._rounds(instr)
+        if touches_memory(instr):
+            if pattern_of(self.shapes, self._privates, instr) == Pattern.APART:
+                cost = rounds * _cost_apart(instr)
+                self.apart += cost
+                self.total += cost
+        elif halves := self._half_operations(instr):
+            self.of_halves = True
+            self.total += rounds * halves * _HALF * self._vectors
+        if instr.op not in _FREE and not self.shapes.of(instr).uniform:
+            function = instr.op == "call" and not touches_memory(instr) and needs_active_lane(instr)
+            each = llvm_types.lanes_of(instr.type) * (_CALL if function else 1)
+            self.total += rounds * each * max(self._vectors, _ITEMS / _USUAL)
+
+    def _half_operations(self, instr: ir.Instr) -> int:
+        """Returns the operations on halves that differ between lanes of which `instr` consists."""
+        operands = [v for v in instr.operands if is_half(v.type)]
+        function = builtin_of(instr).elementwise and is_half(instr.type)
+        if not operands or not (function or instr.op in _OPERATIONS) or all(self.shapes.of(v).uniform for v in operands):
+            return 0
+        return llvm_types.lanes_of(operands[0].type) * (2 if len(operands) == 3 else 1)  # a product and a sum
+
+    def _rounds(self, instr: ir.Instr) -> int:
+        """Returns how often an instruction runs, if no branch leaves it out."""
+        rounds, loop = 1, self.shapes.loop_of(instr)
+        while loop is not None:
+            rounds *= _rounds_of(loop)
+            loop = loop.parent
+        return rounds
+
+
+def _cost_apart(instr: ir.Instr) -> int:
+    """Returns the instructions of an access whose lanes are apart."""
+    vector = builtin_of(instr).vector
+    stores = instr.op == "store" or (vector is not None and vector.stores)
+    type = instr.operands[0].type if stores else instr.type
+    elem, count = llvm_types.elem_of(type), llvm_types.lanes_of(type)
+    if not isinstance(elem, (ir.Int, ir.Float)):
+        return _APART
+    if word_of(elem, count) is not None:
+        return _APART
+    return count * (_SMALL_STORE if stores and elem.bits < 32 else _APART)
 
 
 def _rounds_of(loop: Loop) -> int:
     found = trip_count(loop.head, loop.body)
     return _UNKNOWN_ROUNDS if found is None else found
-
-
-def _pattern_of(shapes: LaneShapes, privates: Privates, instr: ir.Instr) -> Pattern:
-    """Returns the pattern of the accesses of `instr`. Private variables have one for any lanes."""
-    if builtin_of(instr).image:
-        return _texel_pattern(shapes, instr)
-    addresses = [v for v in address_operands(instr) if is_pointer(v) and not privates.is_private(v)]
-    return max((_pattern(shapes.of(v)) for v in addresses), default=Pattern.SAME)
-
-
-def _texel_pattern(shapes: LaneShapes, instr: ir.Instr) -> Pattern:
-    where = next((v for v in instr.operands[1:] if isinstance(llvm_types.elem_of(v.type), ir.Int)), None)
-    if where is None:
-        return Pattern.APART
-    parts = [component(where, at) for at in range(min(llvm_types.lanes_of(where.type), 3))]
-    first, *rest = (Pattern.APART if part is None else _pattern(shapes.of(part)) for part in parts)
-    return first if not any(rest) else Pattern.APART
-
-
-def _pattern(shape: LaneShape) -> Pattern:
-    offsets = shape.lane_offsets
-    if offsets is None:
-        return Pattern.APART
-    if not any(offsets):
-        return Pattern.SAME
-    return Pattern.ROW if all(offset == lane * offsets[1] for lane, offset in enumerate(offsets)) else Pattern.APART

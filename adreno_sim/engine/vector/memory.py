@@ -9,7 +9,8 @@ from ...ir.provenance import Ptr, stride_of
 from ..emit import access, inner_bounds
 from ..emit.builtin_registry import intrinsic_suffix
 from ..emit.inner_bounds import IndexStep
-from ..emit.pointers import LanePtr
+from ..emit.pointers import LaneOffsets, LanePtr
+from ..llvm import objects
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from . import words
@@ -19,6 +20,8 @@ _I64 = ir.Int(64)
 
 DENSE = 16
 """Bytes from one lane's element to the next's up to which a row is loaded whole."""
+REGISTER = 64
+"""Bytes of the widest vector of a processor that stores some bytes of it."""
 
 
 def emit_gep(e: LaneValues, instr: ir.Instr) -> None:
@@ -202,15 +205,41 @@ def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
 
 
 def _row_step(where: LanePtr, size: int, count: int) -> int | None:
+    """Returns `row_step` of lanes with known offsets; None for others."""
+    return row_step(where.lane_offsets, size, count) if where.index is None else None
+
+
+def row_step(offsets: LaneOffsets, size: int, count: int) -> int | None:
     """Returns the elements from one lane's to the next's if the lanes form a row dense enough to be loaded whole; else None."""
-    if where.index is not None:
-        return None
-    step, rest = divmod(where.lane_offsets[1] - where.lane_offsets[0], size)
+    step, rest = divmod(offsets[1] - offsets[0], size)
     if rest or not count <= step <= max(4, DENSE // size):
         return None
-    if any(p != lane * step * size for lane, p in enumerate(where.lane_offsets)):
+    if any(p != lane * step * size for lane, p in enumerate(offsets)):
         return None
     return step
+
+
+def stored_step(offsets: LaneOffsets, size: int, count: int) -> int | None:
+    """Returns `row_step` of a row that one instruction stores; else None."""
+    step = row_step(offsets, size, count)
+    if step is None or step == count or size >= 4:
+        return step
+    fits = len(offsets) * step * size <= REGISTER
+    return step if fits and objects.machine().processor.masks_bytes else None
+
+
+def row_order(offsets: LaneOffsets, size: int) -> list[int] | None:
+    """Returns the lanes in the order of memory, if together they fill a row and each has a place of its own; else None."""
+    order = sorted(range(len(offsets)), key=offsets.__getitem__)
+    low = offsets[order[0]]
+    return order if all(offsets[lane] == low + at * size for at, lane in enumerate(order)) else None
+
+
+def shared_width(offsets: LaneOffsets, size: int, count: int) -> int | None:
+    """Returns the elements, a power of two, in which all lie that the lanes access, if they are no more than lanes; else None."""
+    low, high = min(offsets), max(offsets)
+    width = 1 << ((high - low) // size + count - 1).bit_length()
+    return width if width <= len(offsets) and not any((offset - low) % size for offset in offsets) else None
 
 
 def _row_mask(e: LaneValues, mask: str | None, step: int, count: int) -> str | None:
@@ -254,20 +283,20 @@ def _emit_shared_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, 
     """Emits one load of all that the lanes access, where that is no more elements than lanes: some share one, or lie in another
     order than lanes. None where it is more."""
     size, low = llvm_types.size_of(elem), min(where.lane_offsets)
-    places = [divmod(offset - low, size) for offset in where.lane_offsets]
-    width = 1 << (max(place for place, _ in places) + count - 1).bit_length()
-    if any(rest for _, rest in places) or width > e.count:
+    width = shared_width(where.lane_offsets, size, count)
+    if width is None:
         return None
+    places = [(offset - low) // size for offset in where.lane_offsets]
     t, row = e.body, ir.Vector(elem, width)  # type: ignore[arg-type]
     spelled, address = llvm_types.spell(row), e.address(access.offset_pointer(e, where.pointer, 1, low))
-    read = {place + at for place, _ in places for at in range(count)}
+    read = {place + at for place in places for at in range(count)}
     if len(read) == width:
         whole = t.op(f"load {spelled}, ptr {address}, align {align}")
     else:
         callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, <{width} x i1>, {spelled}")
         meant = "<" + ", ".join(f"i1 {'true' if at in read else 'false'}" for at in range(width)) + ">"
         whole = t.op(f"call {callee}(ptr align {align} {address}, <{width} x i1> {meant}, {spelled} zeroinitializer)")
-    orders = [", ".join(f"i32 {place + at}" for place, _ in places) for at in range(count)]
+    orders = [", ".join(f"i32 {place + at}" for place in places) for at in range(count)]
     return [t.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{e.count} x i32> <{order}>") for order in orders]
 
 
@@ -318,12 +347,15 @@ def _splat_pointer(e: LaneValues, pointer: str) -> str:
 def emit_store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None, align: int) -> None:
     """Emits a store of consecutive elements per lane."""
     size, word = llvm_types.size_of(elem), words.word_of(elem, len(parts))
-    step = _row_step(where, size, len(parts))
+    step = None if where.index is not None else stored_step(where.lane_offsets, size, len(parts))
     if word is not None:
-        elem, parts, size = word, [words.join_word(e, parts, word, elem)], llvm_types.size_of(word)
         step = 1 if step == len(parts) else None
-    if step is not None and (step == len(parts) or size >= 4):
+        elem, parts, size = word, [words.join_word(e, parts, word, elem)], llvm_types.size_of(word)
+    if step is not None:
         _emit_row_store(e, where, elem, parts, step, mask, align)
+        return
+    if len(parts) == 1 and where.index is None and (order := row_order(where.lane_offsets, size)) is not None:
+        _emit_ordered_store(e, where, elem, parts[0], order, mask, align)
         return
     for at, part in enumerate(parts):
         moved = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, at * size))
@@ -343,6 +375,20 @@ def _emit_row_store(
         return
     callee = e.unit.declare(f"llvm.masked.store.{intrinsic_suffix(row)}.p0", "void", f"{spelled}, ptr, <{total} x i1>")
     t.do(f"call {callee}({spelled} {whole}, ptr align {align} {address}, <{total} x i1> {chosen})")
+
+
+def _emit_ordered_store(
+    e: LaneValues, where: LanePtr, elem: ir.Type, part: str, order: list[int], mask: str | None, align: int
+) -> None:
+    """Emits a store of a row that the lanes fill in another order: backwards, say."""
+    t, lanes = e.body, ", ".join(f"i32 {lane}" for lane in order)
+    turned = [
+        t.op(f"shufflevector {spelled} {value}, {spelled} poison, <{e.count} x i32> <{lanes}>") if value is not None else None
+        for spelled, value in ((e.spelled(elem), part), (f"<{e.count} x i1>", mask))
+    ]
+    start = access.offset_pointer(e, where.pointer, 1, where.lane_offsets[order[0]])
+    assert turned[0] is not None
+    _emit_row_store(e, replace(where, pointer=start), elem, [turned[0]], 1, turned[1], align)
 
 
 def _interleave(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> str:

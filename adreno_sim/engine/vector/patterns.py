@@ -1,0 +1,84 @@
+"""Where the lanes of an access are: all at one place, in a row that one access of memory serves, or apart."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
+from ...ir.memory_ops import address_operands
+from ...ir.provenance import is_pointer
+from ..emit.pointers import LaneOffsets
+from .images import component
+from .lane_shapes import LaneShapes
+from .memory import row_order, row_step, shared_width, stored_step
+from .privates import Privates
+from .words import word_of
+
+
+class Pattern(IntEnum):
+    """Where the lanes of an access are."""
+
+    SAME = 0
+    ROW = 1
+    APART = 2
+
+
+def pattern_of(shapes: LaneShapes, privates: Privates, instr: ir.Instr) -> Pattern:
+    """Returns the pattern of the accesses of `instr`. Private variables have one for any lanes."""
+    builtin = builtin_of(instr)
+    if builtin.image:
+        return _texel_pattern(shapes, instr)
+    addresses = [v for v in address_operands(instr) if is_pointer(v) and not privates.is_private(v)]
+    if builtin.vector is not None and addresses:
+        return _vector_pattern(shapes, instr, builtin.vector.stores)
+    type = instr.operands[0].type if instr.op == "store" else instr.type
+    return max((_pattern(shapes.of(v).lane_offsets, type, instr.op == "store") for v in addresses), default=Pattern.SAME)
+
+
+def _vector_pattern(shapes: LaneShapes, instr: ir.Instr, stores: bool) -> Pattern:
+    """Of vloadN and vstoreN, whose index counts whole vectors."""
+    type = instr.operands[0].type if stores else instr.type
+    index, base = (shapes.of(v).lane_offsets for v in instr.operands[-2:])
+    if index is None or base is None:
+        return Pattern.APART
+    size = llvm_types.size_of(llvm_types.elem_of(type)) * llvm_types.lanes_of(type)
+    return _pattern(tuple(start + size * step for start, step in zip(base, index, strict=True)), type, stores)
+
+
+def _pattern(offsets: LaneOffsets | None, type: ir.Type, stores: bool) -> Pattern:
+    """type: of what each lane accesses, `offsets` bytes from lane 0's."""
+    if offsets is None:
+        return Pattern.APART
+    if not any(offsets):
+        return Pattern.SAME
+    elem = llvm_types.elem_of(type)
+    if not isinstance(elem, (ir.Int, ir.Float)):
+        return Pattern.APART
+    size, count = llvm_types.size_of(elem), llvm_types.lanes_of(type)
+    if stores:
+        word = word_of(elem, count) is not None
+        step = stored_step(offsets, size, count)
+        in_row = step == count if word else step is not None
+        in_order = (word or count == 1) and row_order(offsets, size * count) is not None
+        return Pattern.ROW if in_row or in_order else Pattern.APART
+    in_row = row_step(offsets, size, count) is not None or shared_width(offsets, size, count) is not None
+    return Pattern.ROW if in_row else Pattern.APART
+
+
+def _texel_pattern(shapes: LaneShapes, instr: ir.Instr) -> Pattern:
+    where = next((v for v in instr.operands[1:] if isinstance(llvm_types.elem_of(v.type), ir.Int)), None)
+    if where is None:
+        return Pattern.APART
+    parts = [component(where, at) for at in range(min(llvm_types.lanes_of(where.type), 3))]
+    first, *rest = (Pattern.APART if part is None else _steady(shapes.of(part).lane_offsets) for part in parts)
+    return first if not any(rest) else Pattern.APART
+
+
+def _steady(offsets: LaneOffsets | None) -> Pattern:
+    """Of a coordinate: ROW if it grows by the same from lane to lane."""
+    if offsets is None:
+        return Pattern.APART
+    if not any(offsets):
+        return Pattern.SAME
+    return Pattern.ROW if all(offset == lane * offsets[1] for lane, offset in enumerate(offsets)) else Pattern.APART
