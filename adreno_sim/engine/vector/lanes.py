@@ -28,9 +28,11 @@ from .tile import Tile, choose_tile, dividing_tile
 from .words import word_of
 
 _ITEMS = 32
-"""Costs are those of so many work-items, in instructions."""
+"""Costs are those of so many work-items, in instructions of a processor on one work-item."""
 _USUAL = 16
 """Lanes up to which an instruction on 32 bits is one."""
+_VECTOR = 2
+"""Of an instruction on a vector: as many run at once as half of the others."""
 _UNKNOWN_ROUNDS = 8
 """Iterations of a loop whose number is not known."""
 _OPERATIONS = ("fadd", "fsub", "fmul", "fdiv", "fcmp")
@@ -38,14 +40,24 @@ _HALF = 4
 """Instructions of an operation on halves: conversions, itself, and the flush of its result."""
 _CALL = 16
 """Instructions of a function that no instruction computes."""
-_APART = 48
-"""Instructions of an access whose lanes are apart, for each word of 32 bits."""
-_SMALL_STORE = 192
-"""Instructions of such a store of less than a word: a loop over lanes."""
+_APART = 96
+"""Of an access whose lanes are apart, for each word of 32 bits."""
+_SMALL_LOAD = 144
+"""Of such a load of less than a word: it is cut out of the word around it."""
+_SMALL_STORE = 384
+"""Of such a store: a loop over lanes."""
+_SHUFFLE = 2
+"""Instructions on vectors that take one element of all lanes from a row of the lanes' own vectors, or put it there."""
+_LATENCY = 12
+"""Of a sum of floats from one iteration to the next: what one work-item waits for."""
 _FREE = ("insertelement", "extractelement", "shufflevector", "bitcast", "gep", "phi", "br")
 """Operations that name what is there already, or become part of an address."""
 _CLEARLY = 0.8
 """An estimate is rough: a tile of another form must cost at most so much of the usual one."""
+_OF_HALVES = 1.1
+"""And one with twice the lanes, which also reads and writes memory in fewer instructions."""
+_SINGLY = 0.6
+"""And so much what runs one work-item after the other."""
 
 
 def choose_shapes(
@@ -68,6 +80,8 @@ def choose_shapes(
         other = _Cost(kernel, found, privates)
         if other.total < cost.total * enough:
             best, cost = found, other
+    if spec.checks != "full" and cost.singly < cost.total * _SINGLY:  # at level full each access costs more than what it is for
+        raise NotVectorizable("lanes cost more than they save: their accesses are apart, or the work-item's own vectors are wide")
     return best
 
 
@@ -76,7 +90,7 @@ def _other_tiles(local: tuple[int, int, int], usual: _Cost, processor: Processor
     tile = usual.shapes.tile
     wider = dividing_tile(local, processor.lanes_of_halves)
     if usual.of_halves and wider.lanes > tile.lanes and wider.divides(local):
-        yield wider, 1
+        yield wider, _OF_HALVES
     if usual.apart < usual.total / 2:
         return
     row = tile.size[0]
@@ -88,15 +102,16 @@ def _other_tiles(local: tuple[int, int, int], usual: _Cost, processor: Processor
 
 
 class _Cost:
-    """What a kernel costs in the lanes of some shapes, every branch taken. apart: what accesses apart take of `total`.
+    """What a kernel costs in the lanes of some shapes, every branch taken.
 
-    of_halves: whether it computes halves.
+    apart: what accesses apart take of `total`. singly: what it costs one work-item after the other, whose own vectors fit into
+    registers. of_halves: whether it computes halves.
     """
 
     def __init__(self, kernel: ir.Function, shapes: LaneShapes, privates: Privates):
         self.shapes, self._privates = shapes, privates
-        self._vectors = _ITEMS / shapes.tile.lanes
-        self.total = self.apart = 0.0
+        self._vectors = _VECTOR * _ITEMS / shapes.tile.lanes
+        self.total = self.apart = self.singly = 0.0
         self.of_halves = False
         for block in kernel.blocks:
             for instr in block.instrs:
@@ -104,18 +119,25 @@ class _Cost:
 
     def _add(self, instr: ir.Instr) -> None:
         rounds = self._rounds(instr)
+        each = _CALL if instr.op == "call" and not touches_memory(instr) and needs_active_lane(instr) else 1
+        count = llvm_types.lanes_of(_moved_type(instr))
         if touches_memory(instr):
-            if pattern_of(self.shapes, self._privates, instr) == Pattern.APART:
+            pattern = pattern_of(self.shapes, self._privates, instr)
+            if pattern == Pattern.APART:
                 cost = rounds * _cost_apart(instr)
                 self.apart += cost
                 self.total += cost
+            elif pattern == Pattern.ROW and count > 1:
+                self.total += rounds * count * _SHUFFLE * self._vectors
         elif halves := self._half_operations(instr):
             self.of_halves = True
             self.total += rounds * halves * _HALF * self._vectors
+            self.singly += rounds * halves * _HALF * _ITEMS
+        elif instr.op == "phi" and isinstance(llvm_types.elem_of(instr.type), ir.Float):
+            self.singly += rounds * _LATENCY * _ITEMS
         if instr.op not in _FREE and not self.shapes.of(instr).uniform:
-            function = instr.op == "call" and not touches_memory(instr) and needs_active_lane(instr)
-            each = llvm_types.lanes_of(instr.type) * (_CALL if function else 1)
-            self.total += rounds * each * max(self._vectors, _ITEMS / _USUAL)
+            self.total += rounds * each * count * max(self._vectors, _VECTOR * _ITEMS / _USUAL)
+            self.singly += rounds * each * _ITEMS * (1 if each == 1 else count)
 
     def _half_operations(self, instr: ir.Instr) -> int:
         """Returns the operations on halves that differ between lanes of which `instr` consists."""
@@ -134,17 +156,20 @@ class _Cost:
         return rounds
 
 
-def _cost_apart(instr: ir.Instr) -> int:
-    """Returns the instructions of an access whose lanes are apart."""
+def _moved_type(instr: ir.Instr) -> ir.Type:
+    """Returns the type of what `instr` computes, loads or stores."""
     vector = builtin_of(instr).vector
-    stores = instr.op == "store" or (vector is not None and vector.stores)
-    type = instr.operands[0].type if stores else instr.type
+    return ir.type_of(instr.operands[0]) if instr.op == "store" or (vector is not None and vector.stores) else instr.type
+
+
+def _cost_apart(instr: ir.Instr) -> int:
+    """Returns the cost of an access whose lanes are apart."""
+    type = _moved_type(instr)
     elem, count = llvm_types.elem_of(type), llvm_types.lanes_of(type)
-    if not isinstance(elem, (ir.Int, ir.Float)):
+    if not isinstance(elem, (ir.Int, ir.Float)) or word_of(elem, count) is not None:
         return _APART
-    if word_of(elem, count) is not None:
-        return _APART
-    return count * (_SMALL_STORE if stores and elem.bits < 32 else _APART)
+    small = _SMALL_LOAD if type is instr.type else _SMALL_STORE
+    return count * (small if elem.bits < 32 else _APART)
 
 
 def _rounds_of(loop: Loop) -> int:

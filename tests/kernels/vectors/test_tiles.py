@@ -81,6 +81,35 @@ def test_values_do_not_depend_on_it(engine, local, checks):
     np.testing.assert_array_equal(found.reshape(32, 40)[:, :32], np.tile((grid[:32, :5] @ a[:5])[:, None], 32))
 
 
+WIDE_VECTORS = """kernel void k(global const T *a, global T *r, int step, int n) {
+  int x = get_global_id(0), y = get_global_id(1); T16 t[6];
+  for (int i = 0; i < 6; i++) t[i] = vload16(x, a + i);
+  T16 least = t[0]; for (int i = 1; i < 6; i++) least = min(least, t[i]);
+  vstore16(least, x, r); }"""
+
+
+def describe(source: str, dtype: str, checks: str) -> str:
+    """How the code of a launch was made, in words."""
+    device = open_device(f"sim:adreno-740,checks={checks},cache=false")
+    views = [device.view(device.allocate(8192), BufferSpec(8192, "uint8")) for _ in range(2)]
+    kernel = device.build(source, f"-DT={dtype} -DT16={dtype}16")["k"]
+    result = device.launch(kernel, (32, 1, 1), (32, 1, 1), [*views, np.int32(4), np.int32(5)])
+    return result.code[-1].description
+
+
+@pytest.mark.skipif(objects.machine().processor.lane_counts[0] != 16, reason="this processor has 8 lanes")
+def test_wide_vectors_of_one_work_item_need_no_lanes():
+    assert "lanes cost more" in describe(WIDE_VECTORS, "uchar", "bounds")
+    assert "lanes cost more" not in describe(WIDE_VECTORS, "uchar", "full")
+    assert "lanes cost more" not in describe(
+        WIDE_VECTORS.replace("T16", "T")
+        .replace("vload16(x, a + i)", "a[x + i]")
+        .replace("vstore16(least, x, r)", "r[x] = least"),
+        "int",
+        "bounds",
+    )
+
+
 STORES = {
     "backwards": "95 - x",
     "pairs": "x ^ 1",
