@@ -38,8 +38,10 @@ _UNKNOWN_ROUNDS = 8
 _OPERATIONS = ("fadd", "fsub", "fmul", "fdiv", "fcmp")
 _HALF = 4
 """Instructions of an operation on halves: conversions, itself, and the flush of its result."""
-_CALL = 16
+_CALL = 64
 """Instructions of a function that no instruction computes."""
+_SLOW = {"fdiv": 8, "frem": 64, "udiv": 16, "sdiv": 16, "urem": 16, "srem": 16}
+"""Instructions as slow as so many others."""
 _APART = 96
 """Of an access whose lanes are apart, for each word of 32 bits."""
 _SMALL_LOAD = 144
@@ -80,8 +82,9 @@ def choose_shapes(
         other = _Cost(kernel, found, privates)
         if other.total < cost.total * enough:
             best, cost = found, other
-    if spec.checks != "full" and cost.singly < cost.total * _SINGLY:  # at level full each access costs more than what it is for
-        raise NotVectorizable("lanes cost more than they save: their accesses are apart, or the work-item's own vectors are wide")
+    if spec.checks != "full" and cost.apart < cost.total / 2 and cost.singly < cost.total * _SINGLY:
+        # At level full each access costs more than what it is for. Accesses apart may be those of few work-items.
+        raise NotVectorizable("lanes cost more than they save: the vectors of one work-item are wide")
     return best
 
 
@@ -119,7 +122,8 @@ class _Cost:
 
     def _add(self, instr: ir.Instr) -> None:
         rounds = self._rounds(instr)
-        each = _CALL if instr.op == "call" and not touches_memory(instr) and needs_active_lane(instr) else 1
+        function = instr.op == "call" and not touches_memory(instr) and needs_active_lane(instr)
+        each = _CALL if function else _SLOW.get(instr.op, 1)
         count = llvm_types.lanes_of(_moved_type(instr))
         if touches_memory(instr):
             pattern = pattern_of(self.shapes, self._privates, instr)
@@ -137,7 +141,7 @@ class _Cost:
             self.singly += rounds * _LATENCY * _ITEMS
         if instr.op not in _FREE and not self.shapes.of(instr).uniform:
             self.total += rounds * each * count * max(self._vectors, _VECTOR * _ITEMS / _USUAL)
-            self.singly += rounds * each * _ITEMS * (1 if each == 1 else count)
+            self.singly += rounds * each * _ITEMS * (count if function else 1)
 
     def _half_operations(self, instr: ir.Instr) -> int:
         """Returns the operations on halves that differ between lanes of which `instr` consists."""
