@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import pluggy
 import pytest
 
 from ..base import pytest_settings as run_settings
 from ..base.pytest_settings import Settings
+from .versions import why_too_old
 
 if TYPE_CHECKING:
     from ..device.protocol import Device
@@ -26,6 +28,9 @@ CHECKS = ("off", "bounds", "full")
 PIPELINES = ("fixed", "stock")
 OWN_DEVICE = "own device"
 """Name of a device that a test brought itself, by parametrising or overriding the fixture."""
+
+if too_old := why_too_old(pytest.__version__, pluggy.__version__):
+    raise pytest.UsageError(too_old)
 
 _SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 _OPENED: pytest.StashKey[dict[str, Device]] = pytest.StashKey()
@@ -103,8 +108,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _own_parameters(metafunc: pytest.Metafunc) -> bool:
     """The test parametrises the device itself, or overrides the fixture."""
     marked = (str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize") if mark.args)
-    fixtures = metafunc.definition.session._fixturemanager.getfixturedefs("adreno_device", metafunc.definition)
-    overridden = any(fixture.func.__module__ != __name__ for fixture in fixtures or ())
+    fixtures = metafunc.definition._fixtureinfo.name2fixturedefs.get("adreno_device", ())
+    overridden = any(fixture.func.__module__ != __name__ for fixture in fixtures)
     return overridden or any("adreno_device" in names.replace(",", " ").split() for names in marked)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import adreno_sim
+from adreno_sim.pytest.versions import PYTEST, why_too_old
 
 pytest_plugins = ["pytester"]
 
@@ -237,3 +238,33 @@ def test_loading_the_plugin_is_light():
     code = "import sys, pytest, adreno_sim.pytest.plugin; print({'numpy', 'numba', 'llvmlite', 'tvm', 'rich'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "set()", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("pytest_version", "pluggy_version", "said"),
+    [
+        ("7.0.0", "1.2.0", ""),
+        ("9.2.0", "1.6.0", ""),
+        ("10.0.0.dev3", "2.0", ""),
+        ("6.2.5", "1.6.0", "needs pytest 7.0 or later, found 6.2.5; next: pip install -U"),
+        ("7.2.1", "1.0.0", "needs pluggy 1.2 or later, found 1.0.0; next: pip install -U"),
+    ],
+)
+def test_a_pytest_too_old_is_named(pytest_version, pluggy_version, said):
+    reason = why_too_old(pytest_version, pluggy_version)
+    assert (said in reason) if said else not reason
+
+
+@pytest.mark.slow
+def test_the_oldest_pytest_runs_the_plugin(tmp_path):
+    """A package index gives it; what it lacks is written where no plugin was taken along."""
+    packages, tests = tmp_path / "packages", tmp_path / "test_kernels.py"
+    wanted = f"pytest=={PYTEST[0]}.{PYTEST[1]}.1"
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, wanted], check=True, timeout=300)
+    tests.write_text(KERNELS)
+    path = os.pathsep.join([str(packages), str(Path(adreno_sim.__file__).parents[1])])
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", "test_add or test_half", str(tests)]
+    command += [] if INSTALLED else ["-p", "adreno_sim.pytest.plugin"]
+    environment = {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, cwd=tmp_path)
+    assert done.returncode == 0 and "2 passed" in done.stdout and "pytest-7.0.1" in done.stdout, done.stdout + done.stderr
