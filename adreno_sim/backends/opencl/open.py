@@ -56,7 +56,7 @@ def _split(text: str) -> tuple[str, str]:
 def why_unavailable() -> str:
     """The reason why this machine has no OpenCL device; "" where it may have one."""
     if find_spec("pyopencl") is None:
-        return "OpenCL devices need pyopencl: pip install 'adreno-sim[opencl]'"
+        return "OpenCL devices need pyopencl: pip install 'adreno-sim[opencl]', or 'adreno-sim[opencl,oracle]' to run on the CPU"
     if not drivers.other_icd_texts() and not any(map(drivers.is_available, drivers.DRIVERS)):
         return f"no OpenCL platform: {EXPECTED}"
     return ""

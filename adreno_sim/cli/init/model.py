@@ -8,6 +8,7 @@ import json
 import os
 import re
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
 from ...base.errors import AdrenoSimError
@@ -29,6 +30,7 @@ from pathlib import Path
 
 {imports}MODEL = {model}
 {constants}
+
 
 {parameters}def test_every_kernel(adreno_check{argument}):
     report = adreno_check(MODEL{options})  # fails with kernel, line, worst element and its stores
@@ -57,7 +59,8 @@ def init_model(args: argparse.Namespace) -> None:
     write_files(files)
     for written, text in files.items():
         print(f"wrote {written}{_left(text)}")
-    print(f"next: pytest {target}")
+    install = "" if find_spec("pytest") else "pip install pytest, then "  # the shell's own would not see the plugin
+    print(f"next: {install}pytest {target}")
 
 
 def _require_readable(path: Path) -> None:

@@ -147,7 +147,15 @@ def test_what_is_written_for_a_model_is_python(folder, capsys, name):
         written = Path(re.match("wrote (.*);", out)[1])
         text = written.read_text()
         compile(text, str(written), "exec")
+        assert re.search(r"\n\n\n(@pytest|def)", text) and "\n\n\n\n" not in text
         assert ("parametrize" in text) == (not name.endswith(".asim")) and (':make"' in text) == ("make" in args[0])
+
+
+@pytest.mark.parametrize("installed, following", [(True, "next: pytest"), (False, "next: pip install pytest, then pytest")])
+def test_the_next_step_asks_for_pytest_where_it_is_missing(folder, capsys, monkeypatch, installed, following):
+    monkeypatch.setattr("adreno_sim.cli.init.model.find_spec", lambda name: installed or None)
+    empty_model("net.asim")
+    assert f"\n{following} test_net.py\n" in run(capsys, "init", "net.asim")[1]
 
 
 @pytest.mark.slow
