@@ -41,7 +41,7 @@ ELSEWHERE = (
     r"bash ci/(demo|test|tvm-matrix|cts)\.sh",  # what runs these tests
     r"bash ci/(networks|corpora)\.sh",  # fetch models and kernels
     r"bash ci/adreno-ci\.sh",  # tests/e2e/test_ci_kit.py
-    r"python (ci/bench|-m venv)",
+    r"python (ci/(bench|trials)|-m venv)",
     r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some
     r"adreno-sim tvm-runtime|.*-- pytest tests/python",  # tests/tvm/runtime, with a checkout of TVM
     r"adreno-sim replay trace\.asim",  # tests/icd/test_recordings.py
