@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ if (found := importlib.util.find_spec("tvm")) is not None and found.origin is No
 
 import judges
 import oracle
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's background jobs ignore it, and so would what tests interrupt
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ["ADRENO_SIM_STRICT_ANALYSIS"] = "1"  # an analysis that fails is a defect, here and in child processes
 
