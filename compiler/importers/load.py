@@ -127,8 +127,9 @@ def _load_file(source: str | os.PathLike[str], shapes: Shapes | None, seed: int,
         from .torch import EXPORT
 
         raise AdrenoSimError(f"{path}: expected a program, not a pickled module or weights: {EXPORT}")
+    instead = f"; next: adreno-sim init {path} writes how adreno-sim kernel runs it" if path.suffix == ".cl" else ""
     raise AdrenoSimError(
-        f"{path}: expected a .onnx file, a .pt2 file, a .py file with a TVMScript module, or one that TVM saved as .json"
+        f"{path}: expected a .onnx file, a .pt2 file, a .py file with a TVMScript module, or one that TVM saved as .json{instead}"
     )
 
 

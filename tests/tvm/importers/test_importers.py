@@ -67,10 +67,17 @@ def test_a_truncated_file_is_an_error_not_a_crash(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("none.onnx", "no such file"), (".", "is a folder"), ("m.txt", "expected a .onnx")]
+    ("name", "message"),
+    [
+        ("none.onnx", "no such file"),
+        (".", "is a folder"),
+        ("m.txt", "expected a .onnx.*json$"),
+        ("m.cl", "next: adreno-sim init .*m.cl"),
+    ],
 )
 def test_paths_that_are_no_model(tmp_path: Path, name: str, message: str) -> None:
-    (tmp_path / "m.txt").write_text("hello")
+    for file in ("m.txt", "m.cl"):
+        (tmp_path / file).write_text("hello")
     with pytest.raises(AdrenoSimError, match=message):
         load_model(tmp_path / name)
 
