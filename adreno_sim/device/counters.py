@@ -15,9 +15,10 @@ class MemoryCounters:
     reads, writes: accesses by work-items; texels of an image. An atomic counts as both. unique_*: distinct bytes; None where
     memory is not shared by the launch. texel_bytes: of an image, else 0.
 
-    Of the waves that were traced: traced: accesses by work-items; wave_accesses: by waves; transactions: distinct cache lines
-    that they touched, passes in local memory; least: the fewest that as many distinct bytes need. wave_texels, wave_lines
-    (images): texels read, and distinct lines that a wave read, added over the waves.
+    Of the waves that were traced: traced: accesses by work-items; held: reads that are not among these, because the work-item had
+    just read the same (only in samples of groups); wave_accesses: by waves; transactions: distinct cache lines
+    that they touched, passes in local memory; least: the fewest that as many distinct bytes need. wave_reads, wave_lines
+    (arguments): reads, and distinct lines that a wave reads from its first instruction to its last, added over the waves.
     """
 
     name: str
@@ -31,10 +32,11 @@ class MemoryCounters:
     unique_bytes: int | None = None
     texel_bytes: int = 0
     traced: int = 0
+    held: int = 0
     wave_accesses: int = 0
     transactions: int = 0
     least: int = 0
-    wave_texels: int = 0
+    wave_reads: int = 0
     wave_lines: int = 0
 
     @property
@@ -49,7 +51,7 @@ class MemoryCounters:
 
 
 _ADDED = (
-    "reads", "writes", "read_bytes", "written_bytes", "traced", "wave_accesses", "transactions", "least", "wave_texels",
+    "reads", "writes", "read_bytes", "written_bytes", "traced", "held", "wave_accesses", "transactions", "least", "wave_reads",
     "wave_lines",
 )  # fmt: skip
 _UNIQUE = ("unique_read_bytes", "unique_written_bytes", "unique_bytes")

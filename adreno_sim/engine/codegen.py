@@ -115,7 +115,8 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     add_runtime(unit)
     if plan.lanes > 1:
         unit.functions = mark_inlined(unit.functions)
-    text, memory = (objects.VECTORS if plan.lanes > 1 else "") + unit.text(), unit.local_bytes + unit.arena_bytes + 128
+    head = objects.VECTORS if plan.lanes > 1 else objects.QUICK if spec.sampled else ""
+    text, memory = head + unit.text(), unit.local_bytes + unit.arena_bytes + 128
     if (lines := text.count("\n")) > MOST:
         raise UnsupportedError(
             f"unsupported: kernel {kernel.name} becomes {lines} lines of LLVM text: expected at most {MOST}; "

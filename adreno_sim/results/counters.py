@@ -44,6 +44,11 @@ def list_wasteful(counters: LaunchCounters) -> list[PlaceCounters]:
     return sorted(found, key=lambda place: place.least - place.transactions)
 
 
+def is_texture(row: MemoryCounters) -> bool:
+    """Returns whether traced waves read texels of it."""
+    return row.kind == "image" and row.wave_reads > 0
+
+
 def find_local(counters: LaunchCounters) -> MemoryCounters | None:
     """Returns the row of local memory; None where the kernel accesses none."""
     return next((row for row in counters.memory if row.kind == "local"), None)
@@ -111,7 +116,7 @@ def _model_figures(counters: LaunchCounters) -> dict[str, Any]:
             for row in list_shared(counters)
         ],
         "textures": [
-            {"name": row.name, "texels": row.wave_texels, "lines": row.wave_lines} for row in counters.memory if row.wave_texels
+            {"name": row.name, "texels": row.wave_reads, "lines": row.wave_lines} for row in counters.memory if is_texture(row)
         ],
         "local": None
         if local is None

@@ -13,7 +13,7 @@ from ..lower.pipeline import PipelineName, lower
 from ..lower.targets import make_target
 from ..tuned.tasks import params_of
 from ..tvm_bridge.versions import import_tvm, tensor_type, tvm_series
-from .footprint import Footprint, footprints
+from .launch_shapes import LaunchShape, launch_shapes
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -24,10 +24,10 @@ TASK = "task"
 
 @dataclass(frozen=True)
 class Candidate:
-    """compiled: takes all parameters of the function but the last, and returns that. launches: as counted in TIR."""
+    """compiled: takes all parameters of the function but the last, and returns that. launches: their shapes."""
 
     compiled: CompiledModel
-    launches: tuple[Footprint, ...]
+    launches: tuple[LaunchShape, ...]
 
     @property
     def host(self) -> HostFunction:
@@ -41,17 +41,16 @@ def compile_function(
     pipeline: PipelineName = "fixed",
     without_fix: Sequence[str] = (),
     limits: Mapping[str, Any] | None = None,
-    textures: frozenset[int] = frozenset(),
 ) -> Candidate:
     """Compile a PrimFunc of flat buffers for OpenCL; no device is needed.
 
     scheduled: it is; else the pipeline's own rules schedule it. The target is the buffer one in any case: on the other, TVM would
-    choose scopes for the arguments anew. textures: parameters counted as textures. UnsupportedError where TVM fails.
+    choose scopes for the arguments anew. UnsupportedError where TVM fails.
     """
     module = _module_around(function, scheduled)
     lowered = lower(module, make_target("buffer", limits), pipeline, tuple(without_fix))
     compiled = extract(lowered, TASK)
-    return Candidate(compiled, tuple(footprints(compiled.host_functions[TASK], lowered.tir, textures)))
+    return Candidate(compiled, tuple(launch_shapes(compiled.host_functions[TASK], lowered.tir)))
 
 
 def _module_around(function: Any, scheduled: bool) -> IRModule:

@@ -1,34 +1,42 @@
-"""A static cost, for ranking candidates where no device can be timed.
+"""The cost of a function: the documented sum of its counters by which candidates are ranked where no device times them.
 
-It is a rule of thumb made of public advice about Adreno, and was never compared with hardware: good for telling a schedule
-that reads scalars through buffers from one that reads texels, not for telling two good schedules apart.
-
-For each launch
-
-    cost = (TEXTURE * texture + BUFFER * buffer + LOCAL * local) * 16 bytes * divergence * spill / occupancy
-
-* An access moves up to 128 bits and counts as that, however little of it is used: narrow accesses are wasted ones.
-* Read-only images pass the texture processor with a cache of its own, buffers only the cache behind it: BUFFER is twice
-  TEXTURE. Local memory is on the chip: LOCAL is half of it.
-* divergence = 1 + the share of accesses behind a condition that depends on the work-item.
-* occupancy = lanes in use of the waves of a group (a group is made of whole waves) * min(1, waves of the launch /
-  (compute units * WAVES)): fewer waves leave units idle, or with nothing to hide a fetch behind.
-* spill = 1 + private arrays beyond PRIVATE bytes, over PRIVATE: arrays that registers do not hold go to memory.
-
-The unit is bytes as of a perfect launch. All constants are estimates.
+docs/tuning.md states the formula, where each weight comes from, and what it cannot know. It was never compared with hardware.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...device.protocol import Device
-from .footprint import WIDE, Footprint
+from ...engine.abi.counting import BANK_BYTES, BANKS
+from .figures import Figures
 
-TEXTURE, BUFFER, LOCAL = 1.0, 2.0, 0.5
+WIDE = 16
+"""Bytes of a full access: 128 bits."""
+
+HIT, MISS = 0.25, 0.75
+"""A line that an access touches in a texture, and one that a wave reads for the first time, in lines of a buffer: a texture whose
+lines are each read once costs as much as a buffer."""
+
+LOCAL = 0.25
+"""A pass of local memory, in bytes of a buffer for each byte of its banks."""
+
+OPERATION = 1 / 8
+"""Bytes of a buffer that an operation on a float32 costs."""
+
+OPERATIONS = {
+    "float16": 0.5, "float32": 1.0, "float64": 4.0, "special": 8.0, "int8": 0.5, "int16": 0.5, "int32": 0.5, "int64": 1.0,
+    "conversion": 1.0, "compare": 0.5, "width": 0.0, "atomic": 0.0,
+}  # fmt: skip
+"""Operations by type, in those on a float32. Those on integers are mostly indices, which compilers share and hoist."""
+
+WIDER = 1.0
+"""The same of integers of other widths."""
+
+BARRIER = 256.0
+"""Bytes of a buffer that a wave's wait at a barrier costs."""
+
 WAVES = 4
 """Waves on a compute unit that hide a fetch behind each other."""
 
@@ -38,76 +46,138 @@ PRIVATE = 512
 NANOSECOND = 1e-9
 """A unit of cost as "seconds": databases of MetaSchedule have no other unit."""
 
-LABEL = "static cost, unverified against hardware"
+LABEL = "cost by counters of the simulation, unverified against hardware"
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What the cost asks of a device: work-items of a wave, and compute units."""
+    """What the cost asks of a device besides its counters: work-items of a wave, compute units, bytes of local memory of each."""
 
     wave: int
     units: int
+    local_bytes: int
+    line_bytes: int
 
     @staticmethod
     def of(device: Device) -> Machine:
-        """Of a device; a real one, whose waves are not known, is taken to have 64 work-items."""
-        profile = device.info.profile
-        wave = profile.wave_size() if profile is not None else 64
-        return Machine(int(wave), max(1, int(device.info.limits.get("MAX_COMPUTE_UNITS") or 1)))
+        """Returns the machine of a simulated device."""
+        profile, limits = device.info.profile, device.info.limits
+        assert profile is not None
+        return Machine(
+            profile.wave_size(), max(1, int(limits["MAX_COMPUTE_UNITS"])), int(limits["LOCAL_MEM_SIZE"]),
+            int(profile["GLOBAL_MEM_CACHELINE_SIZE"]),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a function, and what it is made of: bytes by where they lie (16 for each access), and factors weighted by
-    the bytes of the launches."""
+    """The cost of a function, and the figures that decide it. Its unit is a byte of the lines that waves touch in buffers.
+
+    buffer_bytes, texture_bytes, local_bytes, operation_bytes, barrier_bytes, spill_bytes: what each part costs, of all launches.
+    Their sum, each launch's over its occupancy, is `total`.
+
+    divergence: 1 over the share of a wave's work-items that take part; it is in operation_bytes. spill: the factor by which
+    spilling raises the sum. wide_share: bytes accessed in buffers and images, over 16 for each access. lines_per_access: that an
+    access of a wave touches in these. bank_conflicts: passes of local memory beyond the least. float_operations,
+    integer_operations: by work-items. barriers: waits of waves. groups, counted_groups: of the launches, and those counted.
+    Means over launches are weighted by their parts.
+    """
 
     total: float
-    texture_bytes: int
-    buffer_bytes: int
-    local_bytes: int
+    texture_bytes: float
+    buffer_bytes: float
+    local_bytes: float
+    operation_bytes: float
+    barrier_bytes: float
+    spill_bytes: float
     wide_share: float
     divergence: float
     occupancy: float
     spill: float
+    lines_per_access: float
+    bank_conflicts: float
+    float_operations: float
+    integer_operations: float
+    barriers: float
+    groups: float
+    counted_groups: float
 
 
-def cost(launches: Iterable[Footprint], machine: Machine) -> Cost:
-    """The cost of running these launches one after the other."""
-    found = list(launches)
-    total = sum(_one(item, machine) for item in found)
-    accesses = sum(item.accesses for item in found)
-    weights = [max(1, item.accesses) for item in found] or [1]
+@dataclass(frozen=True)
+class _Parts:
+    """The parts of one launch, in bytes, and its occupancy."""
 
-    def mean(value: Any) -> float:
-        values = [value(item) for item in found] or [1.0]
-        return sum(v * w for v, w in zip(values, weights, strict=True)) / sum(weights)
+    figures: Figures
+    buffer: float
+    texture: float
+    local: float
+    operations: float
+    barriers: float
+    spill: float
+    occupancy: float
 
+    @property
+    def sum(self) -> float:
+        return self.buffer + self.texture + self.local + self.operations + self.barriers + self.spill
+
+
+def cost(launches: Sequence[Figures], machine: Machine) -> Cost:
+    """Returns the cost of running launches one after the other."""
+    parts = [_parts(figures, machine) for figures in launches]
+
+    def add(value: Callable[[_Parts], float]) -> float:
+        return float(sum(map(value, parts)))
+
+    def mean(value: Callable[[_Parts], float]) -> float:
+        whole = add(lambda part: part.sum)
+        return add(lambda part: part.sum * value(part)) / whole if whole else 1.0
+
+    whole, spilled = add(lambda part: part.sum), add(lambda part: part.spill)
+    accesses, waves = add(lambda part: part.figures.accesses), add(lambda part: part.figures.wave_accesses)
     return Cost(
-        total=total,
-        texture_bytes=WIDE * sum(item.texture for item in found),
-        buffer_bytes=WIDE * sum(item.buffer for item in found),
-        local_bytes=WIDE * sum(item.shared for item in found),
-        wide_share=sum(item.wide for item in found) / max(1, accesses),
-        divergence=mean(_divergence),
-        occupancy=mean(lambda item: _occupancy(item, machine)),
-        spill=mean(_spill),
+        total=add(lambda part: part.sum / part.occupancy),
+        texture_bytes=add(lambda part: part.texture),
+        buffer_bytes=add(lambda part: part.buffer),
+        local_bytes=add(lambda part: part.local),
+        operation_bytes=add(lambda part: part.operations),
+        barrier_bytes=add(lambda part: part.barriers),
+        spill_bytes=spilled,
+        wide_share=add(lambda part: part.figures.accessed_bytes) / max(1.0, WIDE * accesses),
+        divergence=mean(lambda part: 1 / part.figures.lanes),
+        occupancy=mean(lambda part: part.occupancy),
+        spill=whole / (whole - spilled) if whole > spilled else 1.0,
+        lines_per_access=add(lambda part: part.figures.buffer_lines + part.figures.texture_lines) / max(1.0, waves),
+        bank_conflicts=add(lambda part: part.figures.local_passes - part.figures.local_least),
+        float_operations=add(lambda part: _count(part.figures, ("float16", "float32", "float64", "special"))),
+        integer_operations=add(lambda part: _count(part.figures, ("int8", "int16", "int32", "int64"))),
+        barriers=add(lambda part: part.figures.barriers),
+        groups=add(lambda part: part.figures.groups),
+        counted_groups=add(lambda part: part.figures.counted),
     )
 
 
-def _one(item: Footprint, machine: Machine) -> float:
-    fetched = WIDE * (TEXTURE * item.texture + BUFFER * item.buffer + LOCAL * item.shared)
-    return fetched * _divergence(item) * _spill(item) / _occupancy(item, machine)
+def _parts(figures: Figures, machine: Machine) -> _Parts:
+    spilled = max(0.0, 1 - PRIVATE / figures.private_size) if figures.private_size else 0.0
+    weighted = sum(OPERATIONS.get(name, WIDER) * count for name, count in figures.operations.items())
+    return _Parts(
+        figures=figures,
+        buffer=figures.line_bytes * figures.buffer_lines,
+        texture=figures.line_bytes * (HIT * figures.texture_lines + MISS * figures.fetched_lines),
+        local=LOCAL * BANKS * BANK_BYTES * figures.local_passes,
+        operations=OPERATION * weighted / figures.lanes,
+        barriers=BARRIER * figures.barriers,
+        spill=spilled * figures.private_bytes,
+        occupancy=_occupancy(figures, machine),
+    )
 
 
-def _divergence(item: Footprint) -> float:
-    return 1 + item.divergent / max(1, item.accesses)
+def _occupancy(figures: Figures, machine: Machine) -> float:
+    """Returns the waves that a compute unit has at once, over those that hide a fetch; at most 1."""
+    resident = figures.waves / machine.units
+    if figures.local_size:
+        resident = min(resident, max(1, machine.local_bytes // figures.local_size) * figures.group_waves)
+    return min(1.0, resident / WAVES)
 
 
-def _spill(item: Footprint) -> float:
-    return 1 + max(0, item.private_bytes - PRIVATE) / PRIVATE
-
-
-def _occupancy(item: Footprint, machine: Machine) -> float:
-    waves = math.ceil(item.group_items / machine.wave)
-    lanes = item.group_items / (waves * machine.wave)
-    return lanes * min(1.0, math.prod(item.groups) * waves / (machine.units * WAVES))
+def _count(figures: Figures, types: Sequence[str]) -> float:
+    return sum(figures.operations.get(name, 0.0) for name in types)

@@ -1,5 +1,5 @@
 """What makes a candidate acceptable: it compiles, keeps the device's limits, touches no memory that is not its own, computes
-what its function before scheduling does on TVM's llvm target. Then it is timed, or given its static cost."""
+what its function before scheduling does on TVM's llvm target. It is timed, or ranked by the counters of its launches."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError, DeviceError, UnsupportedError
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
+from ...device.group_sample import GroupCounter, require_group_counter
 from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Kind, Severity
 from ...golden.expectations import KernelExpectations
@@ -25,7 +26,7 @@ from ..check.golden import LiveGolden
 from ..check.kernels import FirstWrong, KernelObserver
 from ..check.twin import WideTwin
 from ..lower.pipeline import PipelineName
-from ..run.observer import LaunchCall, Observer
+from ..run.observer import LaunchCall, Observer, Observers
 from ..run.vm import VirtualMachine
 from ..tuned.anchor import find_anchor
 from ..tuned.cancel import staged_params
@@ -34,6 +35,7 @@ from ..tvm_bridge.read import BufferInfo
 from ..tvm_bridge.versions import import_tvm
 from .candidate import TASK, Candidate, compile_function
 from .cost import Cost, Machine, cost
+from .launch_counts import LaunchCounts
 from .limits import broken_limits
 
 REPEATS = 5
@@ -54,7 +56,7 @@ class Rejection:
 
 @dataclass(frozen=True)
 class Verdict:
-    """An accepted candidate. cost: the static one. seconds: of a run on the device, copies that the model does not need left
+    """An accepted candidate. cost: by its counters. seconds: of a run on the device, copies that the model does not need left
     out; None where none was timed. max_error: the largest error, relative to the rms of the result."""
 
     cost: Cost
@@ -65,7 +67,8 @@ class Verdict:
 @dataclass
 class Judge:
     """Judges the candidates of one task. checker: a simulated device, on which every candidate is run with its accesses
-    checked. timer: a real device, on which the right ones are compared and timed too; None = the static cost ranks them.
+    checked and its launches counted. timer: a real device, on which the right ones are compared and timed too; None = the cost
+    by counters ranks them.
 
     rejections, verdicts: by artifact, or by what `build` was given where there is none.
     """
@@ -77,9 +80,11 @@ class Judge:
     without_fix: tuple[str, ...] = ()
     seed: int = 0
     machine: Machine = field(init=False)
+    counter: GroupCounter = field(init=False)
 
     def __post_init__(self) -> None:
         tvm = import_tvm()
+        self.counter = require_group_counter(self.checker)
         self.machine = Machine.of(self.checker)
         self.reference = KernelExpectations(tvm.IRModule({TASK: self.task.module["main"]}), Units.of_device(self.checker.info))
         self.terms = _terms(self.task)
@@ -99,7 +104,6 @@ class Judge:
         try:
             built = compile_function(
                 function, scheduled=scheduled, pipeline=self.pipeline, without_fix=self.without_fix, limits=info.limits,
-                textures=self.task.textures,
             )  # fmt: skip
         except AdrenoSimError as error:
             return Rejection("compile", str(error).splitlines()[0])
@@ -109,18 +113,15 @@ class Judge:
             broken = broken_limits(built.host, built.launches, other.limits, other.name)
         return Rejection("limits", _finding_lines(broken), tuple(broken)) if broken else built
 
-    def cost_of(self, candidate: Candidate, copies: frozenset[int]) -> Cost:
-        """The static cost without the launches in `copies`."""
-        return cost([launch for number, launch in enumerate(candidate.launches) if number not in copies], self.machine)
-
     def needless(self, schedule: Any) -> frozenset[int]:
         """Launches that only copy an argument into a texture, which is one already wherever the model calls this task."""
         stages = staged_params(schedule, params_of(schedule.mod["main"]))
         return frozenset(number for number, param in stages.items() if param in self.task.textures | self.task.weights)
 
-    def run(self, model: CompiledModel, static: Cost, copies: frozenset[int] = frozenset()) -> Verdict | Rejection:
-        """Run a compiled candidate: on the checker, then on the timer if there is one."""
-        output, rejection = self._check(model)
+    def run(self, model: CompiledModel, copies: frozenset[int] = frozenset()) -> Verdict | Rejection:
+        """Run a compiled candidate: on the checker, then on the timer if there is one. Launches in `copies` cost nothing."""
+        counts = LaunchCounts(self.counter, copies, self.task.textures)
+        output, rejection = self._check(model, counts)
         if rejection is not None:
             return rejection
         assert output is not None
@@ -130,14 +131,15 @@ class Judge:
             if isinstance(timed, Rejection):
                 return timed
             seconds = timed
-        return Verdict(static, seconds, float(compare(output, self.golden).max_abs / _rms(self.golden.array)))
+        error = float(compare(output, self.golden).max_abs / _rms(self.golden.array))
+        return Verdict(cost(counts.figures, self.machine), seconds, error)
 
-    def _check(self, model: CompiledModel) -> tuple[np.ndarray | None, Rejection | None]:
+    def _check(self, model: CompiledModel, counts: LaunchCounts) -> tuple[np.ndarray | None, Rejection | None]:
         observer = KernelObserver(model, LiveGolden(self.reference), False, Progress(), twin=WideTwin(model, self.reference))
         output: np.ndarray | None = None
         stopped: Rejection | None = None
         try:
-            with VirtualMachine(model, self.checker, observer) as machine:
+            with VirtualMachine(model, self.checker, Observers(counts, observer)) as machine:
                 output = machine.run(self.inputs)[0]
         except FirstWrong:
             pass

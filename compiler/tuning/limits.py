@@ -7,18 +7,18 @@ from typing import Any
 
 from ...findings import Finding, Kind
 from ..artifact.host_function import AllocImage, Const, HostFunction
-from .footprint import Footprint
+from .launch_shapes import LaunchShape
 
 IMAGE_LIMITS = (("width", "IMAGE2D_MAX_WIDTH"), ("height", "IMAGE2D_MAX_HEIGHT"), ("layers", "IMAGE_MAX_ARRAY_SIZE"))
 
 
-def broken_limits(host: HostFunction, launches: Sequence[Footprint], limits: Mapping[str, Any], device: str) -> list[Finding]:
+def broken_limits(host: HostFunction, launches: Sequence[LaunchShape], limits: Mapping[str, Any], device: str) -> list[Finding]:
     """Findings of kind limit-exceeded: work-groups, local memory and images that the device (its name) does not take."""
     found = [Finding(Kind.LIMIT_EXCEEDED, f"{text} on {device}", kernel=kernel) for kernel, text in _launches(launches, limits)]
     return found + [Finding(Kind.LIMIT_EXCEEDED, f"{text} on {device}", tensor=name) for name, text in _images(host, limits)]
 
 
-def _launches(launches: Sequence[Footprint], limits: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _launches(launches: Sequence[LaunchShape], limits: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     most = limits.get("MAX_WORK_GROUP_SIZE")
     sizes = limits.get("MAX_WORK_ITEM_SIZES") or ()
     local = limits.get("LOCAL_MEM_SIZE")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from ...base.errors import AdrenoSimError
 from ..artifact.model import CompiledModel
 from ..tuned.metaschedule import derive, meta_schedule
 from ..tvm_bridge.versions import import_tvm
-from .cost import NANOSECOND, Cost
+from .cost import NANOSECOND
 from .judge import Judge, Rejection, Verdict
 
 
@@ -26,7 +25,8 @@ class LatestResult:
 
 
 def make_builder(judge: Judge, folder: str | os.PathLike[str], measured: LatestResult | None = None) -> Any:
-    """A PyBuilder: the candidate compiled for OpenCL without a device, as a bundle in `folder`, its cost beside it.
+    """A PyBuilder: the candidate compiled for OpenCL without a device, as a bundle in `folder`, beside it what
+    is not counted.
 
     One that does not compile or breaks a limit is an error of the build, which says so.
     """
@@ -47,17 +47,15 @@ def make_builder(judge: Judge, folder: str | os.PathLike[str], measured: LatestR
                 Path(name).unlink()
                 noted.verdict = built
                 return ms.builder.BuilderResult(None, str(built))
-            copies = judge.needless(schedule)
-            beside = {"copies": sorted(copies), "cost": asdict(judge.cost_of(built, copies))}
-            json_io.write_json(_beside(name), json_io.plain_json(beside))
+            json_io.write_json(_beside(name), {"copies": sorted(judge.needless(schedule))})
             return ms.builder.BuilderResult(name, None)
 
     return derive(AdrenoBuilder)
 
 
 def make_runner(judge: Judge, measured: LatestResult | None = None) -> Any:
-    """A PyRunner: runs what the builder made, and answers with the seconds of a real device or, without one, with the static
-    cost as nanoseconds. A candidate that is wrong, or touches what it must not, is an error that says where. Artifacts go."""
+    """A PyRunner: runs what the builder made, and answers with the seconds of a real device or, without one, with the cost as
+    nanoseconds. A candidate that is wrong, or touches what it must not, is an error that says where. Artifacts go."""
     ms = meta_schedule()
     noted = measured or LatestResult()
 
@@ -77,7 +75,7 @@ def make_runner(judge: Judge, measured: LatestResult | None = None) -> Any:
             finally:
                 for name in (path, _beside(path)):
                     Path(name).unlink(missing_ok=True)
-            found = judge.run(model, Cost(**beside["cost"]), frozenset(beside["copies"]))
+            found = judge.run(model, frozenset(beside["copies"]))
             noted.verdict = found
             if isinstance(found, Rejection):
                 return ms.runner.RunnerResult(None, str(found))
@@ -87,7 +85,7 @@ def make_runner(judge: Judge, measured: LatestResult | None = None) -> Any:
 
 
 def rank(verdict: Verdict) -> float:
-    """What candidates are ranked by: seconds where one was timed, else the static cost as nanoseconds."""
+    """What candidates are ranked by: seconds where one was timed, else the cost as nanoseconds."""
     return verdict.seconds if verdict.seconds is not None else verdict.cost.total * NANOSECOND
 
 

@@ -17,8 +17,8 @@ TIMED = "device time"
 class Trial:
     """A candidate. number: from 0 within its task. decisions: tile sizes and the choice of unrolling, in the order sampled.
 
-    stage: where it was rejected ("compile", "limits", "run", "values"), "" where it was accepted. cost: parts of the static
-    cost; seconds: on a real device. max_error: relative to the rms.
+    stage: where it was rejected ("compile", "limits", "run", "values"), "" where it was accepted. cost: what the cost
+    by counters is made of (`cost.Cost`); seconds: on a real device. max_error: relative to the rms.
     """
 
     number: int
@@ -36,7 +36,8 @@ class Trial:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """A task. default: what the pipeline's own schedule ranks, None where it could not be judged (default_reason says why)."""
+    """A task. default: what the pipeline's own schedule ranks, None where it could not be judged (default_reason says why);
+    default_cost: as of Trial."""
 
     name: str
     functions: tuple[str, ...]
@@ -46,6 +47,7 @@ class TaskReport:
     trials: tuple[Trial, ...]
     default: float | None
     default_reason: str = ""
+    default_cost: dict[str, float] | None = None
 
     @property
     def accepted(self) -> list[Trial]:

@@ -15,6 +15,7 @@ import numpy as np
 from ...backends.open import announce_devices, open_device
 from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
 from ...base.processes.scratch import scratch_folder
+from ...device.group_sample import require_group_counter
 from ...device.protocol import Device
 from ...results import encode
 from ..importers.fixed_inputs import Values
@@ -28,6 +29,7 @@ from ..tuned.metaschedule import derive, meta_schedule, quiet_logger, without_te
 from ..tuned.store import TuningStore, decisions_of, digest_of, key_of, variant_of
 from ..tuned.tasks import Task, find_tasks
 from ..tvm_bridge.versions import import_tvm
+from .cost import Machine
 from .judge import Judge, Rejection, Verdict
 from .measure import LatestResult, make_builder, make_runner, rank
 from .report import TaskReport, Trial, TuneReport, ranking, trials_of
@@ -70,8 +72,8 @@ def tune(
 
     device: a simulated one, on which candidates are checked and by whose limits they are judged; or a real one, on which the
     right ones are timed as well, checked before on `check_on` (a simulated device; default sim:adreno-740). Without a real device
-    the static cost of `tuning.cost` ranks them, which no hardware has confirmed. rule, weights, shapes, input_values: as of
-    CompileOptions. only: parts of the names of tasks to tune; empty = all. step: told of every candidate.
+    the cost of `tuning.cost` ranks them, a sum of counters that no hardware has confirmed. rule, weights, shapes, input_values:
+    as of CompileOptions. only: parts of the names of tasks to tune; empty = all. step: told of every candidate.
 
     Raises AdrenoSimError for bad input and for a folder made with other settings, UnsupportedError for what TVM cannot do.
     """
@@ -88,6 +90,8 @@ def tune(
         raise UnsupportedError(
             f"unsupported: {model.name} has no function to tune: the space is for convolutions and matrix products of known sizes"
         )
+    require_group_counter(checker)
+    machine = Machine.of(checker)
     timed_on = timer.info.name if timer is not None else ""
     version = str(import_tvm().__version__)
     settings = {
@@ -95,6 +99,7 @@ def tune(
         "tvm": version,
         "checked_on": checker.info.name, "timed_on": timed_on, "ranking": ranking(timed_on),
         "limits": {name: checker.info.limits.get(name) for name in LIMITS},
+        **({} if timer else {"machine": asdict(machine)}),
     }  # fmt: skip
     with TuningStore(folder, settings) as store, scratch_folder("tune") as scratch:
         resumed = sum(len(store.trials(digest_of(task.module))) for task in tasks)
@@ -213,10 +218,11 @@ class _Search:
         built = self.judge.compile(self.task.module["main"], scheduled=False)
         found: Verdict | Rejection = built if isinstance(built, Rejection) else self._run_default(built)
         line: dict[str, Any] = {"kind": "default", "task": self.digest}
-        self.store.add({**line, "reason": str(found)} if isinstance(found, Rejection) else {**line, "rank": rank(found)})
+        told = {"reason": str(found)} if isinstance(found, Rejection) else {"cost": asdict(found.cost), "rank": rank(found)}
+        self.store.add({**line, **told})
 
     def _run_default(self, built: Any) -> Verdict | Rejection:
-        return self.judge.run(built.compiled, self.judge.cost_of(built, frozenset()))
+        return self.judge.run(built.compiled)
 
 
 def _chance(seed: int) -> Any:
@@ -265,5 +271,5 @@ def _report(task: Task, store: TuningStore) -> TaskReport:
     shapes = tuple(f"{info.dtype} {'x'.join(str(int(size)) for size in info.shape)}" for info in task.params)
     return TaskReport(
         task.name, task.functions, task.anchor, shapes, tuple(sorted(task.textures)), trials_of(store.trials(digest)),
-        default.get("rank"), default.get("reason", ""),
+        default.get("rank"), default.get("reason", ""), default.get("cost"),
     )  # fmt: skip

@@ -30,9 +30,6 @@ from adreno_sim.compiler.tuned.store import TRIALS, TuningStore  # noqa: E402
 from adreno_sim.compiler.tuned.tasks import find_tasks  # noqa: E402
 from adreno_sim.compiler.tuned.variants import KEY  # noqa: E402
 from adreno_sim.compiler.tuning import space  # noqa: E402
-from adreno_sim.compiler.tuning.candidate import compile_function  # noqa: E402
-from adreno_sim.compiler.tuning.cost import Machine, cost  # noqa: E402
-from adreno_sim.compiler.tuning.footprint import Footprint  # noqa: E402
 from adreno_sim.compiler.tuning.judge import Judge, Rejection, Verdict  # noqa: E402
 from adreno_sim.compiler.tuning.measure import make_builder, make_runner  # noqa: E402
 from adreno_sim.compiler.tuning.search import tune  # noqa: E402
@@ -99,8 +96,7 @@ def judged(judge: Judge, schedule: Any, path: Path) -> Verdict | Rejection:
     built = judge.build(schedule, path / "candidate.asim")
     if isinstance(built, Rejection):
         return built
-    copies = judge.needless(schedule)
-    return judge.run(built.compiled, judge.cost_of(built, copies), copies)
+    return judge.run(built.compiled, judge.needless(schedule))
 
 
 def test_the_space_of_a_packed_convolution(adreno: Any, tmp_path: Path) -> None:
@@ -184,7 +180,7 @@ def test_an_access_outside_its_buffer_is_rejected(adreno: Any, tmp_path: Path) -
     first = built.compiled.kernels["task_kernel"]
     assert "< 63)" in first.source
     kernels = {**built.compiled.kernels, "task_kernel": replace(first, source=first.source.replace("< 63)", "< 99)"))}
-    verdict = judge.run(replace(built.compiled, kernels=kernels), judge.cost_of(built, frozenset()))
+    verdict = judge.run(replace(built.compiled, kernels=kernels))
     assert isinstance(verdict, Rejection) and verdict.stage == "run"
     assert verdict.findings[0].kind.label in ("out-of-bounds-read", "image-write-out-of-range") and verdict.findings[0].line
 
@@ -333,38 +329,12 @@ def test_builder_and_runner_serve_metaschedule_itself(adreno: Any, tmp_path: Pat
     assert not list(tmp_path.glob("*.asim*"))
 
 
-def test_the_static_cost_says_what_it_should() -> None:
-    """Each term alone, against a launch of full waves that reads one full texel per work-item."""
-    machine = Machine(wave=64, units=2)
-    full = {"groups": (8, 1, 1), "local": (64, 1, 1), "texture": 512, "wide": 512}
-
-    def total(**changed: Any) -> float:
-        return cost([Footprint("k", **{**full, **changed})], machine).total
-
-    base = total()
-    assert base == 512 * 16
-    assert total(texture=0, buffer=512) == 2 * base and total(shared=512) == 1.5 * base
-    assert total(divergent=512) == 2 * base and total(private_bytes=1024) == 2 * base
-    assert total(local=(32, 1, 1)) == 2 * base and total(groups=(4, 1, 1)) == 2 * base
-    assert cost([Footprint("k", **full), Footprint("k", **full)], machine).total == 2 * base
-
-
-def test_footprints_count_what_the_kernel_does() -> None:
-    """A matrix product without tiles: each work-item reads its row and column once for every term."""
-    (task,) = tasks_of(matrix(), "buffer")
-    built = compile_function(task.module["main"], scheduled=False)
-    rows, terms, columns = 6, 24, 16
-    assert sum(item.buffer for item in built.launches) >= rows * columns
-    shared = sum(item.shared + item.buffer for item in built.launches)
-    assert shared >= rows * terms + terms * columns
-
-
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "model.py"
     script.write_text(SCRIPT)
     code = main(["tune", str(script), "--db", str(tmp_path / "db"), "--trials", "2", "--json", str(tmp_path / "r.json")])
     said = capsys.readouterr().out
-    assert code == 0 and "static cost, unverified against hardware" in said and "2 candidates" in said
+    assert code == 0 and "cost by counters of the simulation, unverified against hardware" in said and "2 candidates" in said
     found = json.loads((tmp_path / "r.json").read_text())
     validator("tune").validate(found)
     assert main(["check", str(script), "--tuned", str(tmp_path / "db")]) == 0

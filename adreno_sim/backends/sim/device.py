@@ -14,6 +14,7 @@ from ...base.errors import DeviceError, UnsupportedError
 from ...base.run_options import RunOptions
 from ...base.specs import Argument, BufferSpec, ImageSpec, View, ViewSpec
 from ...base.specs import Storage as AnyStorage
+from ...device.group_sample import SampledLaunch
 from ...device.inspection import LaunchProofs
 from ...device.launch_sizes import require_launch
 from ...device.protocol import Kernel, LaunchResult, PoolStats, StoreEvent, Watch
@@ -41,6 +42,7 @@ from ...profiles.profile import Profile
 from . import limits
 from .argument_shadows import ShadowRange, Shadows
 from .arguments import bind_argument, check_arguments
+from .group_counts import count_sample
 from .info import device_info, front_end_target
 from .launch_config import LaunchConfig, PreparedLaunch, launch_signature, specialize_launch
 from .program import SimKernel, SimProgram, allows_non_uniform
@@ -250,7 +252,7 @@ class SimDevice:
         for index in config.views:
             before_access(args[index])
         shared = find_shared(self, launch)
-        raw = self._run(config, config.analysis, args, launch.dimensions, watched)
+        raw = self._run(launch, config.analysis, watched)
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys(raw.failures))
         code = tuple(compiled.code for compiled in raw.ran)
@@ -266,6 +268,12 @@ class SimDevice:
         """What is proven of a launch at level bounds, and also what level full relies on. Errors as of `launch`."""
         analysis = self._config(self._own_kernel(kernel), global_size, local_size, args).analysis
         return LaunchProofs(kernel.name) if analysis is None else analysis.explained
+
+    def count_groups(
+        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
+    ) -> SampledLaunch:
+        """What some groups of a launch do, as of `GroupCounter`."""
+        return count_sample(self, self.prepare(kernel, global_size, local_size, args))
 
     def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> Program:
         """Make a graph of OpenCL ML operators ready; see mlops.engine."""
@@ -344,20 +352,13 @@ class SimDevice:
         facts = facts_of(kernel.function, spec, total, start, [bind_argument(arg) for arg in checked])
         return analyze_launch(kernel.function, spec, facts, keep=self.options.cache)
 
-    def _run(
-        self,
-        config: LaunchConfig,
-        analysis: LaunchAnalysis,
-        args: Sequence[Any],
-        dimensions: int,
-        watched: tuple[int, int] | None,
-    ) -> RawResult:
+    def _run(self, launch: PreparedLaunch, analysis: LaunchAnalysis, watched: tuple[int, int] | None) -> RawResult:
         """Runs checked arguments whose views are up to date, and marks the written ones."""
+        args = launch.args
         bound = [bind_argument(arg) for arg in args]
         ranges = self._lay_out(analysis, args)
         if self._shadows:
             bound = self._shadows.bind(ranges, args, bound)
-        sizes: dict[str, Any] = {"global_size": config.total, "offset": config.offset, "work_dim": dimensions}
         run = partial(
             optimistic.run,
             self._variant(analysis, ranges),
@@ -368,16 +369,16 @@ class SimDevice:
             watch_range=watched,
             keep=self.options.cache,
             first_epoch=self._shadows.epoch if self._shadows else 1,
-            **sizes,
+            **launch.sizes,
         )
         if self.options.counters and watched is None:
             plain, line = [bind_argument(arg) for arg in args], self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
-            result = run_counted(analysis, plain, run, line, self.options.cache, timeout=self.options.timeout, **sizes)
+            result = run_counted(analysis, plain, run, line, self.options.cache, timeout=self.options.timeout, **launch.sizes)
         else:
             result = run()
         if self._shadows:
             self._shadows.after(result.last_epoch, ranges, args)
-        for index in config.written:
+        for index in launch.config.written:
             after_write(args[index])
         return result
 

@@ -50,6 +50,11 @@ class PreparedLaunch:
     dimensions: int
     shared: list[Finding] | None = None
 
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """What runs of it share, as options of `engine.run.launch.run`."""
+        return {"global_size": self.config.total, "offset": self.config.offset, "work_dim": self.dimensions}
+
 
 def launch_signature(args: Sequence[Any]) -> tuple[Any, ...] | None:
     """Returns a key that two argument lists share only if a launch may treat them alike; None for arguments no kernel takes."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...base.errors import AdrenoSimError
 from ...base.run_options import NAMES, RunOptions, make_options
+from ...device.group_sample import require_line
 from ...memory.heap import Heap
 from ...profiles import profile
 from .device import SimDevice
@@ -44,9 +45,6 @@ def read_device(text: str, **options: Any) -> tuple[profile.Profile, RunOptions]
             known = (*NAMES, "wave_size", *profile.FIELDS)
             raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profile.suggest(key, known)}")
     chosen, run_options = profile.load(name).with_values(changes), make_options(given | options)
-    line = chosen["GLOBAL_MEM_CACHELINE_SIZE"]
-    if run_options.counters and (line & (line - 1) or not 16 <= line <= 4096):
-        raise AdrenoSimError(
-            f"device sim:{text}: counters: GLOBAL_MEM_CACHELINE_SIZE is {line}: expected a power of two from 16 to 4096"
-        )
+    if run_options.counters:
+        require_line(chosen, f"sim:{text}")
     return chosen, run_options

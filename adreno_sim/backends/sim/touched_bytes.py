@@ -32,7 +32,5 @@ def find_touched_bytes(device: SimDevice, launch: PreparedLaunch, *, has_run: bo
         [bind_argument(arg) for arg in launch.args],
         device.options.cache,
         timeout=min(TIME_LIMIT, device.options.timeout),
-        global_size=config.total,
-        offset=config.offset,
-        work_dim=launch.dimensions,
+        **launch.sizes,
     )

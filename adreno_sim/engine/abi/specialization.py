@@ -110,7 +110,8 @@ class Specialization(CachedHash):
 
     emitter: "scalar" for a loop over work-items, "spmd" for vectors of work-items where the kernel allows. count: count
     executed accesses, which only the scalar emitter does. counters: count what `abi.counting` holds, which only it does too; such
-    code judges nothing (`run.counted`).
+    code judges nothing (`run.counted`). sampled: it counts chosen groups, in the order of the launch's table, and no distinct
+    bytes; it is compiled quickly, because it runs for little.
     """
 
     local_size: tuple[int, int, int]
@@ -128,6 +129,7 @@ class Specialization(CachedHash):
     emitter: Emitter = "scalar"
     count: bool = False
     counters: bool = False
+    sampled: bool = False
 
     __hash__ = CachedHash.__hash__
 

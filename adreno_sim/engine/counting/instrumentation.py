@@ -113,7 +113,7 @@ class Counting(Instrumentation):
         place = Place(index, reads, not reads, place_text(self.e.loc), nbytes)
         record = self._count_run(t, self.plan.place(self.e.current, ("texel", index), place))
         self._mark(t, index, offset, nbytes, 1, reads, not reads)
-        how = counting.HOW_LINES | counting.HOW_IMAGE | index | _direction(reads, not reads)
+        how = counting.HOW_LINES | index | _direction(reads, not reads)
         with self._if_traced(t):
             start = t.op(f"ptrtoint ptr {image.field('address')} to i64")
             self._trace(t, record, t.op(f"add i64 {start}, {offset}"), nbytes, how)
@@ -135,10 +135,11 @@ class Counting(Instrumentation):
             if index is not None:
                 self._mark(t, index, str(pointer.offset), nbytes, pointer.align, reads, writes)
             traced = {"buffer": counting.HOW_LINES, "local": counting.HOW_BANKS}.get(target.kind, 0)
+            span = counting.NO_SPAN if index is None else index
             if traced:
                 with self._if_traced(t):
                     address = t.op(f"ptrtoint ptr {self.e.address(pointer)} to i64")
-                    self._trace(t, record, address, nbytes, traced | _direction(reads, writes))
+                    self._trace(t, record, address, nbytes, traced | span | _direction(reads, writes))
 
     def _count_somewhere(self, t: Text, pointer: Ptr, nbytes: int | str, role: str, reads: bool, writes: bool) -> None:
         """Counts an access of which only the run knows the object."""
@@ -152,6 +153,8 @@ class Counting(Instrumentation):
 
     def _mark(self, t: Text, index: int, offset: str, nbytes: int | str, align: int, reads: bool, writes: bool) -> None:
         """Emits that bytes of an argument were touched."""
+        if self.e.unit.spec.sampled:
+            return
         for wanted, word in ((reads, counting.SPAN_READ), (writes, counting.SPAN_WRITTEN)):
             if not wanted:
                 continue

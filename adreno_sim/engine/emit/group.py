@@ -45,7 +45,7 @@ def _begin_group(plan: KernelPlan) -> str:
     if plan.counts_epochs:
         t.do("call void @shadow_group(ptr %ctx, i64 %turn)")
     _zero(t, [area for check in plan.checks for area in check.zeroed_per_group])
-    group = t.op("call i64 @scheduled_group(ptr %ctx, i64 %turn)") if plan.scheduled else "%turn"
+    group = t.op("call i64 @scheduled_group(ptr %ctx, i64 %turn)") if plan.orders_groups else "%turn"
     return _inlined("i64 @begin_group(ptr %ctx, ptr %arena, i64 %turn)", t, f"ret i64 {group}")
 
 

@@ -70,6 +70,11 @@ class KernelPlan:
     checks: list[CheckPlan] = field(default_factory=list)  # at level full
     scheduled: bool = False  # level full in scalar code: groups and work-items run in the order of the launch's tables
 
+    @property
+    def orders_groups(self) -> bool:
+        """Whether groups run in the order of the launch's table."""
+        return self.scheduled or self.unit.spec.sampled
+
     @cached_property
     def variables(self) -> dict[int, ir.Instr]:
         """The private variables, by id."""

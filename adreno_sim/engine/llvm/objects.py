@@ -27,6 +27,8 @@ from .passes import LONG, Passes, longest_function
 
 VECTORS = "; vectors\n"
 """The first line of a module whose code is vectorised."""
+QUICK = "; quick\n"
+"""The first line of a module that is not optimised: it runs for less time than that would take."""
 RUNTIME = "; runtime"
 """The line of a module after which come functions that are the same for all kernels."""
 
@@ -82,7 +84,7 @@ class Machine:
                 whole = flush_after_rounding(whole)
             module = llvm.parse_assembly(header + whole, llvm.create_context())
             passes = Passes(self._machine)
-            if long:
+            if long or text.startswith(QUICK):
                 passes.run_least(module)
             elif text.startswith(VECTORS):
                 passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"))

@@ -6,7 +6,8 @@ thread; where work-items race, it is one of the orders that may be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -97,6 +98,29 @@ def trace_touched(analysis: LaunchAnalysis, args: Sequence[Bound], keep: bool, *
             restore_ranges(written, before)
 
 
+@contextmanager
+def counting_groups(
+    analysis: LaunchAnalysis, args: Sequence[Bound], line_bytes: int, keep: bool, **options: Any
+) -> Iterator[Callable[[Sequence[int]], LaunchCounters]]:
+    """Within the block, groups of a launch are counted by their linear ids, in code that counts no distinct bytes. Memory is left
+    as it was.
+
+    args: without shadows. options: those of `launch.run`. What is yielded raises UnsupportedError where a run does not end.
+    """
+    written = [range_of(args[index]) for index in sorted(written_arguments(analysis.kernel))]
+    before = copy_ranges(written)
+    spec = replace(_counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs)), sampled=True)
+    compiled = specialize(analysis.kernel, spec, keep=keep)
+
+    def count(groups: Sequence[int]) -> LaunchCounters:
+        return _count(compiled, args, line_bytes, {**options, "chosen": np.asarray(groups, np.uint32)})
+
+    try:
+        yield count
+    finally:
+        restore_ranges(written, before)
+
+
 def _counting_spec(spec: Specialization) -> Specialization:
     """Returns what counted code is compiled for: accesses out of bounds have no effect. A run goes on after one."""
     plain = tuple(replace(a, shadow=None, extent=None) if isinstance(a, (BufferArg, ImageArg)) else a for a in spec.args)
@@ -125,7 +149,8 @@ class _CounterBlock:
         self.compiled, self.args, self.line_bytes = compiled, args, line_bytes
         self.words = np.zeros(table.words, np.uint64)
         self._waves = np.zeros((2, counting.WAVE_ENTRIES, counting.ENTRY_WORDS), np.uint64)
-        self._images = np.zeros((counting.IMAGE_ENTRIES, counting.ENTRY_WORDS), np.uint64)
+        self._held = np.zeros((counting.HELD_MOST, 2), np.uint64)
+        self._lines = np.zeros((counting.LINE_ENTRIES, counting.ENTRY_WORDS), np.uint64)
         self.spans = np.zeros((len(args), counting.SPAN_WORDS), np.uint64)
         self._bits: dict[tuple[int, int], np.ndarray] = {}
         for index, arg in enumerate(args):
@@ -152,7 +177,8 @@ class _CounterBlock:
             counting.WAVE_TABLE: self._waves[0].ctypes.data,
             counting.WAVE_OTHER: self._waves[1].ctypes.data,
             counting.WAVE_SIZE: counting.LEAST_ENTRIES,
-            counting.IMAGE_TABLE: self._images.ctypes.data,
+            counting.HELD: self._held.ctypes.data if self.compiled.spec.sampled else 0,
+            counting.LINE_TABLE: self._lines.ctypes.data,
             counting.WAVE_MOST: most,
             counting.PLACE_MOST: most // (2 * max(1, len(self.table.places))),
             counting.SPANS: self.spans.ctypes.data,
@@ -222,6 +248,7 @@ class _CounterBlock:
             read_bytes=add(counting.PLACE_BYTES, lambda place: place.reads),
             written_bytes=add(counting.PLACE_BYTES, lambda place: place.writes),
             traced=add(counting.PLACE_TRACED),
+            held=add(counting.PLACE_HELD),
             wave_accesses=add(counting.PLACE_WAVES),
             transactions=add(counting.PLACE_LINES),
             least=add(counting.PLACE_LEAST),
@@ -236,7 +263,7 @@ class _CounterBlock:
             name=self._name(index),
             kind="image" if image else "buffer",
             texel_bytes=texel_bytes(spec.order, spec.channel_type) if isinstance(spec, ImageArg) else 0,
-            wave_texels=int(span[counting.SPAN_TEXELS]),
+            wave_reads=int(span[counting.SPAN_VISITS]),
             wave_lines=int(span[counting.SPAN_LINES]),
             **{what: _count_bits(self._touched(index, what)) for what in _UNIQUE},
         )

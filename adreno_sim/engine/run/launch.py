@@ -82,6 +82,7 @@ def run(
     work_dim: int = 3,
     first_epoch: int = 1,
     counters: CounterBlock | None = None,
+    chosen: np.ndarray | None = None,
 ) -> RawResult:
     """Runs every work-group of `global_size` and waits. The memory of `args` is used in place.
 
@@ -91,7 +92,8 @@ def run(
     are proven independent, because the result of a race would otherwise depend on timing. Code with deferred checks is
     exempt: it exists only for kernels whose work-items cannot race.
 
-    counters: the counter block of counted code, which counts for one thread.
+    counters: the counter block of counted code, which counts for one thread. chosen: the groups that sampled code runs, by linear
+    id (32 bits).
 
     Race cells must hold nothing from `first_epoch` (> 0) on; the result's `last_epoch` is the last epoch they then hold. Raises
     DeviceError if an argument does not fit. A launch that runs longer than `timeout` seconds is stopped and has a watchdog
@@ -99,8 +101,10 @@ def run(
     """
     launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
     memory, words = launch.memory, launch.words
+    if chosen is not None:
+        words[context.GROUP_COUNT], words[context.GROUP_ORDER] = len(chosen), _address(chosen)
     if counters is not None:
-        words[context.COUNTERS] = counters.start(launch.groups)
+        words[context.COUNTERS] = counters.start(words[context.GROUP_COUNT])
     threads = 1 if watch_range is not None or counters is not None else threads or len(os.sched_getaffinity(0))
     scheduled = compiled.spec.full and not compiled.spec.deferred_checks
     full = _FullLevel(compiled, launch, seed, first_epoch, threads) if scheduled else None

@@ -54,23 +54,24 @@ static INLINE int has_room(uint64_t *counts, uint64_t some) {
   return 1;
 }
 
-/* Chooses the group that is traced after `group` - 1: as many as the budget is likely to allow are spread evenly. */
-static INLINE uint64_t choose_next(const uint64_t *counts, uint64_t group) {
-  const uint64_t traced = counts[TRACED_GROUPS], spent = counts[TRACE_SPENT], rest = counts[TRACE_OF] - group;
+/* Chooses the turn that is traced after `turn` - 1: as many as the budget is likely to allow are spread evenly. */
+static INLINE uint64_t choose_next(const uint64_t *counts, uint64_t turn) {
+  const uint64_t traced = counts[TRACED_GROUPS], spent = counts[TRACE_SPENT], rest = counts[TRACE_OF] - turn;
   const uint64_t left = spent < TRACE_BUDGET ? (TRACE_BUDGET - spent) / (spent / traced + 1) : 0;
   const uint64_t some = left < counts[TRACE_MOST] - traced ? left : counts[TRACE_MOST] - traced;
-  return some ? group - 1 + (rest + some - 1) / some : ~(uint64_t)0;
+  return some ? turn - 1 + (rest + some - 1) / some : ~(uint64_t)0;
 }
 
 /* Begins a group. */
 static INLINE void begin_counted_group(uint64_t *counts, uint64_t group) {
-  if (counts[TRACE_ON]) counts[NEXT_TRACED] = choose_next(counts, group);
+  const uint64_t turn = counts[COUNTED_GROUPS]++;
+  if (counts[TRACE_ON]) counts[NEXT_TRACED] = choose_next(counts, turn);
   counts[RUNNING_GROUP] = group + 1;
   counts[RUNNING_WAVE] = ~(uint64_t)0;
-  counts[TRACE_ON] = group == counts[NEXT_TRACED];
+  counts[TRACE_ON] = turn == counts[NEXT_TRACED];
   counts[TRACED_GROUPS] += counts[TRACE_ON];
-  counts[IMAGE_STAMP] += 1;
-  counts[IMAGE_USED] = 0;
+  counts[LINE_STAMP] += 1;
+  counts[LINE_USED] = 0;
 }
 
 /* A work-item enters a region. first: the kernel's first one. Returns whether what it does is to be traced. */
@@ -89,6 +90,7 @@ NOINLINE uint64_t count_item(uint64_t *counts, uint64_t group, uint64_t lane, ui
     if (first) counts[TRACED_WAVES] += counts[TRACE_ON];
   }
   counts[LAST_LANE] = lane;
+  counts[HELD_READS] = 0;
   return counts[TRACE_ON];
 }
 
@@ -157,14 +159,14 @@ static INLINE void trace_banks(
   }
 }
 
-/* Counts the lines of an image that the running wave reads for the first time. */
-static INLINE void trace_texel(uint64_t *counts, uint64_t *span, uint64_t address) {
-  if (counts[IMAGE_USED] >= IMAGE_ENTRIES / 8 * 7) return;
-  const uint64_t stamp = counts[IMAGE_STAMP];
+/* Counts the lines of an argument that the running wave reads for the first time: of an access, the one that it begins in. */
+static INLINE void trace_visit(uint64_t *counts, uint64_t *span, uint64_t address) {
+  if (counts[LINE_USED] >= LINE_ENTRIES / 8 * 7) return;
+  const uint64_t stamp = counts[LINE_STAMP];
   const uint64_t key = combine_keys(combine_keys(counts[RUNNING_WAVE], (uint64_t)span), address >> counts[LINE_SHIFT]);
-  uint64_t *found = find_entry(address_in(counts, IMAGE_TABLE), IMAGE_ENTRIES, stamp, key);
-  span[SPAN_TEXELS] += 1;
-  if (take_entry(found, stamp, key, &counts[IMAGE_USED])) span[SPAN_LINES] += 1;
+  uint64_t *found = find_entry(address_in(counts, LINE_TABLE), LINE_ENTRIES, stamp, key);
+  span[SPAN_VISITS] += 1;
+  if (take_entry(found, stamp, key, &counts[LINE_USED])) span[SPAN_LINES] += 1;
 }
 
 /* Marks at most 64 bytes of an argument that were touched, a bit of `mask` each. Behind the bits of all bytes is a spare word. */
@@ -186,9 +188,30 @@ NOINLINE void mark_bytes(uint64_t *bits, uint64_t offset, uint64_t nbytes) {
   }
 }
 
+/* Returns whether the work-item reads what it has in a register; else it has it from now on. What it writes, it reads again. */
+static INLINE int is_held(uint64_t *counts, uint64_t address, uint64_t nbytes, uint64_t how) {
+  if (!counts[HELD]) return 0;
+  uint64_t *held = address_in(counts, HELD);
+  const uint64_t reads = counts[HELD_READS], some = reads < HELD_MOST ? reads : HELD_MOST;
+  for (uint64_t n = 0; n < some; ++n) {
+    uint64_t *entry = held + 2 * n;
+    if (!(how & HOW_WRITES) && entry[0] == address && entry[1] == nbytes) return 1;
+    if (how & HOW_WRITES && entry[0] < address + nbytes && address < entry[0] + entry[1]) entry[1] = 0;
+  }
+  if (how & HOW_WRITES) return 0;
+  held[reads % HELD_MOST * 2] = address;
+  held[reads % HELD_MOST * 2 + 1] = nbytes;
+  counts[HELD_READS] = reads + 1;
+  return 0;
+}
+
 /* Traces an access to `nbytes` bytes by a work-item of a traced group. key: of the loops around it. */
 NOINLINE void trace_access(uint64_t *counts, uint64_t *place, uint64_t key, uint64_t address, uint64_t nbytes, uint64_t how) {
   if (!nbytes || nbytes > TRACED_BYTES || !(how & (HOW_LINES | HOW_BANKS))) return;
+  if (is_held(counts, address, nbytes, how)) {
+    place[PLACE_HELD] += 1;
+    return;
+  }
   const uint64_t own = combine_keys(key, (uint64_t)place);
   uint64_t *whole = trace_place(counts, place, own, BANKS + 4 + nbytes / BANK_BYTES, 2 * counts[WAVE_ITEMS] + BANKS);
   if (!whole) return;
@@ -197,8 +220,8 @@ NOINLINE void trace_access(uint64_t *counts, uint64_t *place, uint64_t key, uint
   } else {
     trace_lines(counts, place, whole, own, address, nbytes);
   }
-  if (how & HOW_IMAGE && how & HOW_READS) {
-    trace_texel(counts, (uint64_t *)address_in(counts, SPANS) + (how & HOW_SPAN) * SPAN_WORDS, address);
+  if (how & HOW_READS && (how & HOW_SPAN) != NO_SPAN) {
+    trace_visit(counts, (uint64_t *)address_in(counts, SPANS) + (how & HOW_SPAN) * SPAN_WORDS, address);
   }
 }
 
@@ -219,13 +242,13 @@ NOINLINE void count_access_somewhere(
       const uint64_t offset = address - span[SPAN_BASE];
       if (how & HOW_READS) mark_bytes(address_in(span, SPAN_READ), offset, nbytes);
       if (how & HOW_WRITES) mark_bytes(address_in(span, SPAN_WRITTEN), offset, nbytes);
-      count_place(counts, places + n * PLACE_WORDS, key, address, nbytes, how | HOW_LINES);
+      count_place(counts, places + n * PLACE_WORDS, key, address, nbytes, how | HOW_LINES | n);
       return;
     }
   }
   const int is_local = address - local < kernel_shape.local_bytes;
   uint64_t *place = places + (spans + !is_local) * PLACE_WORDS;
-  count_place(counts, place, key, address, nbytes, how | (is_local ? HOW_BANKS : 0));
+  count_place(counts, place, key, address, nbytes, how | NO_SPAN | (is_local ? HOW_BANKS : 0));
 }
 
 /* Traces a branch of a work-item of a traced group. `whole`: count is 1 + the way of the first, extra whether another took

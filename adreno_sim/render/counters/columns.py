@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...device.counters import LaunchCounters, MemoryCounters, PlaceCounters
 from ...engine.abi.counting import BANK_BYTES, BANKS
-from ...results.counters import FLOATS, count_operations, find_local, list_shared, per_byte, reuse_of
+from ...results.counters import FLOATS, count_operations, find_local, is_texture, list_shared, per_byte, reuse_of
 from ..table import Column, figure_column, text_column
 
 Named = tuple[str, LaunchCounters]
@@ -114,9 +114,9 @@ def detail_lines(counters: LaunchCounters) -> list[str]:
                 f"{conflicts:,} of them for bank conflicts"
             )
     for row in counters.memory:
-        if row.wave_texels:
+        if is_texture(row):
             lines.append(
-                f"texture {row.name}: *{row.wave_texels:,} texels read from {row.wave_lines:,} lines, each counted once a wave: "
-                f"{row.wave_texels / row.wave_lines:.1f} texels a line, {row.wave_lines / counters.traced_waves:.1f} lines a wave"
+                f"texture {row.name}: *{row.wave_reads:,} texels read from {row.wave_lines:,} lines, each counted once a wave: "
+                f"{row.wave_reads / row.wave_lines:.1f} texels a line, {row.wave_lines / counters.traced_waves:.1f} lines a wave"
             )
     return lines

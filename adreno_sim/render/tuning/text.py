@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, print_table, text_column
+from ..table import Column, figure_column, print_table, text_column
 
 if TYPE_CHECKING:
     from ...compiler.tuning.report import TaskReport, Trial, TuneReport
@@ -25,6 +25,9 @@ def show(report: TuneReport, file: IO[str], everything: bool = False) -> None:
         shown = [trial for trial in task.trials if everything or not trial.accepted or trial == task.best]
         if shown:
             print_table(console, _columns(task, report), shown, pad_edge=False)
+        costs = list_costs(task, everything)
+        if costs:
+            print_table(console, COSTS, costs, pad_edge=False)
         say(summary(task, report))
     say("")
     say(f"{'ok' if report.ok else 'failed: a task has no accepted candidate'}; apply with: check MODEL --tuned {report.folder}")
@@ -43,12 +46,47 @@ def _columns(task: TaskReport, report: TuneReport) -> list[Column[Trial]]:
     ]
 
 
+Costed = tuple[str, dict[str, float]]
+"""A candidate's number, or "default", and its cost."""
+
+BEST = 3
+"""Accepted candidates whose costs are listed."""
+
+
+def list_costs(task: TaskReport, everything: bool = False) -> list[Costed]:
+    """The costs of the best candidates (or of every accepted one) in their order, and of the default schedule."""
+    ranked = sorted(task.accepted, key=lambda trial: trial.rank if trial.rank is not None else float("inf"))
+    chosen = [(str(trial.number), trial.cost) for trial in (ranked if everything else ranked[:BEST])]
+    return [(name, cost) for name, cost in [*chosen, ("default", task.default_cost)] if cost is not None]
+
+
+def _part(title: str, name: str) -> Column[Costed]:
+    """A part of the cost, in millions of bytes."""
+    return figure_column(title, lambda costed: f"{value / 1e6:.3g}" if (value := costed[1].get(name, 0)) else "")
+
+
+COSTS: list[Column[Costed]] = [
+    text_column("cost in MB", lambda costed: costed[0]),
+    _part("total", "total"),
+    _part("buffers", "buffer_bytes"),
+    _part("textures", "texture_bytes"),
+    _part("local", "local_bytes"),
+    _part("operations", "operation_bytes"),
+    _part("barriers", "barrier_bytes"),
+    _part("spills", "spill_bytes"),
+    figure_column("lines/access", lambda costed: f"{costed[1].get('lines_per_access', 0):.1f}"),
+    figure_column("lanes", lambda costed: f"{1 / costed[1]['divergence']:.0%}"),
+    figure_column("occupancy", lambda costed: f"{costed[1]['occupancy']:.0%}"),
+]
+"""Why one candidate ranks before another: the parts, and what they rest on."""
+
+
 def rank_title(report: TuneReport) -> str:
     return "ms" if report.timed else "cost"
 
 
 def rank_text(rank: float | None, report: TuneReport) -> str:
-    """Milliseconds, or millions of the static cost's bytes."""
+    """Milliseconds, or millions of the cost's bytes."""
     if rank is None:
         return ""
     return f"{rank * 1e3:.4g}" if report.timed else f"{rank * 1e3:.4g} MB"
@@ -63,6 +101,6 @@ def summary(task: TaskReport, report: TuneReport) -> str:
     if task.best is None or task.best.rank is None:
         return counts
     times = f"{task.default / task.best.rank:.2f}" if task.best.rank else "?"
-    worth = "" if report.timed else " (static cost, unverified against hardware)"
+    worth = "" if report.timed else " (cost by counters, unverified against hardware)"
     best, default = rank_text(task.best.rank, report), rank_text(task.default, report)
     return f"{counts}; best {best}, default schedule {default}: {times}x{worth}"

@@ -151,7 +151,7 @@ def test_image_blur(device):
     assert traced(row) == tuple(expected)
     for group in np.stack(reads, 2):  # (items, reads)
         lines += sum(len(set((group[first : first + WAVE] // 64).ravel())) for first in range(0, 128, WAVE))
-    assert (row.wave_texels, row.wave_lines) == (9 * texels, lines)
+    assert (row.wave_reads, row.wave_lines) == (9 * texels, lines)
 
 
 def test_half_fma_loop(device):

@@ -42,7 +42,7 @@ def test_writes_of_an_image(device):
     found = count(device, text, (16, 16), (16, 4), [image])
     row = memory(found, "a")
     assert (row.reads, row.writes, row.written_bytes, row.unique_bytes, row.texel_bytes) == (0, 256, 2048, 2048, 8)
-    assert (row.wave_accesses, row.least, row.wave_texels) == (4, 32, 0)
+    assert (row.wave_accesses, row.least, row.wave_reads) == (4, 32, 0)
     assert found.unique_written_bytes == 2048 and found.unique_read_bytes == 0
 
 

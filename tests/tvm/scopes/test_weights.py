@@ -16,7 +16,6 @@ from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.compile import compile_model  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, module  # noqa: E402
 from adreno_sim.compiler.explain.scopes import scope_stages  # noqa: E402
-from adreno_sim.compiler.extract.module import extract  # noqa: E402
 from adreno_sim.compiler.lower.pipeline import lower  # noqa: E402
 from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
@@ -30,7 +29,6 @@ from adreno_sim.compiler.tuned.store import TuningStore, digest_of  # noqa: E402
 from adreno_sim.compiler.tuned.tasks import find_tasks  # noqa: E402
 from adreno_sim.compiler.tuned.variants import Variant  # noqa: E402
 from adreno_sim.compiler.tuning import space  # noqa: E402
-from adreno_sim.compiler.tuning.footprint import footprints  # noqa: E402
 from adreno_sim.compiler.tuning.search import tune  # noqa: E402
 from adreno_sim.compiler.tvm_bridge.versions import tensor_type  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
@@ -107,12 +105,10 @@ def test_tvms_executable_holds_the_scope_of_the_constants(tmp_path):
 
 
 def fetched(mod, weights):
-    """(image accesses, work-items) of the launch that convolves, counted in TIR."""
-    lowered = lower(mod, "texture", scoping=Scoping(weights=weights))
-    hosts = extract(lowered).host_functions
-    launches = [launch for host in hosts.values() for launch in footprints(host, lowered.tir)]
-    (found,) = (launch for launch in launches if "conv2d" in launch.kernel)
-    return found.texture, found.items
+    """(texels read, work-items) of the kernel that convolves."""
+    report = adreno_sim.check(mod, device="sim:adreno-740", weights=weights, counters=True)
+    (found,) = (row.counters for row in report.kernels if "conv2d" in row.name)
+    return sum(row.reads for row in found.memory if row.kind == "image"), found.work_items
 
 
 @pytest.mark.parametrize("inputs", [8, 16])

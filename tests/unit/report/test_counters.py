@@ -26,7 +26,7 @@ BUFFER = MemoryCounters(
 )  # fmt: skip
 IMAGE = MemoryCounters(
     "img", "image", reads=64, read_bytes=1024, unique_read_bytes=1024, unique_written_bytes=0, unique_bytes=1024, texel_bytes=16,
-    traced=64, wave_accesses=1, transactions=16, least=16, wave_texels=64, wave_lines=16,
+    traced=64, wave_accesses=1, transactions=16, least=16, wave_reads=64, wave_lines=16,
 )  # fmt: skip
 LOCAL = MemoryCounters("local", "local", reads=64, read_bytes=256, traced=64, wave_accesses=1, transactions=4, least=2)
 COUNTERS = LaunchCounters(

@@ -35,10 +35,10 @@ static void mark(uint64_t *bits, uint64_t at, uint64_t nbytes) {
 
 int main(void) {
   uint64_t *counts = calloc(COUNT_HEAD, 8), *places = calloc(PLACES * PLACE_WORDS, 8), *spans = calloc(SPAN_WORDS, 8);
-  uint64_t *waves = calloc(2 * WAVE_ENTRIES * ENTRY_WORDS, 8), *images = calloc(IMAGE_ENTRIES * ENTRY_WORDS, 8);
+  uint64_t *waves = calloc(2 * WAVE_ENTRIES * ENTRY_WORDS, 8), *lines = calloc(LINE_ENTRIES * ENTRY_WORDS, 8);
   uint64_t *read = calloc((BYTES + 63) / 64 + 1, 8), *written = calloc((BYTES + 63) / 64 + 1, 8);
   char *data = aligned_alloc(128, (BYTES + 127) / 128 * 128), *marked = calloc(BYTES, 1), *local = aligned_alloc(128, 128);
-  point(counts, WAVE_TABLE, waves), point(counts, WAVE_OTHER, waves + WAVE_ENTRIES * ENTRY_WORDS), point(counts, IMAGE_TABLE, images), point(counts, SPANS, spans);
+  point(counts, WAVE_TABLE, waves), point(counts, WAVE_OTHER, waves + WAVE_ENTRIES * ENTRY_WORDS), point(counts, LINE_TABLE, lines), point(counts, SPANS, spans), point(counts, HELD, calloc(2 * HELD_MOST, 8));
   point(spans, SPAN_BASE, data), point(spans, SPAN_READ, read), point(spans, SPAN_WRITTEN, written);
   spans[SPAN_BYTES] = BYTES, counts[SPAN_COUNT] = 1, counts[WAVE_ITEMS] = LANES;
   counts[TRACE_MOST] = counts[TRACE_OF] = 3;
@@ -53,7 +53,7 @@ int main(void) {
       for (uint64_t round = 0; round < ROUNDS; ++round) {
         count_iteration(state, 1, 0);
         const uint64_t nbytes = draw(64) ? draw(130) : draw(2 * TRACED_BYTES), at = draw(BYTES - nbytes), key = state[3];
-        const uint64_t place = draw(3), address = (uint64_t)data + at, how = HOW_LINES | HOW_READS | (place ? HOW_IMAGE : 0);
+        const uint64_t place = draw(3), address = (uint64_t)data + at, how = HOW_LINES | HOW_READS | (place ? 0 : NO_SPAN);
         trace_access(counts, places + place * PLACE_WORDS, key, address, nbytes, how);
         mark(read, at, nbytes);
         memset(marked + at, 1, nbytes);
