@@ -30,9 +30,11 @@ from adreno_sim.compiler.tuned.store import TRIALS, TuningStore  # noqa: E402
 from adreno_sim.compiler.tuned.tasks import find_tasks  # noqa: E402
 from adreno_sim.compiler.tuned.variants import KEY  # noqa: E402
 from adreno_sim.compiler.tuning import space  # noqa: E402
+from adreno_sim.compiler.tuning.cost import Cost  # noqa: E402
 from adreno_sim.compiler.tuning.judge import Judge, Rejection, Verdict  # noqa: E402
 from adreno_sim.compiler.tuning.measure import make_builder, make_runner  # noqa: E402
 from adreno_sim.compiler.tuning.search import tune  # noqa: E402
+from adreno_sim.render.tuning.text import list_costs  # noqa: E402
 
 pytestmark = pytest.mark.tvm
 
@@ -227,6 +229,21 @@ def test_every_candidate_is_told(tuned: tuple[Path, Any]) -> None:
     assert task.best is not None and task.best.rank == min(trial.rank for trial in task.accepted)
 
 
+def test_the_report_says_why_one_is_before_another(tuned: tuple[Path, Any]) -> None:
+    """Each accepted candidate has its cost, whose parts add up, and the order is the cost's."""
+    (task,) = tuned[1].tasks
+    assert task.default_cost is not None and task.default_cost["total"] * 1e-9 == pytest.approx(task.default)
+    for trial in task.accepted:
+        assert trial.rank == pytest.approx(trial.cost["total"] * 1e-9)
+        parts = sum(trial.cost[f"{part}_bytes"] for part in ("buffer", "texture", "local", "operation", "barrier", "spill"))
+        assert 0 < parts <= trial.cost["total"] * (1 + 1e-9) and set(trial.cost) == set(Cost.__dataclass_fields__)
+    assert all(trial.cost is None and trial.rank is None for trial in task.trials if not trial.accepted)
+    listed = list_costs(task)
+    assert listed[0] == (str(task.best.number), task.best.cost) and listed[-1][0] == "default"
+    totals = [one["total"] for _, one in listed[:-1]]
+    assert totals == sorted(totals)
+
+
 def test_the_seed_decides_what_is_tried(tuned: tuple[Path, Any], tmp_path: Path) -> None:
     """The same candidates in the same order, with the same verdicts; others for another seed."""
     again = tune(padded(), tmp_path / "again", trials=8, device=SMALL, seed=1)
@@ -294,6 +311,8 @@ def test_a_line_without_its_record_is_tried_again(tuned: tuple[Path, Any], tmp_p
 def test_results_of_other_settings_do_not_mix(tuned: tuple[Path, Any], tmp_path: Path) -> None:
     with pytest.raises(AdrenoSimError, match=r"was made with checked_on .*give another folder"):
         tune(padded(), tuned[0], trials=8, device="sim:adreno-650")
+    with pytest.raises(AdrenoSimError, match=r"was made with machine .*give another folder"):
+        tune(padded(), tuned[0], trials=8, device=f"{SMALL},wave_size=64")
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(AdrenoSimError, match=r"was made with limits .*give another folder"):
         tune(padded(), tuned[0], trials=8, device="sim:adreno-740")

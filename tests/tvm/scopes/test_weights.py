@@ -111,7 +111,7 @@ def fetched(mod, weights):
     return sum(row.reads for row in found.memory if row.kind == "image"), found.work_items
 
 
-@pytest.mark.parametrize("inputs", [8, 16])
+@pytest.mark.parametrize("inputs", [8, pytest.param(16, marks=pytest.mark.slow)])
 def test_each_texel_of_weights_is_read_once(inputs):
     """Eight outputs are two texels for each input channel: so many reads of a work-item, not one for each lane."""
     mod = module(lambda x: conv(x, inputs=inputs, kernel=1), (1, inputs, 4, 4))
