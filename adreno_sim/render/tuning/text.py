@@ -62,7 +62,12 @@ def list_costs(task: TaskReport, everything: bool = False) -> list[Costed]:
 
 def _part(title: str, name: str) -> Column[Costed]:
     """A part of the cost, in millions of bytes."""
-    return figure_column(title, lambda costed: f"{value / 1e6:.3g}" if (value := costed[1].get(name, 0)) else "")
+
+    def show(costed: Costed) -> str:
+        value = costed[1].get(name, 0) / 1e6
+        return "" if not value else f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+
+    return figure_column(title, show)
 
 
 COSTS: list[Column[Costed]] = [
