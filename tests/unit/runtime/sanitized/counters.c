@@ -13,7 +13,7 @@ void trace_branch(uint64_t *counts, uint64_t *place, uint64_t key, uint64_t way)
 
 enum { BYTES = 100000, PLACES = 8, LANES = 16, ROUNDS = 120000 };
 
-static uint64_t seed = 1;
+static uint64_t seed = 1, held[2 * HELD_MOST];
 
 static uint64_t draw(uint64_t below) {
   seed = seed * 6364136223846793005ull + 1442695040888963407ull;
@@ -38,7 +38,7 @@ int main(void) {
   uint64_t *waves = calloc(2 * WAVE_ENTRIES * ENTRY_WORDS, 8), *lines = calloc(LINE_ENTRIES * ENTRY_WORDS, 8);
   uint64_t *read = calloc((BYTES + 63) / 64 + 1, 8), *written = calloc((BYTES + 63) / 64 + 1, 8);
   char *data = aligned_alloc(128, (BYTES + 127) / 128 * 128), *marked = calloc(BYTES, 1), *local = aligned_alloc(128, 128);
-  point(counts, WAVE_TABLE, waves), point(counts, WAVE_OTHER, waves + WAVE_ENTRIES * ENTRY_WORDS), point(counts, LINE_TABLE, lines), point(counts, SPANS, spans), point(counts, HELD, calloc(2 * HELD_MOST, 8));
+  point(counts, WAVE_TABLE, waves), point(counts, WAVE_OTHER, waves + WAVE_ENTRIES * ENTRY_WORDS), point(counts, LINE_TABLE, lines), point(counts, SPANS, spans), point(counts, HELD, held);
   point(spans, SPAN_BASE, data), point(spans, SPAN_READ, read), point(spans, SPAN_WRITTEN, written);
   spans[SPAN_BYTES] = BYTES, counts[SPAN_COUNT] = 1, counts[WAVE_ITEMS] = LANES;
   counts[TRACE_MOST] = counts[TRACE_OF] = 3;
@@ -73,7 +73,7 @@ int main(void) {
   EXPECT(counts[WAVE_USED] > WAVE_ENTRIES / 4 * 3 - 2048); /* full, and it ended */
   EXPECT(counts[COUNTED_ITEMS] == 3 * LANES && counts[TRACED_GROUPS] == 3 && counts[TRACED_WAVES] == 3);
   EXPECT(places[5 * PLACE_WORDS + PLACE_RUNS] == places[6 * PLACE_WORDS + PLACE_RUNS] && !places[4 * PLACE_WORDS + PLACE_RUNS]);
-  free(counts), free(places), free(spans), free(waves), free(images), free(read), free(written), free(data), free(marked);
+  free(counts), free(places), free(spans), free(waves), free(lines), free(read), free(written), free(data), free(marked);
   free(local);
   return 0;
 }

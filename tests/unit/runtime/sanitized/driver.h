@@ -41,7 +41,7 @@ static inline uint64_t *make_context(void) {
   memcpy(&ctx[RACES], &races, 8);
   ctx[GROUP_COUNT] = GROUPS, ctx[CHUNK] = 3, ctx[NUM_GROUPS] = GROUPS, ctx[NUM_GROUPS + 1] = 1;
   ctx[GLOBAL_SIZE] = GROUPS * ITEMS - 3, ctx[GLOBAL_SIZE + 1] = ctx[GLOBAL_SIZE + 2] = 1;
-  ctx[CONTROL_WORD] = 0x1f80;
+  ctx[FLUSHES] = 0;
   return ctx;
 }
 
