@@ -51,7 +51,8 @@ class Figures:
 
 
 def figures_of(sample: SampledLaunch, textures: Collection[str] = ()) -> Figures:
-    """Returns the figures of a launch. textures: names of parameters that stand for textures, though they are buffers here."""
+    """Returns the figures of a launch that has work-items. textures: names of parameters that stand for textures, though they are
+    buffers here."""
 
     def add(count: Callable[[LaunchCounters], float]) -> float:
         return sum(weight * count(counters) for weight, counters in sample.parts)

@@ -22,8 +22,12 @@ class LaunchCounts(Observer):
         """Raises as `GroupCounter.count_groups`."""
         if self._number not in self._copies:
             sample = self._counter.count_groups(launch.kernel, launch.global_size, launch.local_size, launch.args)
-            params = launch.call.function.params
-            stand_ins = {params[number].name for number in self._textures}
-            pairs = zip(launch.kernel.params, launch.names, strict=True)
-            self.figures.append(figures_of(sample, {param.name for param, name in pairs if name in stand_ins}))
+            if sample.parts:
+                self.figures.append(figures_of(sample, self._stand_ins(launch)))
         self._number += 1
+
+    def _stand_ins(self, launch: LaunchCall) -> set[str]:
+        """Returns what the kernel calls the parameters that stand for textures."""
+        params = launch.call.function.params
+        names = {params[number].name for number in self._textures}
+        return {param.name for param, name in zip(launch.kernel.params, launch.names, strict=True) if name in names}
