@@ -83,7 +83,7 @@ class GroupCounter(Protocol):
         self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
     ) -> SampledLaunch:
         """Count groups of a launch, on memory as it is, which stays as it is. Errors as of `Device.launch`; UnsupportedError
-        where nothing could be counted."""
+        where groups do not end in time."""
         ...
 
 

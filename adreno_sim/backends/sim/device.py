@@ -273,7 +273,8 @@ class SimDevice:
         self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
     ) -> SampledLaunch:
         """What some groups of a launch do, as of `GroupCounter`."""
-        return count_sample(self, self.prepare(kernel, global_size, local_size, args))
+        line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
+        return count_sample(self.prepare(kernel, global_size, local_size, args), line, self.options)
 
     def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> Program:
         """Make a graph of OpenCL ML operators ready; see mlops.engine."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ...base.errors import UnsupportedError
+from ...base.run_options import RunOptions
 from ...base.specs import Local
 from ...device.counters import LaunchCounters
 from ...device.group_sample import STEPS, SampledLaunch, choose_groups
@@ -13,15 +11,12 @@ from ...memory.storage import before_access
 from .arguments import bind_argument
 from .launch_config import PreparedLaunch
 
-if TYPE_CHECKING:
-    from .device import SimDevice
 
-
-def count_sample(device: SimDevice, launch: PreparedLaunch) -> SampledLaunch:
+def count_sample(launch: PreparedLaunch, line_bytes: int, options: RunOptions) -> SampledLaunch:
     """Returns the counters of some groups of each stratum of a launch: first of one in each, those with most groups first, then
     of the rest that was chosen, until STEPS are spent. Strata without counters are taken to be like the others.
 
-    Raises UnsupportedError where no group could be counted.
+    line_bytes: of a cache line. options: the device's. Raises UnsupportedError where groups do not end in time.
     """
     kernel, config = launch.kernel, launch.config
     local = kernel.local_bytes + sum(arg.nbytes for arg in launch.args if isinstance(arg, Local))
@@ -31,11 +26,10 @@ def count_sample(device: SimDevice, launch: PreparedLaunch) -> SampledLaunch:
     grid = [-(-whole // part) for whole, part in zip(config.total, spec.local_size, strict=True)]
     strata = choose_groups(grid)
     found: dict[int, LaunchCounters] = {}
-    args, line = [bind_argument(arg) for arg in launch.args], device.profile["GLOBAL_MEM_CACHELINE_SIZE"]
     for index in config.views:
         before_access(launch.args[index])
-    timeout = device.options.timeout
-    with counting_groups(config.analysis, args, line, device.options.cache, timeout=timeout, **launch.sizes) as count:
+    args = [bind_argument(arg) for arg in launch.args]
+    with counting_groups(config.analysis, args, line_bytes, options.cache, timeout=options.timeout, **launch.sizes) as count:
         first = [(number, [stratum.chosen[len(stratum.chosen) // 2]]) for number, stratum in enumerate(strata)]
         rest = [(number, [one for one in strata[number].chosen if one not in done]) for number, done in first]
         spent = 0
@@ -44,8 +38,6 @@ def count_sample(device: SimDevice, launch: PreparedLaunch) -> SampledLaunch:
                 counters = count(chosen)
                 found[number] = found[number] + counters if number in found else counters
                 spent += counters.branches + sum(row.reads + row.writes for row in counters.memory)
-    if not found:
-        raise UnsupportedError(f"unsupported: kernel {kernel.name}: no group of it could be counted")
     groups = sum(stratum.groups for stratum in strata)
     share = groups / sum(strata[number].groups for number in found)
     parts = tuple((share * strata[number].groups / counters.groups, counters) for number, counters in found.items())
