@@ -1,22 +1,29 @@
 """llama.cpp's own tests of its operators, a seeded sample: its OpenCL back end against its CPU back end.
 
-Arguments: llama.cpp's test-backend-ops, the number of cases. Exit code 1 where a case disagrees, or does not run, for no known
-reason. Cases of which the program says in the end that they are not supported count as such.
+    python llama_operators.py TEST_BACKEND_OPS CASES [--jobs N] [--results FILE]
+
+Exit code 1 where a case disagrees, or does not run, for no known reason. Cases of which the program says in the end that they are
+not supported count as such.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
+import json
+import multiprocessing
 import os
 import random
 import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 AT_ONCE = 100
-"""Cases in one process: the command line names them."""
+"""Cases in one process at most: the command line names them."""
 KNOWN = {
     r"L2_NORM": "kernel_l2_norm_f32 has a data race",
     r"FLASH_ATTN_EXT.*type_[KV]=f32": "flash_attn_f32 has a data race",
@@ -25,6 +32,8 @@ KNOWN = {
     r"SIGMOID.*type=bf16": "the back end says that it supports it, and then aborts",
 }
 """Cases that disagree: by defects of llama.cpp, which docs/defects.md names, and by their length."""
+ALONE = {"GGML_NO_BACKTRACE": "1", "OMP_THREAD_LIMIT": "1"}
+"""Its CPU back end takes one thread: the processors are the device's."""
 _ENDED = re.compile(r"(\w+\(.*\)): (?:\x1b\[[\d;]*m)?(OK|FAIL|not supported)")
 
 
@@ -53,31 +62,73 @@ def draw_cases(cases: list[str], count: int) -> list[str]:
     return [case for case in cases if case in chosen]
 
 
-def run_cases(program: str, cases: list[str]) -> dict[str, str]:
-    """How each case ended, of cases in the program's order. Behind one that aborts the program it goes on with the next."""
-    ended: dict[str, str] = {}
-    left = cases
+def run_cases(program: str, cases: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Cases, in the program's order, with how each ended, as they end. Behind one that aborts the program it goes on."""
+    left = list(cases)
     while left:
         words = [program, "test", "-o", ",".join(left)]
-        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, "GGML_NO_BACKTRACE": "1"})
-        ended |= {case: how for case, how in _ENDED.findall(done.stdout) if case in left}
-        left = [case for case in left if case not in ended]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **ALONE}) as process:
+            assert process.stdout
+            for case, how in (found.groups() for line in process.stdout for found in _ENDED.finditer(line)):
+                if case in left:
+                    left.remove(case)
+                    yield case, how
         if left:
-            ended[left.pop(0)] = f"ended the program with status {done.returncode}"
+            yield left.pop(0), f"ended the program with status {process.returncode}"
+
+
+def take_processor(free: multiprocessing.SimpleQueue[int]) -> None:
+    """This process, and those that it starts, have a processor of their own."""
+    os.sched_setaffinity(0, {free.get()})
+
+
+def run_part(part: tuple[str, Sequence[str], str | None]) -> list[tuple[str, str]]:
+    """`run_cases` of a program and its cases. Each end is a line of the file, if any: a run that is stopped loses none."""
+    program, cases, file = part
+    ended = []
+    for result in run_cases(program, cases):
+        ended.append(result)
+        if file:
+            with open(file, "a", encoding="utf-8") as out:
+                out.write(json.dumps(result) + "\n")
     return ended
 
 
+def run_parts(program: str, cases: list[str], jobs: int, file: str | None) -> Iterator[tuple[str, str]]:
+    """All cases, by `jobs` processes on a processor each. Neighbours are alike, so that each part gets some of all."""
+    parts = max(-(-len(cases) // AT_ONCE), min(4 * jobs, len(cases)) if jobs > 1 else 0)
+    work = [(program, cases[number::parts], file) for number in range(parts)]
+    if jobs == 1:
+        for part in work:
+            yield from run_part(part)
+        return
+    free: multiprocessing.SimpleQueue[int] = multiprocessing.SimpleQueue()
+    processors = sorted(os.sched_getaffinity(0))
+    for number in range(jobs):
+        free.put(processors[number % len(processors)])
+    with multiprocessing.Pool(jobs, take_processor, (free,)) as pool:
+        for ended in pool.imap_unordered(run_part, work):
+            yield from ended
+
+
 def main() -> int:
-    program, count = sys.argv[1], int(sys.argv[2])
-    cases = list_cases(program)
-    drawn = draw_cases(cases, count)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", metavar="TEST_BACKEND_OPS")
+    parser.add_argument("count", metavar="CASES", type=int)
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time, each on a processor of its own")
+    parser.add_argument("--results", metavar="FILE", help="a line for each case that ended; those in it do not run again")
+    given = parser.parse_args()
+    cases = list_cases(given.program)
+    drawn = draw_cases(cases, given.count)
+    known = Path(given.results).read_text(encoding="utf-8") if given.results and Path(given.results).exists() else ""
+    ended = {case: how for case, how in map(json.loads, known.splitlines()) if case in set(drawn)}
+    ended.update(run_parts(given.program, [case for case in drawn if case not in ended], given.jobs, given.results))
     counts: Counter[str] = Counter()
-    for start in range(0, len(drawn), AT_ONCE):
-        for case, how in run_cases(program, drawn[start : start + AT_ONCE]).items():
-            known = next((f" (known: {why})" for pattern, why in KNOWN.items() if re.match(pattern, case)), "")
-            counts["OK" if how == "OK" else how + known] += 1
-            if how not in ("OK", "not supported"):
-                print(f"{how}{known}: {case}", flush=True)
+    for case, how in ended.items():
+        why = next((f" (known: {why})" for pattern, why in KNOWN.items() if re.match(pattern, case)), "")
+        counts["OK" if how == "OK" else how + why] += 1
+        if how not in ("OK", "not supported"):
+            print(f"{how}{why}: {case}", flush=True)
     print(f"{len(cases)} cases, {len(drawn)} drawn: {', '.join(f'{number} {how}' for how, number in counts.most_common())}")
     return 0 if all(how in ("OK", "not supported") or "known" in how for how in counts) else 1
 
