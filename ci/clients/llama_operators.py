@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -28,10 +29,9 @@ KNOWN = {
     r"L2_NORM": "kernel_l2_norm_f32 has a data race",
     r"FLASH_ATTN_EXT.*type_[KV]=(f32|q4_0|q8_0)": "flash_attn_f32 has a data race",
     r"RMS_NORM.*v=1": "kernel_rms_norm writes past the end of its local memory",
-    r"SSM_SCAN.*head_dim=80": "335 million turns of a loop with a reduction may take longer than the watchdog's 60 s",
     r"SIGMOID.*type=bf16": "the back end says that it supports it, and then aborts",
 }
-"""Cases that disagree: by defects of llama.cpp, which docs/defects.md names, and by their length."""
+"""Cases that disagree by defects of llama.cpp, which docs/defects.md names."""
 SETTINGS = {"GGML_NO_BACKTRACE": "1", "OMP_THREAD_LIMIT": "1", "GGML_OPENCL_ADRENO_XMEM_GEMM": "0"}
 """Its CPU back end takes one thread: the processors are the device's. As in llama_tokens.py, without the product that calls
 functions which the simulator refuses."""
@@ -124,6 +124,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time, each on a processor of its own")
     parser.add_argument("--results", metavar="FILE", help="a line for each case that ended; those in it do not run again")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # takes the jobs with it
     cases = list_cases(given.program)
     drawn = draw_cases(cases, given.count)
     known = Path(given.results).read_text(encoding="utf-8") if given.results and Path(given.results).exists() else ""

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -33,12 +32,14 @@ LLAMA = "llama-cpp-python==0.3.36"
 
 @dataclass(frozen=True)
 class Client:
-    """command: makes the words to run. environment: added to this one's. known: tests of it that fail, as docs/driver.md says."""
+    """command: makes the words to run. environment: added to this one's. known: tests of it that fail, as docs/driver.md says.
+    device: where the default will not do."""
 
     name: str
     command: Callable[[Path], list[str]]
     environment: dict[str, str] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
+    device: str = "sim:adreno-740"
 
 
 def tinygrad(image: str) -> Client:
@@ -168,7 +169,7 @@ CLIENTS = (
     Client("CLBlast", find_clblast),
     Client("CLBlast's samples", find_clblast_samples),
     Client("llama.cpp, tokens", find_llama_tokens),
-    Client("llama.cpp, operators", find_llama_operators),
+    Client("llama.cpp, operators", find_llama_operators, device="sim:adreno-740,timeout=1800"),  # launches of minutes at full
     Client("darktable", find_darktable),
 )
 
@@ -184,6 +185,8 @@ def run(client: Client, folder: Path) -> tuple[str, dict, float]:
         "-m",
         "adreno_sim",
         "run",
+        "--device",
+        client.device,
         "--checks",
         CHECKS,
         "--json",
@@ -199,7 +202,7 @@ def run(client: Client, folder: Path) -> tuple[str, dict, float]:
         try:
             running.wait(SECONDS)
         except subprocess.TimeoutExpired:
-            running.send_signal(signal.SIGINT)  # it reports what was found until now
+            running.terminate()  # it passes that on, and reports what was found until now
     data = json.loads(report.read_text())
     return tell_end(client, data["status"], log.read_text(errors="replace")), data, time.monotonic() - start
 
