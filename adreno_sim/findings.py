@@ -141,7 +141,7 @@ class Kind(enum.Enum):
         "A shift by at least the width of the type: the amount is taken modulo the width.",
     )
     UNDEFINED_CONVERSION = ("undefined-conversion", Severity.WARNING, "A conversion of a value that the target type cannot hold.")
-    WATCHDOG = ("watchdog", Severity.ERROR, "A launch that did not end in its time.")
+    WATCHDOG = ("watchdog", Severity.ERROR, "A launch that did not end in its time: 60 s, or `timeout=` of the device string.")
     WRONG_VALUE = ("wrong-value", Severity.ERROR, "A result that differs from its reference.")
     LARGE_ROUNDING = (
         "large-rounding",
