@@ -3,7 +3,7 @@
 The usual tile is as wide along x as the group allows. Another pays for some kernels. Halves are half as wide as what vectors are
 sized for: twice the lanes fit into a register. Where a tile spans several rows of the group, and the step between rows of memory
 is an argument, a narrower one, of one row, accesses memory in rows. Where neighbours along y share what neighbours along x take
-from far apart, an upright one does.
+from far apart, an upright one does. Where a work-item's own vectors are wide, none does: they are the lanes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ _SINGLY = 0.6
 def choose_shapes(
     kernel: ir.Function, spec: Specialization, privates: Privates, check: Callable[[LaneShapes], None]
 ) -> LaneShapes:
-    """Returns the shapes of the tile that suits a launch of `kernel` best. Raises NotVectorizable if most lanes would be idle.
+    """Returns the shapes of the tile that suits a launch of `kernel` best. Raises NotVectorizable if most lanes would be idle, or
+    cost more than they save.
 
     check: raises NotVectorizable for shapes that do not fit.
     """
@@ -116,12 +117,13 @@ class _Cost:
         self._vectors = _VECTOR * _ITEMS / shapes.tile.lanes
         self.total = self.apart = self.singly = 0.0
         self.of_halves = False
+        self._rounds_of: dict[Loop | None, int] = {None: 1}
         for block in kernel.blocks:
             for instr in block.instrs:
                 self._add(instr)
 
     def _add(self, instr: ir.Instr) -> None:
-        rounds = self._rounds(instr)
+        rounds = self._rounds(self.shapes.loop_of(instr))
         function = instr.op == "call" and not touches_memory(instr) and needs_active_lane(instr)
         each = _CALL if function else _SLOW.get(instr.op, 1)
         count = llvm_types.lanes_of(_moved_type(instr))
@@ -151,13 +153,13 @@ class _Cost:
             return 0
         return llvm_types.lanes_of(operands[0].type) * (2 if len(operands) == 3 else 1)  # a product and a sum
 
-    def _rounds(self, instr: ir.Instr) -> int:
-        """Returns how often an instruction runs, if no branch leaves it out."""
-        rounds, loop = 1, self.shapes.loop_of(instr)
-        while loop is not None:
-            rounds *= _rounds_of(loop)
-            loop = loop.parent
-        return rounds
+    def _rounds(self, loop: Loop | None) -> int:
+        """Returns how often what a loop computes runs, if no branch leaves it out."""
+        if loop not in self._rounds_of:
+            assert loop is not None
+            found = trip_count(loop.head, loop.body)
+            self._rounds_of[loop] = self._rounds(loop.parent) * (_UNKNOWN_ROUNDS if found is None else found)
+        return self._rounds_of[loop]
 
 
 def _moved_type(instr: ir.Instr) -> ir.Type:
@@ -174,8 +176,3 @@ def _cost_apart(instr: ir.Instr) -> int:
         return _APART
     small = _SMALL_LOAD if type is instr.type else _SMALL_STORE
     return count * (small if elem.bits < 32 else _APART)
-
-
-def _rounds_of(loop: Loop) -> int:
-    found = trip_count(loop.head, loop.body)
-    return _UNKNOWN_ROUNDS if found is None else found

@@ -9,19 +9,14 @@ from ...ir.provenance import Ptr, stride_of
 from ..emit import access, inner_bounds
 from ..emit.builtin_registry import intrinsic_suffix
 from ..emit.inner_bounds import IndexStep
-from ..emit.pointers import LaneOffsets, LanePtr
-from ..llvm import objects
+from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from . import words
+from .lane_shape import row_order, row_step, shared_width, stored_step
 from .values import LaneValues
 
 _I64 = ir.Int(64)
-
-DENSE = 16
-"""Bytes from one lane's element to the next's up to which a row is loaded whole."""
-REGISTER = 64
-"""Bytes of the widest vector of a processor that stores some bytes of it."""
 
 
 def emit_gep(e: LaneValues, instr: ir.Instr) -> None:
@@ -207,39 +202,6 @@ def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
 def _row_step(where: LanePtr, size: int, count: int) -> int | None:
     """Returns `row_step` of lanes with known offsets; None for others."""
     return row_step(where.lane_offsets, size, count) if where.index is None else None
-
-
-def row_step(offsets: LaneOffsets, size: int, count: int) -> int | None:
-    """Returns the elements from one lane's to the next's if the lanes form a row dense enough to be loaded whole; else None."""
-    step, rest = divmod(offsets[1] - offsets[0], size)
-    if rest or not count <= step <= max(4, DENSE // size):
-        return None
-    if any(p != lane * step * size for lane, p in enumerate(offsets)):
-        return None
-    return step
-
-
-def stored_step(offsets: LaneOffsets, size: int, count: int) -> int | None:
-    """Returns `row_step` of a row that one instruction stores; else None."""
-    step = row_step(offsets, size, count)
-    if step is None or step == count or size >= 4:
-        return step
-    fits = len(offsets) * step * size <= REGISTER
-    return step if fits and objects.machine().processor.masks_bytes else None
-
-
-def row_order(offsets: LaneOffsets, size: int) -> list[int] | None:
-    """Returns the lanes in the order of memory, if together they fill a row and each has a place of its own; else None."""
-    order = sorted(range(len(offsets)), key=offsets.__getitem__)
-    low = offsets[order[0]]
-    return order if all(offsets[lane] == low + at * size for at, lane in enumerate(order)) else None
-
-
-def shared_width(offsets: LaneOffsets, size: int, count: int) -> int | None:
-    """Returns the elements, a power of two, in which all lie that the lanes access, if they are no more than lanes; else None."""
-    low, high = min(offsets), max(offsets)
-    width = 1 << ((high - low) // size + count - 1).bit_length()
-    return width if width <= len(offsets) and not any((offset - low) % size for offset in offsets) else None
 
 
 def _row_mask(e: LaneValues, mask: str | None, step: int, count: int) -> str | None:

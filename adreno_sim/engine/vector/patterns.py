@@ -10,8 +10,8 @@ from ...ir.memory_ops import address_operands
 from ...ir.provenance import is_pointer
 from ..emit.pointers import LaneOffsets
 from .images import component
+from .lane_shape import row_order, row_step, shared_width, stored_step
 from .lane_shapes import LaneShapes
-from .memory import row_order, row_step, shared_width, stored_step
 from .privates import Privates
 from .words import word_of
 
