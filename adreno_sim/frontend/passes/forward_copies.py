@@ -6,6 +6,7 @@ original not before the copy's last read, all reads take the original: they see 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from ...ir.provenance import is_pointer
 from ...ir.queries import private_bytes
 
 _MOST_STEPS = 1_000_000
-"""Blocks that are looked at for one function. Copies that are left stay."""
+"""Blocks, reads and writes that are looked at for one function. Copies that are left stay."""
 
 _Place = tuple[Block, int]
 """A block and the position of an instruction in it."""
@@ -47,7 +48,7 @@ def forward_copies(function: Function) -> bool:
         here, there = accesses[target], accesses[source]
         if source is target or not (here.whole and there.whole and here.writes == [(block, at)]):
             continue
-        steps -= len(function.blocks)
+        steps -= len(function.blocks) + len(here.reads) + len(there.writes)
         if steps < 0:
             break
         if _may_read_before(function, (block, at), here.reads, there.writes):
@@ -84,14 +85,16 @@ def _find_accesses(function: Function) -> dict[Value, _Accesses]:
     found: dict[Value, _Accesses] = {instr: _Accesses() for instr in function.blocks[0].instrs if instr.op == "alloca"}
     root: dict[Value, Value] = {variable: variable for variable in found}
     places = list(_places(function))
-    changed = True
-    while changed:  # a pointer's gep may stand in a block before it
-        changed = False
-        for block, at in places:
-            instr = block.instrs[at]
-            if instr.op in ("gep", "bitcast") and instr not in root and instr.operands[0] in root:
-                root[instr] = root[instr.operands[0]]
-                changed = True
+    derived: dict[Value, list[Instr]] = {}
+    for block, at in places:
+        if (instr := block.instrs[at]).op in ("gep", "bitcast"):
+            derived.setdefault(instr.operands[0], []).append(instr)
+    pending: list[Value] = list(found)
+    while pending:
+        pointer = pending.pop()
+        for instr in derived.get(pointer, ()):
+            root[instr] = root[pointer]
+            pending.append(instr)
     for block, at in places:
         instr = block.instrs[at]
         if instr in root:
@@ -127,7 +130,9 @@ def _may_read_before(function: Function, copy: _Place, reads: list[_Place], writ
     while pending:
         block, after = pending.pop()
         end = copy[1] if block is copy[0] and copy[1] > after else len(block.instrs)
-        if any(after < at < end for at in stops.get(block, ())):
+        here = stops.get(block, [])
+        first = bisect_right(here, after)
+        if first < len(here) and here[first] < end:
             return True
         if end == len(block.instrs):
             following = [(successor, -1) for successor in block.successors if successor not in seen]
@@ -140,6 +145,8 @@ def _positions(places: list[_Place]) -> dict[Block, list[int]]:
     found: dict[Block, list[int]] = {}
     for block, at in places:
         found.setdefault(block, []).append(at)
+    for positions in found.values():
+        positions.sort()
     return found
 
 
