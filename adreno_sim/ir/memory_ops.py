@@ -26,6 +26,11 @@ def is_plain_store(instr: ir.Instr) -> bool:
     return instr.op == "store" or (vector is not None and vector.stores)
 
 
+def moved_type(instr: ir.Instr) -> ir.Type:
+    """Returns the type of what `instr` stores, if it is a plain store, else of what it gives."""
+    return ir.type_of(instr.operands[0]) if is_plain_store(instr) else instr.type
+
+
 def is_atomic(instr: ir.Instr) -> bool:
     """Returns whether `instr` is an atomic operation."""
     return instr.op in ("atomicrmw", "cmpxchg") or builtin_of(instr).atomic

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from ...base.host.processor import Processor
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
-from ...ir.memory_ops import touches_memory
+from ...ir.memory_ops import is_plain_store, moved_type, touches_memory
 from ..abi.specialization import Specialization
 from ..analysis.loop_bounds import trip_count
 from ..emit.check import NotVectorizable
@@ -124,10 +124,11 @@ class _Cost:
 
     def _add(self, instr: ir.Instr) -> None:
         rounds = self._rounds(self.shapes.loop_of(instr))
-        function = instr.op == "call" and not touches_memory(instr) and needs_active_lane(instr)
+        accesses = touches_memory(instr)
+        function = instr.op == "call" and not accesses and needs_active_lane(instr)
         each = _CALL if function else _SLOW.get(instr.op, 1)
-        count = llvm_types.lanes_of(_moved_type(instr))
-        if touches_memory(instr):
+        count = llvm_types.lanes_of(moved_type(instr))
+        if accesses:
             pattern = pattern_of(self.shapes, self._privates, instr)
             if pattern == Pattern.APART:
                 cost = rounds * _cost_apart(instr)
@@ -162,17 +163,11 @@ class _Cost:
         return self._rounds_of[loop]
 
 
-def _moved_type(instr: ir.Instr) -> ir.Type:
-    """Returns the type of what `instr` computes, loads or stores."""
-    vector = builtin_of(instr).vector
-    return ir.type_of(instr.operands[0]) if instr.op == "store" or (vector is not None and vector.stores) else instr.type
-
-
 def _cost_apart(instr: ir.Instr) -> int:
     """Returns the cost of an access whose lanes are apart."""
-    type = _moved_type(instr)
+    type = moved_type(instr)
     elem, count = llvm_types.elem_of(type), llvm_types.lanes_of(type)
     if not isinstance(elem, (ir.Int, ir.Float)) or word_of(elem, count) is not None:
         return _APART
-    small = _SMALL_LOAD if type is instr.type else _SMALL_STORE
+    small = _SMALL_STORE if is_plain_store(instr) else _SMALL_LOAD
     return count * (small if elem.bits < 32 else _APART)

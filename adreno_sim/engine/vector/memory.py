@@ -343,14 +343,15 @@ def _emit_ordered_store(
     e: LaneValues, where: LanePtr, elem: ir.Type, part: str, order: list[int], mask: str | None, align: int
 ) -> None:
     """Emits a store of a row that the lanes fill in another order: backwards, say."""
-    t, lanes = e.body, ", ".join(f"i32 {lane}" for lane in order)
-    turned = [
-        t.op(f"shufflevector {spelled} {value}, {spelled} poison, <{e.count} x i32> <{lanes}>") if value is not None else None
-        for spelled, value in ((e.spelled(elem), part), (f"<{e.count} x i1>", mask))
-    ]
+    lanes = ", ".join(f"i32 {lane}" for lane in order)
+
+    def turn(spelled: str, vector: str) -> str:
+        return e.body.op(f"shufflevector {spelled} {vector}, {spelled} poison, <{e.count} x i32> <{lanes}>")
+
+    row = turn(e.spelled(elem), part)
+    active = None if mask is None else turn(f"<{e.count} x i1>", mask)
     start = access.offset_pointer(e, where.pointer, 1, where.lane_offsets[order[0]])
-    assert turned[0] is not None
-    _emit_row_store(e, replace(where, pointer=start), elem, [turned[0]], 1, turned[1], align)
+    _emit_row_store(e, replace(where, pointer=start), elem, [row], 1, active, align)
 
 
 def _interleave(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> str:

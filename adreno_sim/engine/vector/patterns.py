@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
-from ...ir.memory_ops import address_operands
+from ...ir.memory_ops import address_operands, is_plain_store, moved_type
 from ...ir.provenance import is_pointer
 from ..emit.pointers import LaneOffsets
 from .images import component
@@ -26,37 +26,36 @@ class Pattern(IntEnum):
 
 def pattern_of(shapes: LaneShapes, privates: Privates, instr: ir.Instr) -> Pattern:
     """Returns the pattern of the accesses of `instr`. Private variables have one for any lanes."""
-    builtin = builtin_of(instr)
-    if builtin.image:
+    if builtin_of(instr).image:
         return _texel_pattern(shapes, instr)
     addresses = [v for v in address_operands(instr) if is_pointer(v) and not privates.is_private(v)]
-    if builtin.vector is not None and addresses:
-        return _vector_pattern(shapes, instr, builtin.vector.stores)
-    type = instr.operands[0].type if instr.op == "store" else instr.type
-    return max((_pattern(shapes.of(v).lane_offsets, type, instr.op == "store") for v in addresses), default=Pattern.SAME)
+    if builtin_of(instr).vector is not None and addresses:
+        return _pattern(instr, _vector_offsets(shapes, instr))
+    return max((_pattern(instr, shapes.of(v).lane_offsets) for v in addresses), default=Pattern.SAME)
 
 
-def _vector_pattern(shapes: LaneShapes, instr: ir.Instr, stores: bool) -> Pattern:
-    """Of vloadN and vstoreN, whose index counts whole vectors."""
-    type = instr.operands[0].type if stores else instr.type
+def _vector_offsets(shapes: LaneShapes, instr: ir.Instr) -> LaneOffsets | None:
+    """Returns the lane offsets of vloadN and vstoreN, whose index counts whole vectors."""
     index, base = (shapes.of(v).lane_offsets for v in instr.operands[-2:])
     if index is None or base is None:
-        return Pattern.APART
+        return None
+    type = moved_type(instr)
     size = llvm_types.size_of(llvm_types.elem_of(type)) * llvm_types.lanes_of(type)
-    return _pattern(tuple(start + size * step for start, step in zip(base, index, strict=True)), type, stores)
+    return tuple(start + size * step for start, step in zip(base, index, strict=True))
 
 
-def _pattern(offsets: LaneOffsets | None, type: ir.Type, stores: bool) -> Pattern:
-    """type: of what each lane accesses, `offsets` bytes from lane 0's."""
+def _pattern(instr: ir.Instr, offsets: LaneOffsets | None) -> Pattern:
+    """Of an access whose lanes are `offsets` bytes from lane 0's."""
     if offsets is None:
         return Pattern.APART
     if not any(offsets):
         return Pattern.SAME
+    type = moved_type(instr)
     elem = llvm_types.elem_of(type)
     if not isinstance(elem, (ir.Int, ir.Float)):
         return Pattern.APART
     size, count = llvm_types.size_of(elem), llvm_types.lanes_of(type)
-    if stores:
+    if is_plain_store(instr):
         word = word_of(elem, count) is not None
         step = stored_step(offsets, size, count)
         in_row = step == count if word else step is not None
