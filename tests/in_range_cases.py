@@ -132,6 +132,22 @@ LOOPS = {  # a loop around one access at index X
     "turns": ("for (int j = l; j < 16; ++j) { X = j - l; USE }", 16),
     "turns down": ("for (int j = 15 - l; j >= 0; --j) { X = 15 - l - j; USE }", 16),
     "halving an id": ("for (int j = i; j > 0; j >>= 1) { X = j - 1; USE }", 63),
+    "beside a counter": ("int m = l; for (int j = 0; j < 10; ++j) { X = m; USE m += 5; }", 61),
+    "down beside a counter": ("int m = 60 - l; for (int j = 10; j > 0; --j) { X = m; USE m -= 5; }", 61),
+    "beside a counter that comes later": ("int m = -5, j = 0; do { m += 5; X = m; USE } while (++j < 10);", 46),
+    "beside a counter, by an argument": ("uint m = 0; for (int j = 0; j < n; ++j) { X = m; USE m += u; }", 31),
+    "beside counters inside each other": (
+        "int m = l; for (int j = 0; j < 3; ++j) { int o = m; for (int t = 0; t < 4; ++t) { X = o; USE o += 3; } m += 9; }",
+        43,
+    ),
+    "address beside a counter": (
+        "__global int *p = a + l; for (int j = 0; j < 10; ++j) { __global int *a = p; X = 0; USE p += 5; }",
+        61,
+    ),
+    "address by arguments": (
+        "__global int *p = a + 60; for (int j = 0; j < n; ++j) { __global int *a = p; X = 0; USE p -= u * (n - 5); }",
+        61,
+    ),
     "condition with a factor": ("for (int j = 0; j < 300; ++j) { if (3 * j + l < 100) continue; X = j - 29; USE }", 271),
 }
 
@@ -240,6 +256,25 @@ DOUBTFUL = {  # index out of range for some work-item, although something speaks
     ),
     "one of two ways back grows": (
         "int j = 20, t = 0; while (t < 4) { ++t; if (t & 1) { j = min(j, 20); continue; } j += l; } E = j;", 21,
+    ),
+    "beside a counter, in some turns": (
+        "int m = 0; for (int j = 0; j < 5; ++j) { STORE(m); m += 3; if (l & 1) m += 1; } return; E = 0;", 13,
+    ),
+    "beside a counter of the loop around it": (
+        "int m = 0; for (int j = 0; j < 3; ++j) for (int t = 0; t < 3; ++t) { STORE(m); m += 5; } return; E = 0;", 11,
+    ),
+    "beside a counter that goes back": (
+        "int m = 0, o = 0; for (int j = 0; j < 5; ++j) { STORE(m); m += 5; if (!o && l == 3) { o = 1; j -= 2; } }"
+        "return; E = 0;",
+        21,
+    ),
+    "beside a counter, behind the loop": ("int m = 0; for (int j = 0; j < 5; ++j) m += 5; E = m;", 21),
+    "beside a counter, after the step": ("int m = l; for (int j = 0; j < 5; ++j) { m += 5; STORE(m); } return; E = 0;", 36),
+    "beside a counter that wraps": (
+        "int m = 0; for (int j = 0; j < 4; ++j) { STORE(m >> 30); m += 0x40000000; } return; E = 0;", 2,
+    ),
+    "address in some turns": (
+        "__global int *p = a; for (int j = 0; j < 5; ++j) { *p |= 1; p += 3; if (l & 1) p += 1; } return; E = 0;", 13,
     ),
     "value before the step": ("int j = 0, m = 0; while (m < 10) { m = j; j += 7; } E = j;", 10),
     "test of the turn before": (

@@ -132,6 +132,10 @@ class AffineForms:
         finally:
             self._in_progress.discard(slot)
 
+    def is_in_progress(self, phi: ir.Instr) -> bool:
+        """Returns True if the form of `phi` is being computed, so that it is not known yet."""
+        return (id(phi), 0) in self._in_progress
+
     def _compute_operands(self, instr: ir.Instr, lane: int) -> None:
         """Computes the forms that `instr` depends on, each after those that it depends on itself, without going round loops."""
         pending: list[tuple[ir.Value, bool]] = [(instr, False)]

@@ -183,9 +183,14 @@ def _shuffle(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> 
 
 def _gep(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """The byte offset of an address. No step has to fit 64 bits: an intermediate offset may wrap and come back."""
-    type, offset = instr.elem, forms.of(instr.operands[0])
+    return forms.of(instr.operands[0]).plus(offset_of_gep(forms, instr))
+
+
+def offset_of_gep(forms: AffineForms, gep: ir.Instr) -> Linear:
+    """Returns the bytes that a gep adds to the address that it is given."""
+    type, offset = gep.elem, Linear.number(0)
     assert type is not None
-    for number, index in enumerate(instr.operands[1:]):
+    for number, index in enumerate(gep.operands[1:]):
         if number and isinstance(type, ir.Struct):
             assert isinstance(index, ir.Const) and isinstance(index.value, int)
             offset = offset.plus_const(llvm_types.field_offset(type, index.value))

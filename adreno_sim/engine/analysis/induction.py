@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from .affine import AffineForms, bits_of, signed_range
-from .affine_rules import merge
+from .affine_rules import merge, offset_of_gep
 from .bounds import Bounds
 from .linear import Interval, Linear
 
 Edge = tuple[ir.Value, ir.Block]
+
+_PURE = {"trunc", "zext", "sext", "add", "sub", "mul", "shl"}
+_OPERATIONS = 16
+"""What a loop adds in each iteration is written with fewer, constants and arguments included."""
 
 
 def induction_form(forms: AffineForms, phi: ir.Instr, lane: int) -> Linear | None:
@@ -32,6 +36,8 @@ def induction_form(forms: AffineForms, phi: ir.Instr, lane: int) -> Linear | Non
         if step and not counter:  # nothing is said of it before its step: what does the way back say?
             after = _hull(entry, _next_range(forms, phi, 0, type, inside))
             counter = _induction_variable(forms, phi, start, entry, inside, (step, after))
+        if step and not counter:  # nothing is said of it: what is said of another one of this loop?
+            counter = _beside_another(forms, phi, start, inside, (step, type))
         if counter:
             return counter
     return _inductive_range(forms, phi, lane, entry, inside)
@@ -72,6 +78,32 @@ def _induction_variable(
     return form
 
 
+def _beside_another(
+    forms: AffineForms, phi: ir.Instr, start: Linear, inside: list[Edge], assumed: tuple[int, Interval]
+) -> Linear | None:
+    """Returns start + step * iteration, where the iterations are those that another phi of the loop counts, else None.
+
+    Both phis are stepped once in each iteration. So what bounds the other one bounds this one, which may have no test itself: an
+    address or an index that is stepped beside a counter. Proof by induction: each sum is shown to stay in the type.
+    """
+    step, (low, high) = assumed
+    for iteration in _iterations_of(forms, phi):
+        form = start.plus(iteration, step)
+        with forms.assuming(phi, 0, form):
+            ends = [_range_after_step(forms, phi, edge) for edge in inside if _may_be_taken(forms, phi, edge)]
+        if all(end is not None and low <= end[0] and end[1] <= high for end in ends):
+            return form
+    return None
+
+
+def _iterations_of(forms: AffineForms, phi: ir.Instr) -> Iterator[Linear]:
+    """Yields the number of the iteration as the other phis of the loop count it, if they are induction variables."""
+    here = forms.block_of[id(phi)]
+    for other in here.instrs:
+        if other.op == "phi" and other is not phi and isinstance(other.type, ir.Int) and not forms.is_in_progress(other):
+            yield from (Linear({s: 1}, 0) for s in forms.of(other).terms if forms.iterations.get(s) is here)
+
+
 def _last_value_constraint(form: Linear, last: int, step: int) -> list[Linear]:
     """Returns the constraint that the induction variable does not pass its last value."""
     return [form.plus_const(-last)] if step > 0 else [form.times(-1).plus_const(last)]
@@ -93,40 +125,33 @@ def _step(forms: AffineForms, phi: ir.Instr, inside: list[Edge]) -> int | None:
 def _increment(forms: AffineForms, phi: ir.Instr, value: ir.Value) -> int | None:
     if not isinstance(value, ir.Instr) or value.op not in ("add", "sub", "gep"):
         return None
-    if value.op == "gep":
-        return _gep_increment(forms, value) if value.operands[0] is phi else None
-    left, right = value.operands
-    if right is phi and value.op == "add":
-        left, right = right, left
-    if left is not phi or not _is_invariant(forms, phi, right):
+    left, *others = value.operands
+    if value.op == "add" and others[0] is phi:
+        left, others = phi, [left]
+    if left is not phi or not all(_is_invariant(forms, phi, other) for other in others):
         return None
-    amount = forms.of(right)
+    amount = offset_of_gep(forms, value) if value.op == "gep" else forms.of(others[0])
     if amount.terms:
         return None
-    return amount.const if value.op == "add" else -amount.const
-
-
-def _gep_increment(forms: AffineForms, gep: ir.Instr) -> int | None:
-    """Returns the bytes that a gep with constant indices adds, or None."""
-    if not all(isinstance(index, ir.Const) for index in gep.operands[1:]):
-        return None
-    step = forms.of(gep).plus(forms.of(gep.operands[0]), -1)
-    return step.const if not step.terms else None
+    return -amount.const if value.op == "sub" else amount.const
 
 
 def _is_invariant(forms: AffineForms, phi: ir.Instr, value: ir.Value) -> bool:
-    """Returns True if `value` is computed before the loop of `phi`, or is the same in every iteration."""
-    if not isinstance(value, ir.Instr):
-        return True
-    here, there = forms.block_of[id(phi)], forms.block_of[id(value)]
-    return (there is not here and forms.dominators.dominates(there, here)) or _is_work_item_function(value)
-
-
-def _is_work_item_function(value: ir.Instr) -> bool:
-    """Returns True if `value` is the result of a work-item function, or a conversion of it: it never changes."""
-    while value.op in ("trunc", "zext", "sext") and isinstance(value.operands[0], ir.Instr):
-        value = value.operands[0]
-    return builtin_of(value).query
+    """Returns True if `value` follows, by at most _OPERATIONS operations, from work-item functions and what is computed before
+    the loop of `phi`."""
+    here, pending = forms.block_of[id(phi)], [value]
+    for _ in range(_OPERATIONS):
+        if not pending:
+            break
+        value = pending.pop()
+        if isinstance(value, ir.Instr):
+            there = forms.block_of[id(value)]
+            before = there is not here and forms.dominators.dominates(there, here)
+            if not before and not builtin_of(value).query:
+                if value.op not in _PURE:
+                    return False
+                pending += value.operands
+    return not pending
 
 
 def _may_be_taken(forms: AffineForms, phi: ir.Instr, edge: Edge) -> bool:
