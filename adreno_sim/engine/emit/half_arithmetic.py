@@ -74,12 +74,15 @@ def emit_operation(e: Emitter, op: str, type: ir.Type, *operands: str) -> str:
     return _settled(e, type, result)
 
 
-def emit_comparison(e: Emitter, predicate: str, type: ir.Type, left: str, right: str) -> str:
-    """Emits an fcmp on halves; returns its flags."""
-    if computes_halves():
-        return e.body.op(f"fcmp {predicate} {llvm_types.spell(type)} {_flushed(e, type, left)}, {_flushed(e, type, right)}")
-    wide = llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
-    return e.body.op(f"fcmp {predicate} {wide} {widen(e, type, left)}, {widen(e, type, right)}")
+def emit_comparison(e: Emitter, predicate: str, type: ir.Type, left: str, right: str, flush: bool = True) -> str:
+    """Emits an fcmp on halves; returns its flags. flush: denormals compare as zeros if the launch flushes them."""
+    operands, compared = (left, right), type
+    if not computes_halves():
+        convert, compared = widen if flush else extend, llvm_types.with_elem(type, _FLOAT)
+        operands = convert(e, type, left), convert(e, type, right)
+    elif flush:
+        operands = _flushed(e, type, left), _flushed(e, type, right)
+    return e.body.op(f"fcmp {predicate} {llvm_types.spell(compared)} {', '.join(operands)}")
 
 
 def _flushed(e: Emitter, type: ir.Type, value: str) -> str:

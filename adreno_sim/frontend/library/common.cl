@@ -20,11 +20,11 @@ INLINE float fdim_(float x, float y) { return choose(x <= y, 0.0f, x - y); }
 // Where the magnitudes are equal, or one operand is NaN, these are fmax and fmin.
 INLINE float maxmag_(float x, float y) {
     float larger = choose((x < y) | (x != x), y, x);
-    return choose(ABS(x) > ABS(y), x, choose(ABS(y) > ABS(x), y, larger));
+    return flushed(choose(ABS(x) > ABS(y), x, choose(ABS(y) > ABS(x), y, larger)));
 }
 INLINE float minmag_(float x, float y) {
     float smaller = choose((y < x) | (x != x), y, x);
-    return choose(ABS(x) < ABS(y), x, choose(ABS(y) < ABS(x), y, smaller));
+    return flushed(choose(ABS(x) < ABS(y), x, choose(ABS(y) < ABS(x), y, smaller)));
 }
 
 UNARY(degrees, degrees_)

@@ -12,20 +12,22 @@ INLINE float logb_(float x) {
     return choose(has_exponent(x), (float)float_exponent(x), end);
 }
 
-// The neighbour of x, given by its bits and sign bit, in the direction of y: floats in the order of their values are
-// sign-magnitude numbers, and next to 0 is the smallest of y's sign.
-INLINE uint step_towards(uint bits, uint sign, float x, float y) {
-    bool away = (x < y) == (x > 0.0f);
-    return choose(x == 0.0f, choose(y > 0.0f, 1u, sign | 1), choose(away, bits + 1, bits - 1));
+// Floats in the order of their values are sign-magnitude numbers: this makes them whole numbers in that order, and tells
+// denormals apart also where arithmetic takes them for zeros.
+INLINE int place_of(uint bits, uint sign) { return choose((bits & sign) != 0, -(int)(bits & (sign - 1)), (int)bits); }
+// The neighbour of x in the direction of y, both given by their bits: next to 0 is the smallest number of y's sign.
+INLINE uint neighbour(uint x, uint y, uint sign, bool nan, uint quiet) {
+    int from = place_of(x, sign), to = place_of(y, sign);
+    bool away = (from < to) == (from > 0);
+    uint next = choose(from == 0, choose(to > 0, 1u, sign | 1), choose(away, x + 1, x - 1));
+    return choose(nan, quiet, choose(from == to, y, next));
 }
 INLINE float nextafter_(float x, float y) {
-    float next = as_float(step_towards(as_uint(x), 0x80000000, x, y));
-    return choose(x == y, y, choose((x != x) | (y != y), (float)QNAN, next));
+    return as_float(neighbour(as_uint(x), as_uint(y), 0x80000000, (x != x) | (y != y), as_uint((float)QNAN)));
 }
 INLINE half nextafter_half(half x, half y) {
-    float from = (float)x, to = (float)y;
-    uint next = step_towards(as_ushort(x), 0x8000, from, to);
-    return as_half((ushort)choose(from == to, (uint)as_ushort(y), choose((from != from) | (to != to), 0x7e00u, next)));
+    bool nan = ((float)x != (float)x) | ((float)y != (float)y);
+    return as_half((ushort)neighbour(as_ushort(x), as_ushort(y), 0x8000, nan, 0x7e00));
 }
 
 FN int ilogb(float x) { return ilogb_(x); }

@@ -29,6 +29,17 @@ SINGLE = {
     "the greater is flushed": ("max(x, y)", -DENORMAL, -1.0, -0.0),
     "fmin flushes": ("fmin(x, y)", DENORMAL, 1.0, 0.0),
     "fmax flushes": ("fmax(x, y)", -DENORMAL, -1.0, -0.0),
+    "the greater of two denormals": ("fmax(x, y)", DENORMAL, 2 * DENORMAL, 0.0),
+    "the one of greater size is flushed": ("maxmag(x, y)", DENORMAL, 2 * DENORMAL, 0.0),
+    "the one of less size is flushed": ("minmag(x, y)", 1.0, -DENORMAL, -0.0),
+    "the one of greater size": ("maxmag(x, y)", DENORMAL, -LEAST, -LEAST),
+    "the fraction of a denormal": ("({ int n; float f = frexp(x, &n); as_float(as_int(f) + n); })", -DENORMAL, 0.0, -0.0),
+    "the neighbour of a denormal": ("nextafter(x, y)", BELOW, 1.0, LEAST),
+    "the neighbour of a negative denormal": ("nextafter(x, y)", -BELOW, -1.0, -LEAST),
+    "the neighbour towards a denormal": ("nextafter(x, y)", -LEAST, -DENORMAL, -BELOW),
+    "the neighbour of a denormal across zero": ("nextafter(x, y)", 2.0**-149, -1.0, 0.0),
+    "the neighbour of zero": ("nextafter(x, y)", 0.0, -DENORMAL, -(2.0**-149)),
+    "the neighbour towards the same": ("nextafter(x, y)", 0.0, -0.0, -0.0),
     "clamp flushes": ("clamp(x, y, 1.0f)", DENORMAL, -1.0, 0.0),
     "the least normal is the lesser": ("min(x, y)", LEAST, 1.0, LEAST),
     "a choice moves bits": ("x < y ? x : y", DENORMAL, 1.0, DENORMAL),
@@ -38,6 +49,20 @@ SINGLE = {
     "a sign moves bits": ("fabs(x) + 0.0f * y == 0.0f ? -x : y", DENORMAL, 1.0, -DENORMAL),
     "denormals compare as zero": ("x == y ? 1.0f : 2.0f", DENORMAL, 0.0, 1.0),
 }
+TINY = 2.0**-24
+"""The least half."""
+HALVES = {
+    "the greater": ("fmax(x, y)", 3 * TINY, 5 * TINY, 5 * TINY),
+    "the lesser": ("fmin(x, y)", -3 * TINY, 5 * TINY, -3 * TINY),
+    "max": ("max(x, y)", -3 * TINY, -5 * TINY, -3 * TINY),
+    "min": ("min(x, y)", 3 * TINY, 0.0, 0.0),
+    "clamp": ("clamp(x, (half)0, y)", 7 * TINY, 5 * TINY, 5 * TINY),
+    "a number beside a NaN": ("fmax(x, y)", np.nan, -5 * TINY, -5 * TINY),
+    "the one of greater size": ("maxmag(x, y)", 3 * TINY, -5 * TINY, -5 * TINY),
+    "the neighbour": ("nextafter(x, y)", 3 * TINY, 1.0, 4 * TINY),
+    "a comparison takes them for zeros": ("(half)(x == y)", 3 * TINY, -5 * TINY, 1.0),
+}
+"""Where denormal halves are flushed, a choice of the built-in library still tells them apart."""
 DOUBLE = {
     "a double that rounds up to the least normal float": (LEAST - 2.0**-152, LEAST),
     "a double a quarter below": (LEAST - 2.0**-151, LEAST),
@@ -78,6 +103,19 @@ def test_results_of_floats(local):
     kept = run(source, [values], False, local)
     x, y = values[0:4:2], values[1:4:2]
     assert (kept[:2, 0] == (x.astype(np.float64) * y).astype(np.float32)).all() and kept[1, 0] > 0
+
+
+@pytest.mark.parametrize("local", [16, 1])
+def test_choices_of_halves(local):
+    lines = "".join(
+        f"{{ half x = vload_half({2 * n}, h), y = vload_half({2 * n + 1}, h); r[{n} * 16 + i] = {case[0]}; }}\n"
+        for n, case in enumerate(HALVES.values())
+    )
+    head = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\nkernel void k(global const ushort *a, global float *r)"
+    source = f"{head} {{ int i = get_global_id(0); global const half *h = (global const half *)a;\n{lines}}}"
+    values = np.array([value for case in HALVES.values() for value in case[1:3]], np.float16).view(np.uint16)
+    wrong = same_bits(run(source, [values], True, local), [case[3] for case in HALVES.values()])
+    assert not [list(HALVES)[n] for n in wrong]
 
 
 @pytest.mark.parametrize("local", [16, 1])

@@ -40,6 +40,9 @@ INLINE FN float choose(bool condition, float yes, float no) { return condition ?
 INLINE FN int choose(bool condition, int yes, int no) { return condition ? yes : no; }
 INLINE FN uint choose(bool condition, uint yes, uint no) { return condition ? yes : no; }
 
+// x as arithmetic gives it: where denormals are flushed, they are equal to zero.
+INLINE float flushed(float x) { return choose(x == 0.0f, COPYSIGN(0.0f, x), x); }
+
 // x within [low, high]; a NaN stays.
 INLINE double limit(double x, double low, double high) {
     x = choose(x < low, low, x);
