@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..backends.sim.device import SimDevice
+from ..backends.sim.limits import check_alignment
 from ..backends.sim.program import SimKernel, SimProgram
 from ..base.errors import DeviceError
 from ..base.specs import BufferSpec, ImageSpec
 from ..device.protocol import KernelParam
 from ..frontend.units import Unit
+from ..image import layout_of
 from ..memory.heap import Heap
 from ..memory.storage import StorageView
 from .identity import CHANNEL_ORDER, CHANNEL_TYPE
@@ -112,7 +114,9 @@ class Objects:
         if spec.kind not in self.device.info.image_views:
             reason = f"{spec.kind} over a buffer: {self.device.info.name} has none (cl_ext_image_from_buffer)"
             raise DeviceError("CL_INVALID_IMAGE_DESCRIPTOR", reason)
-        self._check_inside(whole, offset, self.device.view_nbytes(spec), "CL_INVALID_IMAGE_SIZE")
+        layout = layout_of(spec, self.device.profile)
+        check_alignment(spec, layout, whole.offset + offset, self.device.profile)
+        self._check_inside(whole, offset, layout.nbytes, "CL_INVALID_IMAGE_SIZE")
         return self.device.view(whole.storage, spec, whole.offset + offset)
 
     def _check_inside(self, whole: StorageView, offset: int, size: int, code: str) -> None:
