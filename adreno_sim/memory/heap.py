@@ -16,6 +16,7 @@ from .far_mapping import map_far
 
 PAGE = mmap.PAGESIZE
 _PUNCH_HOLE, _KEEP_SIZE = 2, 1
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Heap:
@@ -73,7 +74,5 @@ class Heap:
 
 def _punch(descriptor: int, start: int, nbytes: int) -> None:
     """Give pages of a file back to the system; they read as zeros then."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    place, length = ctypes.c_int64(start), ctypes.c_int64(nbytes)
-    if libc.fallocate(ctypes.c_int(descriptor), ctypes.c_int(_PUNCH_HOLE | _KEEP_SIZE), place, length):
+    if _LIBC.fallocate(descriptor, _PUNCH_HOLE | _KEEP_SIZE, ctypes.c_int64(start), ctypes.c_int64(nbytes)):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
