@@ -176,8 +176,8 @@ void memory_end(struct object *object) {
     call_notices(memory->destructors, memory);
     if (number) enqueue_silently(link, ADRENO_COMMAND_FREE, &number, sizeof number);
     if (memory->maps) {
-        note_misuse((struct misuse){.what = ADRENO_MISUSE_NEVER_UNMAPPED}, "a %s is released while it is mapped; call %u made it",
-                    is_image(memory) ? "image" : "buffer", memory->head.call);
+        note_misuse((struct misuse){.what = ADRENO_MISUSE_NEVER_UNMAPPED}, "%s is released while it is mapped; call %u made it",
+                    is_image(memory) ? "an image" : "a buffer", memory->head.call);
         tell_misuses();
     }
     while (memory->maps) {
