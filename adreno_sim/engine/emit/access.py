@@ -242,11 +242,15 @@ def find_object(e: Emitter, number: str) -> Ptr:
 def offset_pointer(e: Emitter, pointer: Ptr, index: str | int, stride: int) -> Ptr:
     """Returns `pointer` advanced by `index` steps of `stride` bytes. The sum wraps."""
     if isinstance(index, int):
-        distance: str | int = index * stride
-        if distance == 0:
+        steps = index * stride
+        if steps == 0:
             return pointer
-        address = e.body.op(f"getelementptr i8, ptr {e.address(pointer)}, i64 {distance}")
-        low = distance & -distance  # type: ignore[operator]
+        if pointer.address is None and isinstance(pointer.offset, int):  # one step from the base in place of two
+            address = e.address(replace(pointer, offset=pointer.offset + steps))
+        else:
+            address = e.body.op(f"getelementptr i8, ptr {e.address(pointer)}, i64 {steps}")
+        distance: str | int = steps
+        low = steps & -steps
     else:
         distance = emit_mul_i64(e.body, index, stride)
         address = e.body.op(f"getelementptr [{stride} x i8], ptr {e.address(pointer)}, i64 {index}")

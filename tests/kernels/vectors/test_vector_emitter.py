@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from oracle import Buffer, Image, Local, Scalar
 from processors import SMALLER
 
+from adreno_sim.base.host.processor import Processor
 from adreno_sim.engine import codegen
 from adreno_sim.engine.abi.specialization import BufferArg, Proofs, ScalarArg, Specialization
 from adreno_sim.engine.llvm import objects
@@ -175,3 +178,12 @@ def test_any_of_three_where_many_registers_are_in_use(engine):
     ]
     result = engine.run(source, "k", (3, 2), (3, 2), args, checks="off", contract="off")
     np.testing.assert_array_equal(result.outputs[3], [3, 0, 3, 3, 0, 3])
+
+
+def test_an_element_of_a_private_vector_is_one_step_from_its_variable():
+    """Its address is a line, and not one for each index: a kernel of many such elements may else be too long to be optimised."""
+    text = module_of("float4 s[3]; for (int i = 0; i < 3; i++) s[i] = v + i; s[1] = s[2] + v; r[x] = s[v & 1].y;").text
+    steps = dict(re.findall(r"(%\w+) = getelementptr i8, ptr (%\w+), i64 \d+\n", text.partition("; runtime")[0]))
+    accessed = re.findall(r"(?:store <\d+ x float> [^,]+|load <\d+ x float>), ptr (%\w+)", text)
+    assert len(set(accessed) & steps.keys()) > 4
+    assert not [name for name in accessed if steps.get(name) in steps]
