@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import ir
+from . import ir, llvm_types
 from .builtins import builtin_of
 from .provenance import is_pointer
 
@@ -29,6 +29,15 @@ def is_plain_store(instr: ir.Instr) -> bool:
 def moved_type(instr: ir.Instr) -> ir.Type:
     """Returns the type of what `instr` stores, if it is a plain store, else of what it gives."""
     return ir.type_of(instr.operands[0]) if is_plain_store(instr) else instr.type
+
+
+def claimed_alignment(instr: ir.Instr) -> int:
+    """Returns the alignment that a load or store claims, at most its type's own; of vloadN and vstoreN an element's; else 1."""
+    type = moved_type(instr)
+    if instr.op in ("load", "store"):
+        return min(instr.align or llvm_types.align_of(type), llvm_types.align_of(type))
+    vector = builtin_of(instr).vector
+    return 1 if vector is None or vector.half else llvm_types.size_of(llvm_types.elem_of(type))
 
 
 def is_atomic(instr: ir.Instr) -> bool:

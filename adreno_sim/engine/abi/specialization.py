@@ -81,8 +81,10 @@ ROOM = 1 << 24
 class Proofs:
     """Numbers of instructions, counted through the kernel's blocks, of which something is proven in a launch.
 
-    in_range: every access lies inside its object. nsw: the integer result does not wrap as signed. narrow: the operand, 32 bits
-    that are extended to 64, is at least ROOM from the ends of a signed integer, and not negative where it is unsigned.
+    in_range: every access lies inside its object. aligned: a load or store begins at a multiple of the alignment that it claims,
+    counted from the start of its object; those are named whose pointer's form does not say so. nsw: the integer result does not
+    wrap as signed. narrow: the operand, 32 bits that are extended to 64, is at least ROOM from the ends of a signed integer, and
+    not negative where it is unsigned.
     race_free_locals: local arrays, by kind and name (`provenance.ObjectId`), in which no two work-items race.
     """
 
@@ -90,6 +92,7 @@ class Proofs:
     nsw: frozenset[int] = frozenset()
     narrow: frozenset[int] = frozenset()
     race_free_locals: frozenset[tuple[str, object]] = frozenset()
+    aligned: frozenset[int] = frozenset()
 
 
 NOTHING = Proofs()

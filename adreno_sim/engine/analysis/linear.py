@@ -49,6 +49,10 @@ class Linear:
         """Returns self + amount."""
         return Linear(self.terms, self.const + amount)
 
+    def is_multiple_of(self, number: int) -> bool:
+        """Returns True if every term is a multiple of `number`, whatever the symbols are."""
+        return self.const % number == 0 and all(factor % number == 0 for factor in self.terms.values())
+
     @property
     def terms_key(self) -> frozenset[tuple[int, int]]:
         """The terms without the constant, hashable."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
+from ...ir.memory_ops import claimed_alignment
 from ...ir.provenance import ALIGNED, Ptr, is_pointer, stride_of
 from ...ir.unsupported import unsupported
 from ..abi import context
@@ -61,9 +62,14 @@ def start_limit(e: Emitter, pointer: Ptr, size: int) -> str:
     return known
 
 
+def is_aligned(e: Emitter, pointer: Ptr, align: int) -> bool:
+    """Returns whether the offset of what the current instruction accesses is proven to be a multiple of `align`."""
+    return pointer.align >= align or e.unit.proves_aligned(e.current, align)
+
+
 def emit_misaligned(e: Emitter, pointer: Ptr, align: int) -> str | None:
     """Returns an i1 that is true if the offset is not a multiple of `align`; None if it provably is."""
-    if not e.unit.checked or pointer.align >= align:
+    if not e.unit.checked or is_aligned(e, pointer, align):
         return None
     if isinstance(pointer.offset, int):
         return "true" if pointer.offset % align else None
@@ -97,7 +103,7 @@ def emit_alignment_check(e: Emitter, pointer: Ptr, align: int, size: int) -> int
     wrong = emit_misaligned(e, pointer, align)
     if wrong is not None:
         e.report_if(wrong, access_site(e, pointer, Kind.MISALIGNED_ACCESS, size), *site_values(e, pointer))
-    return align if pointer.align >= align else 1
+    return align if is_aligned(e, pointer, align) else 1
 
 
 def emit_load(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = False, instr: ir.Instr | None = None) -> str:
@@ -162,11 +168,6 @@ def emit_watch(e: Emitter, address: str, size: int | str) -> None:
     t.block(on)
 
 
-def natural_align(type: ir.Type, align: int) -> int:
-    """Returns the alignment that an access of `type` claims: the instruction's, but at most the type's own."""
-    return min(align or llvm_types.align_of(type), llvm_types.align_of(type))
-
-
 @instruction("alloca")
 def _alloca(e: Emitter, instr: ir.Instr) -> None:
     target = e.object(("alloca", id(instr)))
@@ -177,7 +178,7 @@ def _alloca(e: Emitter, instr: ir.Instr) -> None:
 def _load(e: Emitter, instr: ir.Instr) -> None:
     pointer = e.pointer(instr.operands[0])
     if isinstance(instr.type, ir.Pointer):
-        word = emit_load(e, pointer, ir.Int(64), natural_align(instr.type, instr.align), instr.volatile)
+        word = emit_load(e, pointer, ir.Int(64), claimed_alignment(instr), instr.volatile)
         e.define_pointer(instr, find_object(e, word))
         return
     if isinstance(instr.type, (ir.Array, ir.Struct, ir.Image, ir.Sampler)):
@@ -186,7 +187,7 @@ def _load(e: Emitter, instr: ir.Instr) -> None:
         byte = emit_load(e, pointer, ir.Int(8), 1, instr.volatile, instr)
         e.define(instr, e.body.op(f"trunc i8 {byte} to i1"))
         return
-    e.define(instr, emit_load(e, pointer, instr.type, natural_align(instr.type, instr.align), instr.volatile, instr))
+    e.define(instr, emit_load(e, pointer, instr.type, claimed_alignment(instr), instr.volatile, instr))
 
 
 @instruction("store")
@@ -207,7 +208,7 @@ def _store(e: Emitter, instr: ir.Instr) -> None:
         type = ir.Int(8)
     else:
         operand = e.value(value)
-    emit_store(e, pointer, type, operand, natural_align(type, instr.align), instr.volatile, value)
+    emit_store(e, pointer, type, operand, claimed_alignment(instr), instr.volatile, value)
 
 
 def _store_argument(e: Emitter, param: ir.Param, target: Ptr) -> None:

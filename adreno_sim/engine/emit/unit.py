@@ -7,6 +7,7 @@ from functools import cached_property
 
 from ...base.errors import UnsupportedError
 from ...ir import ir, llvm_types
+from ...ir.memory_ops import claimed_alignment
 from ..abi.print_format import PrintCall
 from ..abi.specialization import Specialization
 from ..analysis.lane_uses import LaneUses
@@ -57,10 +58,11 @@ class Unit:
     def __post_init__(self) -> None:
         proofs = self.spec.proofs
         numbered = enumerate(i for b in self.kernel.blocks for i in b.instrs)
-        known = proofs.in_range | proofs.nsw | proofs.narrow
+        known = proofs.in_range | proofs.nsw | proofs.narrow | proofs.aligned
         pairs = [(n, id(i)) for n, i in numbered if n in known]
         self._in_range = {i for n, i in pairs if n in proofs.in_range}
         self._nsw = {i for n, i in pairs if n in proofs.nsw}
+        self._aligned = {i for n, i in pairs if n in proofs.aligned}
         self._narrow = {i for n, i in pairs if n in proofs.narrow}
 
     @property
@@ -82,6 +84,10 @@ class Unit:
     def proves_in_range(self, instr: ir.Instr | None) -> bool:
         """Returns whether every access of `instr` is proven to be in range."""
         return id(instr) in self._in_range
+
+    def proves_aligned(self, instr: ir.Instr | None, align: int) -> bool:
+        """Returns whether the load or store `instr` is proven to begin at a multiple of `align`."""
+        return instr is not None and id(instr) in self._aligned and align <= claimed_alignment(instr)
 
     def is_nsw(self, instr: ir.Instr) -> bool:
         """Returns whether an integer operation never wraps as a signed number (LLVM: nsw)."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import VectorAccess, builtin_of, find_builtin
-from ...ir.memory_ops import touches_memory
+from ...ir.memory_ops import address_operands, claimed_alignment, is_plain_load, is_plain_store, touches_memory
 from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ...ir.queries import globals_of, may_leave_vector, private_bytes
 from ..abi.launch_facts import LaunchFacts
@@ -61,19 +61,21 @@ _ANY_OBJECT = "the pointer may lead to any object: it is loaded, made from an in
 def prove_in_range(analysis: AccessAnalysis) -> Proofs:
     """Returns which accesses are proven in range, which operations not to wrap, and which extended values are narrow. It holds in
     every launch of equal facts."""
-    in_range, nsw, narrow = set(), set(), set()
+    in_range, nsw, narrow, aligned = set(), set(), set(), set()
     number = 0
     for block in analysis.function.blocks:
         for instr in block.instrs:
             if analysis.forms.dominators.reachable(block):
                 if instr.op in ("sext", "zext") and analysis.is_narrow(instr):
                     narrow.add(number)
+                if analysis.is_aligned(instr):
+                    aligned.add(number)
                 if analysis.obstacle_of(instr) is None:
                     in_range.add(number)
                 elif instr.op in _ARITHMETIC and isinstance(instr.type, ir.Int) and analysis.is_nsw(instr):
                     nsw.add(number)
             number += 1
-    return Proofs(frozenset(in_range), frozenset(nsw), frozenset(narrow))
+    return Proofs(frozenset(in_range), frozenset(nsw), frozenset(narrow), aligned=frozenset(aligned))
 
 
 class AccessAnalysis:
@@ -100,6 +102,15 @@ class AccessAnalysis:
         low, high = signed_range(32)
         least = 0 if instr.op == "zext" else low + ROOM
         return self.forms.bounds_at(instr).implies_within(self.forms.of(value), least, high - ROOM)
+
+    def is_aligned(self, instr: ir.Instr) -> bool:
+        """Returns True if a load or store is as `Proofs.aligned` says: its type's form alone does not say so, the sum of bytes
+        does."""
+        asked = claimed_alignment(instr) if is_plain_load(instr) or is_plain_store(instr) else 1
+        if asked == 1 or all(self._provenance.align(v) >= asked for v in address_operands(instr)):
+            return False
+        spans = [span for span in self.spans(instr) if span is not None]
+        return bool(spans) and all(span.offset.is_multiple_of(asked) for span in spans)
 
     def obstacle_of(self, instr: ir.Instr) -> Goal | None:
         """Returns what is not shown of an access to memory, to an array or to an element of a vector; None if it is proven to

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir import ir, llvm_types
+from ...ir.memory_ops import claimed_alignment
 from ...ir.provenance import Object, is_pointer
 from ...ir.queries import may_leave_vector, private_bytes
 from ..analysis.parallel_regions import ParallelRegion
 from ..analysis.shift_amounts import written_amount
-from ..emit import access, undefined_behaviour
+from ..emit import undefined_behaviour
 from ..emit.check import NotVectorizable
 from ..emit.emitter import INSTRUCTIONS
 from ..emit.region import value_bytes
@@ -270,7 +271,7 @@ class VectorEmitter(LoopFlow):
         if not self.privates.is_private(pointer) and self.uniform(pointer):
             INSTRUCTIONS["load"](self, instr)
             return
-        transfers.emit_load(self, instr, pointer, self.lane_ptr(pointer), access.natural_align(instr.type, instr.align))
+        transfers.emit_load(self, instr, pointer, self.lane_ptr(pointer), claimed_alignment(instr))
 
     def _store(self, instr: ir.Instr) -> None:
         value, pointer = instr.operands
@@ -285,9 +286,7 @@ class VectorEmitter(LoopFlow):
             INSTRUCTIONS["store"](self, replace(instr, operands=[self.placeholder(type, last), pointer]))
             self.release_placeholders()
             return
-        transfers.emit_store(
-            self, type, self.components(value), pointer, self.lane_ptr(pointer), access.natural_align(type, instr.align)
-        )
+        transfers.emit_store(self, type, self.components(value), pointer, self.lane_ptr(pointer), claimed_alignment(instr))
 
 
 def _is_constant_path(pointer: ir.Instr) -> bool:

@@ -120,7 +120,7 @@ def _fits(e: LaneValues, index: ir.Value, factor: int) -> bool:
 def emit_checks(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[str | None, int]:
     """Emits bounds and alignment checks of `size` bytes. Failing lanes set the fault flag. Returns the mask of the other
     lanes, and the known alignment."""
-    known = align if where.pointer.align >= align else 1
+    known = align if access.is_aligned(e, where.pointer, align) else 1
     if not e.unit.checked:
         return e.mask, known
     t = e.body
