@@ -23,9 +23,10 @@ class ProcessorFamily:
     what clang needs to make object code that calls nothing outside itself.
 
     half_arithmetic: the feature with which halves are computed as halves. wide_vectors: that with which 16 lanes are a vector;
-    "" where there is none. byte_masks: that with which some bytes of a vector are stored. conversions: features without which
-    LLVM calls functions for conversions of halves and fused multiply-add. vector_flags: clang's flag for wider vectors, by the
-    feature that it needs.
+    "" where there is none. byte_masks: that with which some bytes of a vector are stored. slow_lanes: one by which processors are
+    known that gather and scatter about as slowly where no lane is active; "" where there is none. conversions: features without
+    which LLVM calls functions for conversions of halves and fused multiply-add. vector_flags: clang's flag for wider vectors, by
+    the feature that it needs.
 
     Where denormals are flushed: flushes_before_rounding: whether a result that is denormal before it is rounded becomes zero.
     choices_flush: whether instructions for the lesser and the greater of two floats, which LLVM takes for a comparison and a
@@ -43,6 +44,7 @@ class ProcessorFamily:
     half_arithmetic: str
     wide_vectors: str = ""
     byte_masks: str = ""
+    slow_lanes: str = ""
     conversions: tuple[str, ...] = ()
     c_flags: tuple[str, ...] = ()
     vector_flags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -34,6 +34,11 @@ class Processor:
         return self.has(self.family.byte_masks)
 
     @property
+    def skips_lanes_slowly(self) -> bool:
+        """Whether a gather or scatter without an active lane takes about as long as one with all of them."""
+        return self.has(self.family.slow_lanes)
+
+    @property
     def computes_halves(self) -> bool:
         """Whether there is arithmetic of halves."""
         return self.has(self.family.half_arithmetic)

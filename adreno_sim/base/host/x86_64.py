@@ -18,6 +18,8 @@ X86_64 = ProcessorFamily(
     half_arithmetic="avx512fp16",
     wide_vectors="avx512vl",
     byte_masks="avx512bw",
+    # AMD's. Measured on Zen 4: 16 lanes of 32 bits take 8 ns to gather and 11 ns to scatter; if none is active, 6 ns and 7 ns.
+    slow_lanes="sse4a",
     conversions=("f16c", "fma"),
     choices_flush=True,
     vector_flags=MappingProxyType({"avx2": "-mavx2"}),

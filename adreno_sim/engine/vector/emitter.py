@@ -14,10 +14,12 @@ from ..emit import undefined_behaviour
 from ..emit.check import NotVectorizable
 from ..emit.emitter import INSTRUCTIONS
 from ..emit.region import value_bytes
+from ..llvm import objects
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from . import calls, memory, transfers, unroll
 from .loops import LoopFlow
+from .patterns import Pattern, pattern_of
 from .private_room import emit_private_fill, emit_tile_number, private_address
 from .structure import Loop, Structure
 from .values import VectorPlan
@@ -153,6 +155,11 @@ class VectorEmitter(LoopFlow):
         if instr.op == "call":
             return calls.needs_active_lane(instr)
         return instr.op in _NEEDS_ACTIVE_LANE
+
+    def is_slow_without_lanes(self, instr: ir.Instr) -> bool:
+        if instr.op not in ("load", "store") or not objects.machine().processor.skips_lanes_slowly:
+            return False
+        return pattern_of(self.shapes, self.privates, instr) == Pattern.APART
 
     def emit_instr(self, instr: ir.Instr) -> None:
         if instr.op in _UNSUPPORTED:

@@ -11,7 +11,7 @@ from adreno_sim.base.host.current import current_family
 from adreno_sim.base.host.x86_64 import X86_64
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.engine import codegen
-from adreno_sim.engine.abi.specialization import BufferArg, Specialization
+from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
 from adreno_sim.engine.llvm import objects
 from adreno_sim.engine.vector import kernel as vector_kernel
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
@@ -147,3 +147,23 @@ def test_bytes_apart_are_one_store_where_some_bytes_of_a_vector_can_be_stored(mo
         args=(BufferArg(), BufferArg()), local_size=(64, 1, 1), most_groups=(8, 1, 1), checks="off", emitter="spmd"
     )
     assert ("llvm.masked.store" not in codegen.emit_module(kernel, spec).text) == single
+
+
+APART = "for (int i = 0; i < x; i++) r[x * step] = a[x * step] + i;"
+SIDE_BY_SIDE = "for (int i = 0; i < x; i++) r[x] = a[x] + i;"
+
+
+@pytest.mark.skipif(current_family() is not X86_64, reason="features of x86-64")
+@pytest.mark.parametrize(
+    ("features", "body", "skipped"),
+    [("+sse4a", APART, True), ("-sse4a", APART, False), ("+sse4a", SIDE_BY_SIDE, False), ("-sse4a", SIDE_BY_SIDE, False)],
+)
+def test_accesses_apart_are_branched_around_where_they_are_slow_without_lanes(monkeypatch, features, body, skipped):
+    monkeypatch.setattr(objects, "_machine", objects.Machine("x86-64-v4", f"{WIDE},{features}", X86_64))
+    source = f"#define T int\n{HEAD} {body} }}"
+    kernel = compile_source(source, target=FrontEndTarget()).kernels["k"]
+    args = (BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4))
+    spec = Specialization(args=args, local_size=(64, 1, 1), most_groups=(8, 1, 1), checks="off", emitter="spmd")
+    text = codegen.emit_module(kernel, spec).text
+    assert ("masked.scatter" in text) == (body is APART)
+    assert ("some." in text.partition("; runtime")[0]) == skipped

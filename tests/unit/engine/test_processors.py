@@ -43,6 +43,13 @@ def test_flags_of_clang_are_those_that_the_processor_has():
     assert Processor(X86_64, "+sse2,-avx2").vector_flags == () and Processor(X86_64, "+avx2").vector_flags == ("-mavx2",)
 
 
+def test_which_processor_takes_its_time_for_lanes_that_do_nothing():
+    """Those with AMD's instructions."""
+    wide = "+avx512vl,+avx512bw,+f16c,+fma"
+    assert Processor(X86_64, f"{wide},+sse4a").skips_lanes_slowly and not Processor(X86_64, f"{wide},-sse4a").skips_lanes_slowly
+    assert not Processor(AARCH64, "+neon").skips_lanes_slowly
+
+
 @pytest.mark.parametrize(("bits", "has"), [(0, False), (1 << 9, False), (1 << 10, False), (3 << 9, True), (0x7FF, True)])
 def test_halves_are_asked_of_the_system(monkeypatch, bits, has):
     """Only a processor that computes them alone and in vectors does."""
