@@ -20,6 +20,9 @@ EXPECTED = {
     "plan": "The plan reserves what its tensors need.",
 }
 
+FUTURE = "from __future__ import annotations"
+TYPE_VARIABLE = "from typing import TypeVar"
+
 LOWER = """
 target = tvm.target.Target("{tag}")
 with target:
@@ -110,10 +113,18 @@ def script(defect: Defect, with_source: bool) -> str:
     assert defect.build is not None, defect.name
     tvm = import_tvm()
     tir = "tirx" if hasattr(tvm.script, "tirx") else "tir"
-    head = f"import tvm\nfrom tvm.script import ir as I, relax as R, {tir} as T\n\n"
-    text = weights_as_inputs(defect.build()).script(show_meta=True)
-    lines = [line for line in text.splitlines() if not line.startswith("# from tvm.script")]
-    return head + "\n".join(lines).strip() + "\n" + LOWER.format(tag=_tag(defect)) + (SOURCE if with_source else "")
+    head = ["import tvm", f"from tvm.script import ir as I, relax as R, {tir} as T"]
+    lines = weights_as_inputs(defect.build()).script(show_meta=True).splitlines()
+    # TVM prints a symbolic size as a type parameter (Python 3.12 and later) or as a TypeVar, whose import it leaves as a comment.
+    # Python must evaluate neither where it reads the annotations, and allows no statement before the import that says so.
+    printed = [line.removeprefix("# ") for line in lines]
+    if TYPE_VARIABLE in printed:
+        head.insert(0, TYPE_VARIABLE)
+    if FUTURE in printed or TYPE_VARIABLE in printed:
+        head.insert(0, FUTURE)
+    dropped = ("# from tvm.script", FUTURE, f"# {TYPE_VARIABLE}")
+    text = "\n".join(line for line in lines if not line.startswith(dropped)).strip()
+    return "\n".join(head) + f"\n\n{text}\n" + LOWER.format(tag=_tag(defect)) + (SOURCE if with_source else "")
 
 
 def weights_as_inputs(module: Any) -> Any:

@@ -91,6 +91,16 @@ def test_every_defect_has_a_script_a_cause_and_a_patch() -> None:
         assert "adreno_sim" not in text and upstream.cause(defect) and upstream.PATCHES[defect.name]
 
 
+@pytest.mark.skipif(tvm_series() != "0.27", reason="TVM 0.27 prints a symbolic size as a type parameter")
+def test_a_script_with_a_symbolic_size_reaches_its_defect(tmp_path: Path) -> None:
+    """How TVM prints the size, and what the script must import for it, depends on the Python."""
+    defect = next(defect for defect in defects.DEFECTS if defect.name == "parameter-types")
+    script = tmp_path / "script.py"
+    script.write_text(upstream.script(defect, with_source=False))
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "signature of target buffer" in done.stderr, done.stderr
+
+
 def test_a_folder_of_reports_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert main(["doctor", "--only", "texture-store", "--report", str(tmp_path / "file")]) == 2
