@@ -4,7 +4,7 @@
 #   bash ci/cts.sh CHECKOUT FOLDER [SUITE...]    CHECKOUT, or "" and ADRENO_SIM_CTS: holds OpenCL-CTS, OpenCL-Headers and
 #                                                SPIRV-Headers of KhronosGroup; FOLDER keeps the build, logs and results
 #   ADRENO_SIM_CTS_CHECKS=bounds ADRENO_SIM_CTS_DEVICE=sim:adreno-650 ADRENO_SIM_CTS_JOBS=2 ADRENO_SIM_CTS_SECONDS=600 (a suite)
-#   ADRENO_SIM_CTS_TEST_SECONDS=120 (a test that says nothing)
+#   ADRENO_SIM_CTS_TEST_SECONDS=900 (a test)
 # Needs cmake, ninja, a C++ compiler, and adreno-sim. Exit code 1 where a test fails, crashes or hangs.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
