@@ -118,6 +118,17 @@ def test_a_long_loop_body_is_proven():
     assert result.accesses.places == result.accesses.proven_places > 300
 
 
+@pytest.mark.parametrize("turns", ["int j = 0; j < 7; ++j", "; a[0] > n;"])
+def test_hundreds_of_addresses_stepped_in_a_loop_are_bounded_by_its_counter_if_it_has_one(turns):
+    count = range(200)
+    head = "kernel void k(global int *a, global float *b, int n) { "
+    made = "".join(f"global int *p{k} = a + {k & 7};" for k in count)
+    body = "".join(f"*p{k} |= 1; p{k} += {1 + k % 3};" for k in count)
+    result, _, _ = launch(f"{head}{made} for ({turns}) {{ {body} }} }}", emitter="scalar")
+    assert not result.failures
+    assert (result.accesses.places == result.accesses.proven_places > 200) == ("j" in turns)
+
+
 def test_a_function_too_long_to_optimise_computes_the_same(monkeypatch):
     source = SHAPES["chain"](20)
     _, optimised, code = launch(source)

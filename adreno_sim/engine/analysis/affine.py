@@ -6,7 +6,7 @@ under the conditions of the block that computes it. A value that may wrap, or th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ...ir import ir, llvm_types
@@ -55,6 +55,7 @@ class AffineForms:
         self.dominators = Dominators(function)
         self.block_of = {id(i): b for b in self.dominators.order for i in b.instrs}
         self.conditions = PathConditions(self)
+        self.compared = _compared_values(self.dominators.order)
         self._forms: dict[Slot, Linear] = {}
         self._trail: list[Slot] = []
         self._in_progress: set[Slot] = set()
@@ -270,6 +271,18 @@ class AffineForms:
         """Returns the extents, by coordinate, of the image given for `param`; () if it is no image."""
         arg, known = self.spec.args[param.index], self.facts.arguments[param.index]
         return extents_of(arg, known) if isinstance(arg, ImageArg) and isinstance(known, tuple) else ()
+
+
+def _compared_values(blocks: Sequence[ir.Block]) -> frozenset[int]:
+    """Returns, by id, the values that comparisons take, and those from which they are extended or truncated."""
+    found = set()
+    for instr in (i for b in blocks for i in b.instrs if i.op == "icmp"):
+        for value in instr.operands:
+            found.add(id(value))
+            while isinstance(value, ir.Instr) and value.op in ("trunc", "zext", "sext"):
+                value = value.operands[0]
+                found.add(id(value))
+    return frozenset(found)
 
 
 def bits_of(type: ir.Type) -> int:

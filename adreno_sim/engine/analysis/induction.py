@@ -32,15 +32,25 @@ def induction_form(forms: AffineForms, phi: ir.Instr, lane: int) -> Linear | Non
     entry, type = _entry_range(forms, phi, start), signed_range(bits_of(phi.type))
     if lane == 0:
         step = _step(forms, phi, inside)
-        counter = step and _induction_variable(forms, phi, start, entry, inside, (step, type))
-        if step and not counter:  # nothing is said of it before its step: what does the way back say?
-            after = _hull(entry, _next_range(forms, phi, 0, type, inside))
-            counter = _induction_variable(forms, phi, start, entry, inside, (step, after))
-        if step and not counter:  # nothing is said of it: what is said of another one of this loop?
-            counter = _beside_another(forms, phi, start, inside, (step, type))
+        counter = step and _counter(forms, phi, start, entry, inside, (step, type))
         if counter:
             return counter
     return _inductive_range(forms, phi, lane, entry, inside)
+
+
+def _counter(
+    forms: AffineForms, phi: ir.Instr, start: Linear, entry: Interval, inside: list[Edge], assumed: tuple[int, Interval]
+) -> Linear | None:
+    """Returns the form of a phi to which every iteration adds the same, None if nothing bounds it: neither a comparison of its
+    own, with it or with what it is next, nor another one of its loop. What is compared itself is tried first."""
+    compared = _is_compared(forms, phi)
+    found = None if compared else _beside_another(forms, phi, start, inside, assumed)
+    found = found or _induction_variable(forms, phi, start, entry, inside, assumed)
+    if not found:
+        step, type = assumed
+        after = _hull(entry, _next_range(forms, phi, 0, type, inside))
+        found = _induction_variable(forms, phi, start, entry, inside, (step, after))
+    return found or (_beside_another(forms, phi, start, inside, assumed) if compared else None)
 
 
 def _hull(a: Interval, b: Interval | None) -> Interval:
@@ -97,11 +107,17 @@ def _beside_another(
 
 
 def _iterations_of(forms: AffineForms, phi: ir.Instr) -> Iterator[Linear]:
-    """Yields the number of the iteration as the other phis of the loop count it, if they are induction variables."""
+    """Yields the number of the iteration as other phis of the loop count it: those that are compared with something."""
     here = forms.block_of[id(phi)]
-    for other in here.instrs:
-        if other.op == "phi" and other is not phi and isinstance(other.type, ir.Int) and not forms.is_in_progress(other):
+    others = [i for i in here.instrs if i.op == "phi" and isinstance(i.type, ir.Int) and i is not phi]
+    for other in others:
+        if _is_compared(forms, other) and not forms.is_in_progress(other):
             yield from (Linear({s: 1}, 0) for s in forms.of(other).terms if forms.iterations.get(s) is here)
+
+
+def _is_compared(forms: AffineForms, phi: ir.Instr) -> bool:
+    """Returns True if a comparison takes the phi, or what it is next."""
+    return any(id(value) in forms.compared for value in (phi, *phi.operands))
 
 
 def _last_value_constraint(form: Linear, last: int, step: int) -> list[Linear]:
