@@ -165,11 +165,16 @@ bool link_check(struct link *link) {
 }
 
 void link_lose(struct link *link) {
-    if (atomic_exchange(&link->lost, true)) return;
-    if (link->owner == getpid()) {
-        tell("the simulator has ended; from now on OpenCL's functions return CL_DEVICE_NOT_AVAILABLE");
-        shutdown(link->socket, SHUT_RDWR); /* whoever waits for a reply goes on */
+    bool ours = link->owner == getpid();
+    if (link_lost(link)) return;
+    if (ours && atomic_exchange(&link->losing, true)) {
+        while (!link_lost(link)) sched_yield();
+        return;
     }
+    /* First: whoever sees that the link is lost may end the program. */
+    if (ours) tell("the simulator has ended; from now on OpenCL's functions return CL_DEVICE_NOT_AVAILABLE");
+    if (atomic_exchange(&link->lost, true)) return;
+    if (ours) shutdown(link->socket, SHUT_RDWR); /* whoever waits for a reply goes on */
     state_lock(link);
     schedule_abandon(link);
     state_unlock(link);

@@ -25,7 +25,7 @@ struct callback {
 struct link {
     int socket;
     pid_t owner; /* the process that opened it: a child of fork has no part in it */
-    _Atomic bool lost;
+    _Atomic bool losing, lost; /* losing: a thread is about to say that it is lost */
     uint8_t *page, *heap, *staging;
     uint64_t heap_bytes;
     pthread_mutex_t talk; /* one request at a time */
