@@ -6,8 +6,9 @@ under the conditions of the block that computes it. A value that may wrap, or th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 
 from ...ir import ir, llvm_types
 from ...ir.dominators import Dominators
@@ -55,7 +56,6 @@ class AffineForms:
         self.dominators = Dominators(function)
         self.block_of = {id(i): b for b in self.dominators.order for i in b.instrs}
         self.conditions = PathConditions(self)
-        self.compared = _compared_values(self.dominators.order)
         self._forms: dict[Slot, Linear] = {}
         self._trail: list[Slot] = []
         self._in_progress: set[Slot] = set()
@@ -132,6 +132,18 @@ class AffineForms:
             return self._apply_rule(phi, slot[1])
         finally:
             self._in_progress.discard(slot)
+
+    @cached_property
+    def compared(self) -> frozenset[int]:
+        """The values that comparisons take, by id, and those from which they are extended or truncated."""
+        found = set()
+        for instr in (i for b in self.dominators.order for i in b.instrs if i.op == "icmp"):
+            for value in instr.operands:
+                found.add(id(value))
+                while isinstance(value, ir.Instr) and value.op in ("trunc", "zext", "sext"):
+                    value = value.operands[0]
+                    found.add(id(value))
+        return frozenset(found)
 
     def is_in_progress(self, phi: ir.Instr) -> bool:
         """Returns True if the form of `phi` is being computed, so that it is not known yet."""
@@ -271,18 +283,6 @@ class AffineForms:
         """Returns the extents, by coordinate, of the image given for `param`; () if it is no image."""
         arg, known = self.spec.args[param.index], self.facts.arguments[param.index]
         return extents_of(arg, known) if isinstance(arg, ImageArg) and isinstance(known, tuple) else ()
-
-
-def _compared_values(blocks: Sequence[ir.Block]) -> frozenset[int]:
-    """Returns, by id, the values that comparisons take, and those from which they are extended or truncated."""
-    found = set()
-    for instr in (i for b in blocks for i in b.instrs if i.op == "icmp"):
-        for value in instr.operands:
-            found.add(id(value))
-            while isinstance(value, ir.Instr) and value.op in ("trunc", "zext", "sext"):
-                value = value.operands[0]
-                found.add(id(value))
-    return frozenset(found)
 
 
 def bits_of(type: ir.Type) -> int:

@@ -128,10 +128,10 @@ def _copysign(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, t.op(f"bitcast {spelled} {t.op(f'or {spelled} {size}, {sign}')} to {llvm_types.spell(instr.type)}"))
 
 
-def emit_compare(e: Emitter, predicate: str, type: ir.Type, a: str, b: str) -> str:
-    """Emits an fcmp on lanes of `type`."""
+def emit_compare(e: Emitter, predicate: str, type: ir.Type, a: str, b: str, flush_halves: bool = True) -> str:
+    """Emits an fcmp on lanes of `type`. flush_halves: as `emit_comparison` says of flush."""
     if is_half(type):
-        return emit_comparison(e, predicate, type, a, b)
+        return emit_comparison(e, predicate, type, a, b, flush_halves)
     return e.body.op(f"fcmp {predicate} {llvm_types.spell(type)} {a}, {b}")
 
 
@@ -142,18 +142,11 @@ def emit_select(e: Emitter, flags: str, type: ir.Type, a: str, b: str) -> str:
 
 
 def emit_min_max(e: Emitter, type: ir.Type, a: str, b: str, least: bool) -> str:
-    """Emits fmin or fmax: of a NaN and a number, the result is the number."""
-    better = _emit_better(e, "olt" if least else "ogt", type, b, a)
-    first_nan = _emit_better(e, "uno", type, a, a)
+    """Emits fmin or fmax: of a NaN and a number, the result is the number. Denormal halves are told apart."""
+    better = emit_compare(e, "olt" if least else "ogt", type, b, a, flush_halves=False)
+    first_nan = emit_compare(e, "uno", type, a, a, flush_halves=False)
     flags = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
     return emit_select(e, e.body.op(f"or {flags} {better}, {first_nan}"), type, b, a)
-
-
-def _emit_better(e: Emitter, predicate: str, type: ir.Type, a: str, b: str) -> str:
-    """Emits the comparison by which min, max or clamp chooses. Halves are not flushed, so denormals are told apart."""
-    if is_half(type):
-        return emit_comparison(e, predicate, type, a, b, flush=False)
-    return emit_compare(e, predicate, type, a, b)
 
 
 def _flush_chosen(e: Emitter, instr: ir.Instr, chosen: str) -> str:
@@ -194,7 +187,7 @@ def _min(e: Emitter, instr: ir.Instr) -> None:
     a, b = (broadcast_to(e, v, instr.type) for v in instr.operands)
     least = instr.callee.name == "min"
     if is_float(instr.type):  # min: y < x ? y : x; max: x < y ? y : x
-        better = _emit_better(e, "olt", instr.type, *((b, a) if least else (a, b)))
+        better = emit_compare(e, "olt", instr.type, *((b, a) if least else (a, b)), flush_halves=False)
         e.define(instr, _flush_chosen(e, instr, emit_select(e, better, instr.type, b, a)))
     else:
         e.define(instr, emit_intrinsic(e, ("s" if is_signed(instr) else "u") + ("min" if least else "max"), instr.type, a, b))

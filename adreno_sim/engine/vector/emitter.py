@@ -149,6 +149,8 @@ class VectorEmitter(LoopFlow):
     def needs_active_lane(self, instr: ir.Instr) -> bool:
         if instr.op in ("load", "store"):
             pointer = instr.operands[-1]
+            if self._is_slow_without_lanes(instr):
+                return True
             if self.privates.is_private(pointer):
                 return not isinstance(pointer, ir.Instr) or (pointer.op != "alloca" and not _is_constant_path(pointer))
             return self.shapes.of(pointer).uniform
@@ -156,10 +158,10 @@ class VectorEmitter(LoopFlow):
             return calls.needs_active_lane(instr)
         return instr.op in _NEEDS_ACTIVE_LANE
 
-    def is_slow_without_lanes(self, instr: ir.Instr) -> bool:
-        if instr.op not in ("load", "store") or not objects.machine().processor.skips_lanes_slowly:
-            return False
-        return pattern_of(self.shapes, self.privates, instr) == Pattern.APART
+    def _is_slow_without_lanes(self, access: ir.Instr) -> bool:
+        """Returns whether a load or store takes long though no lane is active."""
+        slow = objects.machine().processor.skips_lanes_slowly
+        return slow and pattern_of(self.shapes, self.privates, access) == Pattern.APART
 
     def emit_instr(self, instr: ir.Instr) -> None:
         if instr.op in _UNSUPPORTED:

@@ -54,10 +54,6 @@ class FlowState(LaneValues):
         """Returns whether an instruction must not, or should not, run if no lane is active."""
         raise NotImplementedError
 
-    def is_slow_without_lanes(self, instr: ir.Instr) -> bool:
-        """Returns whether an instruction takes long though no lane is active."""
-        raise NotImplementedError
-
     def emit_loop(self, loop: Loop, linear: bool) -> list[MaskedEdge] | None:
         """Emits a loop whose head was just opened as its preheader. Returns its masked exit edges, or None if it branched to
         its exits itself."""

@@ -261,7 +261,7 @@ class MaskedFlow(FlowState):
                 return True
             below += [child for child in level.children(one) if child in level.linear]
         assert isinstance(item, Segment)
-        return any(self.needs_active_lane(i) or self.is_slow_without_lanes(i) for i in item.instrs)
+        return any(self.needs_active_lane(i) for i in item.instrs)
 
     def _emit_masked_body(self, level: Level, item: Item, arriving: list[MaskedEdge], mask: str | None) -> Iterator[Item]:
         """Emits a masked item itself. Yields the items that it dominates."""

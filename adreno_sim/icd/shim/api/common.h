@@ -136,7 +136,7 @@ size_t texel_bytes(const cl_image_format *format);
 /* Checks a format and a descriptor, whose unused fields it settles; either may be NULL. kind: 0 without a descriptor. */
 cl_int check_image(const struct link *link, const cl_image_format *format, cl_image_desc *desc, uint32_t *kind);
 
-/* image_requirements.c: the bytes of which the address of a buffer under an image is a multiple. texel: bytes, 0 for any. */
+/* image_requirements.c: the bytes of which the address of a buffer under an image is a multiple. texel: bytes. */
 size_t base_alignment(const struct link *link, cl_uint type, size_t texel);
 
 /* image_transfers.c: the body and the host's side of a transfer between an image and `host`. */

@@ -38,8 +38,6 @@ static cl_uint largest(const struct link *link, cl_uint type, cl_uint name) {
     return query ? (cl_uint)device_size(link, query, 0) : 0;
 }
 
-#define LARGEST_TEXEL 16
-
 static size_t power_of_two(size_t least) {
     size_t found = 1;
     while (found < least) found *= 2;
@@ -49,7 +47,7 @@ static size_t power_of_two(size_t least) {
 size_t base_alignment(const struct link *link, cl_uint type, size_t texel) {
     size_t texels = device_number(link, CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT);
     if (!texels || type == CL_MEM_OBJECT_IMAGE1D || type == CL_MEM_OBJECT_IMAGE1D_BUFFER) return 1;
-    return texels * (texel ? power_of_two(texel) : LARGEST_TEXEL);
+    return texels * power_of_two(texel);
 }
 
 cl_int API(clGetImageRequirementsInfoEXT)(cl_context context, const cl_properties *properties, cl_bitfield flags,
@@ -63,13 +61,13 @@ cl_int API(clGetImageRequirementsInfoEXT)(cl_context context, const cl_propertie
     cl_int wrong = check_image(link, format, given ? &desc : NULL, &kind);
     if (wrong == CL_INVALID_IMAGE_SIZE) return CL_INVALID_IMAGE_DESCRIPTOR;
     if (wrong) return wrong == CL_IMAGE_FORMAT_NOT_SUPPORTED ? CL_INVALID_IMAGE_FORMAT_DESCRIPTOR : wrong;
-    size_t texel = format ? power_of_two(texel_bytes(format)) : LARGEST_TEXEL, bytes = 0;
+    size_t texel = format ? power_of_two(texel_bytes(format)) : 16, bytes = 0;
     switch (name) {
     case CL_IMAGE_REQUIREMENTS_ROW_PITCH_ALIGNMENT_EXT:
     case CL_IMAGE_REQUIREMENTS_SLICE_PITCH_ALIGNMENT_EXT:
         GIVE(size_t, texel * device_number(link, CL_DEVICE_IMAGE_PITCH_ALIGNMENT));
     case CL_IMAGE_REQUIREMENTS_BASE_ADDRESS_ALIGNMENT_EXT:
-        GIVE(size_t, base_alignment(link, desc.image_type, format ? texel_bytes(format) : 0));
+        GIVE(size_t, base_alignment(link, desc.image_type, texel));
     case CL_IMAGE_REQUIREMENTS_SIZE_EXT:
         if (!format || !given) return CL_INVALID_VALUE;
         if ((wrong = ask_bytes(link, format, &desc, kind, &bytes))) return wrong;
