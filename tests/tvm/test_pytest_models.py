@@ -76,7 +76,7 @@ def test_marked():
 def test_parametrized(target):
     verify_results(Network, target, ref_target)
 
-@pytest.mark.skipif(not tvm.testing.device_enabled("cuda"), reason="no cuda here")
+@pytest.mark.skipif(not tvm.testing.device_enabled("metal"), reason="no metal here")
 def test_other_targets_are_judged_as_before():
     pass
 
@@ -190,7 +190,7 @@ def test_a_file_in_tvm_style_passes(run):
     result = run("test_style.py", "--adreno-device=sim:adreno-740", "-rs")
     offloads = tvm_series() == "0.27"  # the series that the code generator of OpenCL ML is for
     result.assert_outcomes(passed=7 if offloads else 5, skipped=1 if offloads else 3)
-    for why in ("no cuda here",) if offloads else ("TVM was built without OpenCL ML, *", "no cuda here"):
+    for why in ("no metal here",) if offloads else ("TVM was built without OpenCL ML, *", "no metal here"):
         result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
 
 

@@ -9,12 +9,15 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 import adreno_sim
 
 pytestmark = pytest.mark.tvm
 
 RANDOM = np.random.default_rng(4)
+OLD = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2]) < (1, 24)
+"""Python 3.10's ONNX Runtime, 1.23: it knows no opset 24, and masks what is causal before it caps the scores, not after."""
 HEADS = {"q": (1, 4, 5, 8), "k": (1, 2, 6, 8), "v": (1, 2, 6, 8)}
 IMAGE = {"x": (1, 4, 9, 10)}
 SCALES = {
@@ -118,7 +121,9 @@ CASES: dict[str, Any] = {
 @pytest.mark.parametrize("name", CASES)
 def test_operators_are_right_on_both_targets(name: str, target: str) -> None:
     report = adreno_sim.check(CASES[name](), target=target)
-    assert report.ok and "ONNX Runtime" in {output.reference for output in report.outputs}, report
+    judged = "ONNX Runtime" in {output.reference for output in report.outputs}
+    refused = OLD and any("ONNX Runtime" in why and "Opset 24" in why for why in report.unchecked)
+    assert report.ok and (judged or (name == "swish" and refused)), report
 
 
 @pytest.mark.parametrize("name", ["attention", "attention-causal", "attention-mask", "celu", "quantised", "quantised-channels"])
@@ -129,7 +134,10 @@ def test_what_is_expanded_computes_the_same(name: str) -> None:
 
     proto, arrays = CASES[name](), LargeArrays()
     feeds = {value.name: draw(*(dim.dim_value for dim in value.type.tensor_type.shape.dim)) for value in proto.graph.input}
-    expected = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
+    if OLD and name == "attention-causal":
+        expected = ReferenceEvaluator(proto).run(None, feeds)[0]
+    else:
+        expected = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
     known = {node.op_type for node in proto.graph.node} - {"Attention", "Celu", "QLinearConv"}
     plain = simplify(expand_operators(simplify(proto, arrays), arrays, known), arrays)
     assert not {"Attention", "Celu", "QLinearConv"} & {node.op_type for node in plain.graph.node}
