@@ -86,6 +86,7 @@ class Proofs:
     wrap as signed. narrow: the operand, 32 bits that are extended to 64, is at least ROOM from the ends of a signed integer, and
     not negative where it is unsigned.
     race_free_locals: local arrays, by kind and name (`provenance.ObjectId`), in which no two work-items race.
+    factors: of a product, the number of its instruction, which operand is the same number in all work-items, and that number.
     """
 
     in_range: frozenset[int] = frozenset()
@@ -93,6 +94,7 @@ class Proofs:
     narrow: frozenset[int] = frozenset()
     race_free_locals: frozenset[tuple[str, object]] = frozenset()
     aligned: frozenset[int] = frozenset()
+    factors: frozenset[tuple[int, int, int]] = frozenset()
 
 
 NOTHING = Proofs()

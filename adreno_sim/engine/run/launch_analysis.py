@@ -24,6 +24,7 @@ from ..caching.kernel_memo import KernelMemo
 from ..prove.accessed_bytes import AccessedBytes, find_accessed_bytes
 from ..prove.explain import explain_launch
 from ..prove.in_range import AccessAnalysis, prove_in_range
+from ..prove.known_factors import find_known_factors
 from ..prove.local_races import race_free_local_arrays
 from ..prove.single_writer import single_writer_args
 from ..shadow.argument_cells import cells_of_block, may_change
@@ -144,6 +145,8 @@ def prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) 
     single_writer: frozenset[int] = frozenset()
     with collect() as failures:
         proofs = find("proofs about", prove_in_range, Proofs())
+        if spec.emitter == "spmd":
+            proofs = replace(proofs, factors=find("known factors in", find_known_factors, proofs.factors))
         if spec.full:
             single_writer = find("single writers of", single_writer_args, single_writer)
             race_free = find("races in local memory of", race_free_local_arrays, proofs.race_free_locals)

@@ -159,9 +159,12 @@ class VectorEmitter(LoopFlow):
         return instr.op in _NEEDS_ACTIVE_LANE
 
     def _is_slow_without_lanes(self, access: ir.Instr) -> bool:
-        """Returns whether a load or store takes long though no lane is active."""
-        slow = objects.machine().processor.skips_lanes_slowly
-        return slow and pattern_of(self.shapes, self.privates, access) == Pattern.APART
+        """Returns whether a load or store takes long though no lane is active: a gather on some processors, and everywhere a row
+        in a page that is not there, some 80 ns. Behind the end of a loop or of the data an address may be anywhere."""
+        pattern = pattern_of(self.shapes, self.privates, access)
+        if pattern == Pattern.APART:
+            return objects.machine().processor.skips_lanes_slowly
+        return pattern == Pattern.ROW
 
     def emit_instr(self, instr: ir.Instr) -> None:
         if instr.op in _UNSUPPORTED:

@@ -38,8 +38,9 @@ class LaneShapes:
         self._zero = (0,) * tile.lanes
         self.structure = Structure(_order_of(kernel))
         self._intervals = find_intervals(self.structure.order, Grid.of(spec))
-        numbered = enumerate(i for block in kernel.blocks for i in block.instrs)
-        self._narrow = {id(i) for number, i in numbered if number in spec.proofs.narrow}
+        numbered = [i for block in kernel.blocks for i in block.instrs]
+        self._narrow = {id(numbered[number]) for number in spec.proofs.narrow}
+        self._factors = {(id(numbered[number]), at): factor for number, at, factor in spec.proofs.factors}
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
         self._shapes: dict[int, LaneShape] = {}
         self._fixed: dict[ir.Value, LaneShape] = {}
@@ -135,7 +136,7 @@ class LaneShapes:
             return LaneShape(self._zero, 0, 0)
         if any(isinstance(v, ir.Instr) and id(v) not in self._shapes for v in instr.operands):
             return None
-        operands = [self.shape_at(v, instr) for v in instr.operands]
+        operands = [self._operand_shape(instr, at) for at in range(len(instr.operands))]
         if instr.op == "call":
             return self._call(instr, operands)
         if instr.op == "load":
@@ -153,6 +154,11 @@ class LaneShapes:
         if instr.op in ("atomicrmw", "cmpxchg"):
             return VARYING
         return LaneShape(self._zero) if all(s.uniform for s in operands) else VARYING
+
+    def _operand_shape(self, instr: ir.Instr, at: int) -> LaneShape:
+        found = self.shape_at(instr.operands[at], instr)
+        factor = self._factors.get((id(instr), at))
+        return LaneShape(self._zero, 0, factor) if factor is not None and found.uniform else found
 
     def _phi(self, segment: Segment, instr: ir.Instr, sweep: int) -> LaneShape | None:
         values = [v for v in instr.operands if v is not instr]

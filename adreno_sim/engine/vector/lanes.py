@@ -134,7 +134,7 @@ class _Cost:
                 cost = rounds * _cost_apart(instr)
                 self.apart += cost
                 self.total += cost
-            elif pattern == Pattern.ROW and count > 1:
+            elif pattern == Pattern.ROW and count > 1 and word_of(llvm_types.elem_of(moved_type(instr)), count) is None:
                 self.total += rounds * count * _SHUFFLE * self._vectors
         elif halves := self._half_operations(instr):
             self.of_halves = True
