@@ -1,1 +1,1 @@
-"""Proofs about a launch: accesses in range, disjoint accesses, single writers, local arrays without races."""
+"""Proofs about a launch: accesses in range, disjoint accesses, single writers, local arrays without races, known factors."""

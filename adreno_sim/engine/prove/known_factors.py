@@ -6,7 +6,10 @@ serves them all. Hosts give 1 for the increment of a vector, and the bytes of an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...ir import ir
+from ..analysis.linear import Linear
 from ..analysis.uniformity import Uniformity
 from .in_range import AccessAnalysis
 
@@ -17,21 +20,27 @@ _MOST = 16
 
 def find_known_factors(analysis: AccessAnalysis) -> frozenset[tuple[int, int, int]]:
     """Returns `Proofs.factors`. It holds in every launch of equal facts."""
+    small = list(_small_factors(analysis))
+    if not small:
+        return frozenset()
     uniformity = Uniformity(analysis.forms.dominators)
-    found = set()
-    number = 0
-    for block in analysis.function.blocks:
-        for instr in block.instrs:
-            if _is_product(instr) and analysis.forms.dominators.reachable(block):
-                for at in range(2):
-                    factor, other = instr.operands[at], instr.operands[1 - at]
-                    if isinstance(factor, ir.Const) or not uniformity.is_uniform(factor) or uniformity.is_uniform(other):
-                        continue
-                    form = analysis.forms.of(factor)
-                    if not form.terms and 1 <= form.const <= _MOST:
-                        found.add((number, at, form.const))
-            number += 1
-    return frozenset(found)
+
+    def is_step(instr: ir.Instr, at: int) -> bool:
+        return uniformity.is_uniform(instr.operands[at]) and not uniformity.is_uniform(instr.operands[1 - at])
+
+    return frozenset((number, at, factor) for number, instr, at, factor in small if is_step(instr, at))
+
+
+def _small_factors(analysis: AccessAnalysis) -> Iterator[tuple[int, ir.Instr, int, int]]:
+    """Yields the products that have such a number as a factor: number, instruction, which operand, and its value."""
+    instrs = ((block, instr) for block in analysis.function.blocks for instr in block.instrs)
+    for number, (block, instr) in enumerate(instrs):
+        if not _is_product(instr) or not analysis.forms.dominators.reachable(block):
+            continue
+        for at, factor in enumerate(instr.operands[:2]):
+            form = Linear.number(0) if isinstance(factor, ir.Const) else analysis.forms.of(factor)
+            if not form.terms and 1 <= form.const <= _MOST:
+                yield number, instr, at, form.const
 
 
 def _is_product(instr: ir.Instr) -> bool:
