@@ -134,7 +134,7 @@ class _Cost:
                 cost = rounds * _cost_apart(instr)
                 self.apart += cost
                 self.total += cost
-            elif pattern == Pattern.ROW and count > 1 and word_of(llvm_types.elem_of(moved_type(instr)), count) is None:
+            elif pattern == Pattern.ROW and count > 1 and not _moves_as_word(instr):
                 self.total += rounds * count * _SHUFFLE * self._vectors
         elif halves := self._half_operations(instr):
             self.of_halves = True
@@ -161,6 +161,12 @@ class _Cost:
             found = trip_count(loop.head, loop.body)
             self._rounds_of[loop] = self._rounds(loop.parent) * (_UNKNOWN_ROUNDS if found is None else found)
         return self._rounds_of[loop]
+
+
+def _moves_as_word(instr: ir.Instr) -> bool:
+    """Returns whether the elements of an access to a buffer move as one word. Texels move singly."""
+    type = moved_type(instr)
+    return not builtin_of(instr).image and word_of(llvm_types.elem_of(type), llvm_types.lanes_of(type)) is not None
 
 
 def _cost_apart(instr: ir.Instr) -> int:
