@@ -135,3 +135,18 @@ def test_tvm_runs_a_module_by_its_own_runtime(tmp_path: Path, monkeypatch: pytes
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     assert "2 launches of 2 kernels" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.device
+@pytest.mark.skipif(not os.environ.get("ADRENO_SIM_TVM_BUILD"), reason="ADRENO_SIM_TVM_BUILD names no build of TVM with OpenCL")
+def test_a_tvm_built_from_source_needs_nothing_more(tmp_path: Path) -> None:
+    """ADRENO_SIM_TVM_BUILD holds the libraries of the checkout that ADRENO_SIM_TVM_SOURCE names."""
+    (tmp_path / "client.py").write_text("import tvm; print(tvm.__file__)\n" + CLIENT)
+    source = os.environ["ADRENO_SIM_TVM_SOURCE"]
+    places = {"PYTHONPATH": f"{source}/python", "TVM_LIBRARY_PATH": os.environ["ADRENO_SIM_TVM_BUILD"]}
+    words = [sys.executable, "-m", "adreno_sim", "run", "--checks", "full", "--", sys.executable, str(tmp_path / "client.py")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **places})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith(source)
+    assert "2 launches of 2 kernels" in done.stderr
