@@ -75,6 +75,8 @@ def bounds_of_grid(global_size: Sequence[int], local_size: Sequence[int]) -> tup
 
 ROOM = 1 << 24
 """How far the values of two lanes may be apart for `Proofs.narrow` to say that neither wraps."""
+ROOM_24 = 1 << 16
+"""The same, for neither to leave 24 bits."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Proofs:
     in_range: every access lies inside its object. aligned: a load or store begins at a multiple of the alignment that it claims,
     counted from the start of its object; those are named whose pointer's form does not say so. nsw: the integer result does not
     wrap as signed. narrow: the operand, 32 bits that are extended to 64, is at least ROOM from the ends of a signed integer, and
-    not negative where it is unsigned.
+    not negative where it is unsigned; or both factors of a mul24 or mad24 that is signed are ROOM_24 from the ends of 24 bits.
     race_free_locals: local arrays, by kind and name (`provenance.ObjectId`), in which no two work-items race.
     factors: of a product, the number of its instruction, which operand is the same number in all work-items, and that number.
     """

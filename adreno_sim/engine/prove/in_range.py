@@ -16,7 +16,7 @@ from ...ir.memory_ops import address_operands, claimed_alignment, is_plain_load,
 from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ...ir.queries import globals_of, may_leave_vector, private_bytes
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import ROOM, LocalArg, Proofs, Specialization
+from ..abi.specialization import ROOM, ROOM_24, LocalArg, Proofs, Specialization
 from ..analysis.affine import AffineForms
 from ..analysis.affine_rules import RULES
 from ..analysis.bounds import Bounds
@@ -58,6 +58,11 @@ _NO_SPAN = Goal("how many bytes it accesses is not known")
 _ANY_OBJECT = "the pointer may lead to any object: it is loaded, made from an integer, or not the same object's on every way"
 
 
+def _is_signed_product24(instr: ir.Instr) -> bool:
+    assert instr.callee is not None
+    return instr.callee.name in ("mul24", "mad24") and not instr.callee.args[0].startswith("u")
+
+
 def prove_in_range(analysis: AccessAnalysis) -> Proofs:
     """Returns which accesses are proven in range, which operations not to wrap, and which extended values are narrow. It holds in
     every launch of equal facts."""
@@ -66,7 +71,7 @@ def prove_in_range(analysis: AccessAnalysis) -> Proofs:
     for block in analysis.function.blocks:
         for instr in block.instrs:
             if analysis.forms.dominators.reachable(block):
-                if instr.op in ("sext", "zext") and analysis.is_narrow(instr):
+                if analysis.is_narrow(instr):
                     narrow.add(number)
                 if analysis.is_aligned(instr):
                     aligned.add(number)
@@ -95,13 +100,17 @@ class AccessAnalysis:
         return (id(instr), 0) in self.forms.nsw
 
     def is_narrow(self, instr: ir.Instr) -> bool:
-        """Returns True if an extension of 32 bits to 64 is of a value as `Proofs.narrow` says."""
-        value = instr.operands[0]
-        if value.type != ir.Int(32) or instr.type != ir.Int(64):
+        """Returns True if an extension of 32 bits to 64, or a product of 24, is of values as `Proofs.narrow` says."""
+        if instr.op in ("sext", "zext") and instr.operands[0].type == ir.Int(32) and instr.type == ir.Int(64):
+            low, high = signed_range(32)
+            values, least, most = instr.operands[:1], 0 if instr.op == "zext" else low + ROOM, high - ROOM
+        elif instr.op == "call" and instr.type == ir.Int(32) and _is_signed_product24(instr):
+            low, high = signed_range(24)
+            values, least, most = instr.operands[:2], low + ROOM_24, high - ROOM_24
+        else:
             return False
-        low, high = signed_range(32)
-        least = 0 if instr.op == "zext" else low + ROOM
-        return self.forms.bounds_at(instr).implies_within(self.forms.of(value), least, high - ROOM)
+        bounds = self.forms.bounds_at(instr)
+        return all(bounds.implies_within(self.forms.of(value), least, most) for value in values)
 
     def is_aligned(self, instr: ir.Instr) -> bool:
         """Returns True if a load or store is as `Proofs.aligned` says: its type's form alone does not say so, the sum of bytes

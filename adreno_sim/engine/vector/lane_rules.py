@@ -158,6 +158,8 @@ def _never_leaves24(shapes: LaneShapes, instr: ir.Instr, value: ir.Value, shape:
     """Returns whether 24 bits hold every lane's value, if any lane is active."""
     if shape.lane_offsets is None:
         return False
+    if shapes.stays_in_24_bits(instr, shape):
+        return True
     low, high = shapes.interval_of(value)
     reach = max(shape.lane_offsets) - min(shape.lane_offsets)
     return _fits24(low - reach) and _fits24(high + reach) and (is_signed(instr) or low >= reach)

@@ -14,7 +14,7 @@ from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.cfg import reverse_postorder
 from ...ir.provenance import is_pointer, stride_of
-from ..abi.specialization import ROOM, Specialization
+from ..abi.specialization import ROOM, ROOM_24, Specialization
 from ..analysis.intervals import Grid, find_intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
@@ -264,6 +264,11 @@ class LaneShapes:
         lane 0, if it has no work, may be negative where the others are not."""
         assert shape.lane_offsets is not None
         return id(extension) in self._narrow and max(shape.lane_offsets) - min(shape.lane_offsets) < ROOM
+
+    def stays_in_24_bits(self, product: ir.Instr, shape: LaneShape) -> bool:
+        """Returns whether 24 bits hold the factors of a product, one of this shape, in every active lane and in lane 0."""
+        assert shape.lane_offsets is not None
+        return id(product) in self._narrow and max(shape.lane_offsets) - min(shape.lane_offsets) < ROOM_24
 
     def is_nonnegative(self, value: ir.Value) -> bool:
         return self._intervals.of(value)[0] >= 0

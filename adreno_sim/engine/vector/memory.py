@@ -189,6 +189,8 @@ def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
         return _emit_row_load(e, where, elem, count, step, mask, align)
     if mask is None and where.index is None and (shared := _emit_shared_load(e, where, elem, count, align)) is not None:
         return shared
+    if count == 1 and where.index is None and (order := row_order(where.lane_offsets, size)) is not None:
+        return [_emit_ordered_load(e, where, elem, order, mask, align)]
     word = words.word_of(elem, count)
     if word is not None:
         return words.split_word(e, emit_gather(e, emit_addresses(e, where), word, mask, align), word, elem, count)
@@ -260,6 +262,20 @@ def _emit_shared_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, 
         whole = t.op(f"call {callee}(ptr align {align} {address}, <{width} x i1> {meant}, {spelled} zeroinitializer)")
     orders = [", ".join(f"i32 {place + at}" for place in places) for at in range(count)]
     return [t.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{e.count} x i32> <{order}>") for order in orders]
+
+
+def _emit_ordered_load(e: LaneValues, where: LanePtr, elem: ir.Type, order: list[int], mask: str | None, align: int) -> str:
+    """Emits a load of a row that the lanes read in another order: backwards, say."""
+    active = None if mask is None else _take_lanes(e, f"<{e.count} x i1>", mask, order)
+    start = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, where.lane_offsets[order[0]]))
+    row = _emit_row_load(e, start, elem, 1, 1, active, align)[0]
+    return _take_lanes(e, e.spelled(elem), row, [order.index(lane) for lane in range(e.count)])
+
+
+def _take_lanes(e: LaneValues, spelled: str, vector: str, lanes: list[int]) -> str:
+    """Returns the vector whose elements are those `lanes` of a vector."""
+    order = ", ".join(f"i32 {lane}" for lane in lanes)
+    return e.body.op(f"shufflevector {spelled} {vector}, {spelled} poison, <{e.count} x i32> <{order}>")
 
 
 def emit_addresses(e: LaneValues, where: LanePtr) -> str:
@@ -343,13 +359,8 @@ def _emit_ordered_store(
     e: LaneValues, where: LanePtr, elem: ir.Type, part: str, order: list[int], mask: str | None, align: int
 ) -> None:
     """Emits a store of a row that the lanes fill in another order: backwards, say."""
-    lanes = ", ".join(f"i32 {lane}" for lane in order)
-
-    def turn(spelled: str, vector: str) -> str:
-        return e.body.op(f"shufflevector {spelled} {vector}, {spelled} poison, <{e.count} x i32> <{lanes}>")
-
-    row = turn(e.spelled(elem), part)
-    active = None if mask is None else turn(f"<{e.count} x i1>", mask)
+    row = _take_lanes(e, e.spelled(elem), part, order)
+    active = None if mask is None else _take_lanes(e, f"<{e.count} x i1>", mask, order)
     start = access.offset_pointer(e, where.pointer, 1, where.lane_offsets[order[0]])
     _emit_row_store(e, replace(where, pointer=start), elem, [row], 1, active, align)
 

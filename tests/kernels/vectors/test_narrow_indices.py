@@ -115,3 +115,20 @@ def test_an_id_that_24_bits_hold_is_multiplied_as_it_is():
     _, text, _ = run(SIGNED, "int i = mad24(y, step, mad24(x, 1, off));", "off")
     _, beyond, _ = run(SIGNED, "int i = mad24(y, step, mad24(x + (off << 21), 1, off)) & 16383;", "off")
     assert is_one_access(text) and not is_one_access(beyond)
+
+
+@pytest.mark.parametrize("checks", ["off", "bounds"])
+def test_factors_that_a_launch_keeps_in_24_bits_are_multiplied_as_they_are(checks):
+    """Backwards, from the last column, as a flip does: how many columns there are is an argument."""
+    found, text, findings = run(SIGNED, "int i = mad24(y, step, mad24((int)far - x - 1, 1, off));", checks, "x < (int)far", 41)
+    np.testing.assert_array_equal(found, expected(lambda x, y: y * 100 + 41 - x - 1 + 7, lambda x, y: x < 41))
+    assert not findings and not re.search(r"masked\.gather|llvm\.cttz", text)
+
+
+@pytest.mark.parametrize("checks", ["off", "bounds"])
+def test_a_lane_without_work_may_leave_24_bits(checks):
+    """Lane 0's factor is 2**23 + 2, and cut; that of the first lane with work is the largest that fits."""
+    index = "int p = mul24((int)far - x, 3) - 25165821; int i = (p + (16 * 3)) / 3 + y * step;"
+    found, _, findings = run(SIGNED, index, checks, "x > 2 && x < 19", far=2**23 + 2)
+    np.testing.assert_array_equal(found, expected(lambda x, y: 18 - x + 1 + y * 100, lambda x, y: (x > 2) & (x < 19)))
+    assert not findings
