@@ -47,7 +47,8 @@ class Builtin:
     which memory it orders. elementwise: of each lane of its operands alone. tells_truth: it gives 1 for a scalar that is so, -1
     for each lane of a vector. plain_conversion: it converts to an integer, neither saturating nor with a rounding of its own.
     reinterprets: it takes the bits of its operand for another type. query: it asks for what never changes while a work-item runs.
-    in_vectors: vector code may hold it.
+    multiplies_24_bits: it multiplies its first two operands, integers, of which it looks at 24 bits. in_vectors: vector code may
+    hold it.
     """
 
     effects: tuple[Effect, ...] = ()
@@ -66,6 +67,7 @@ class Builtin:
     plain_conversion: bool = False
     reinterprets: bool = False
     query: bool = False
+    multiplies_24_bits: bool = False
     in_vectors: bool = True
 
     def effect(self, number: int) -> Effect:
@@ -93,7 +95,7 @@ def _names(text: str) -> list[str]:
 
 
 _ELEMENTWISE = _names("""
-abs abs_diff add_sat sub_sat clz ctz popcount rotate mul_hi mad_hi mad_sat hadd rhadd mul24 mad24 upsample
+abs abs_diff add_sat sub_sat clz ctz popcount rotate mul_hi mad_hi mad_sat hadd rhadd upsample
 fma mad floor ceil trunc rint sqrt round half_sqrt native_sqrt fabs copysign fmin fmax min max clamp
 bitselect select
 acos acospi asin asinpi atan atan2 atan2pi atanpi degrees fdim maxmag minmag mix radians sign smoothstep step erf erfc
@@ -154,6 +156,7 @@ def _ordered_atomics(end: str, row: Builtin) -> Iterator[tuple[str, Builtin]]:
 
 def _rows() -> Iterator[tuple[str, Builtin]]:
     yield from ((name, _FUNCTION) for name in _ELEMENTWISE)
+    yield from ((name, replace(_FUNCTION, multiplies_24_bits=True)) for name in ("mul24", "mad24"))
     truth = replace(_FUNCTION, tells_truth=True)
     yield from ((name, truth) for name in _TRUTHS)
     yield from ((name, _REDUCING) for name in _ACROSS_LANES)

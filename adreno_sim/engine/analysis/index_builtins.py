@@ -108,7 +108,7 @@ def _min_max(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> 
         return None
     values = [f for f in operands if f is not None]
     ends = [bounds.range_of(f) for f in values]
-    if _unsigned(instr, 0) and min(low for low, _ in ends) < 0:
+    if is_unsigned(instr, 0) and min(low for low, _ in ends) < 0:
         return None
     pick, sign = (min, 1) if instr.callee.name == "min" else (max, -1)
     result = forms.new_bounded(pick(low for low, _ in ends), pick(high for _, high in ends))
@@ -124,7 +124,7 @@ def _clamp(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Li
     if any(f is None for f in operands):
         return None
     value, low, high = (bounds.range_of(f) for f in operands if f is not None)
-    if _unsigned(instr, 0) and min(value[0], low[0], high[0]) < 0:
+    if is_unsigned(instr, 0) and min(value[0], low[0], high[0]) < 0:
         return None
     ends = [min(max(value[i], low[i]), high[i]) for i in (0, 1)]
     return forms.new_bounded(ends[0], ends[1])
@@ -134,7 +134,7 @@ def _clamp(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Li
 def _abs(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     value = forms.of(instr.operands[0], lane)
     low, high = bounds.range_of(value)
-    if _unsigned(instr, 0) or low <= -(1 << (bits_of(instr.type) - 1)):
+    if is_unsigned(instr, 0) or low <= -(1 << (bits_of(instr.type) - 1)):
         return None
     return value if low >= 0 else forms.new_bounded(0, max(-low, high))
 
@@ -148,7 +148,7 @@ def _select(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> L
 @_call("mul24", "mad24")
 def _mul24(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """mul24 and mad24: the product, if both factors are proven to fit 24 bits (OpenCL C 6.15.3)."""
-    low, high = (0, (1 << 24) - 1) if _unsigned(instr, 0) else (-(1 << 23), (1 << 23) - 1)
+    low, high = (0, (1 << 24) - 1) if is_unsigned(instr, 0) else (-(1 << 23), (1 << 23) - 1)
     left, right, *more = (forms.of(v, lane) for v in instr.operands)
     if not bounds.implies_within(left, low, high) or not bounds.implies_within(right, low, high) or (left.terms and right.terms):
         return None
@@ -165,6 +165,7 @@ def _lane_form(forms: AffineForms, value: ir.Value, lane: int) -> Linear | None:
     return forms.of(value, lane if isinstance(value.type, ir.Vector) else 0)
 
 
-def _unsigned(instr: ir.Instr, operand: int) -> bool:
+def is_unsigned(instr: ir.Instr, operand: int) -> bool:
+    """Returns whether an operand of a built-in function is unsigned in the source. IR types do not tell."""
     assert instr.callee is not None
     return instr.callee.args[operand].startswith("u") or instr.callee.args[operand] == "size_t"

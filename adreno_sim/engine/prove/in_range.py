@@ -20,6 +20,7 @@ from ..abi.specialization import ROOM, ROOM_24, LocalArg, Proofs, Specialization
 from ..analysis.affine import AffineForms
 from ..analysis.affine_rules import RULES
 from ..analysis.bounds import Bounds
+from ..analysis.index_builtins import is_unsigned
 from ..analysis.intervals import signed_range
 from ..analysis.linear import Linear
 
@@ -56,11 +57,6 @@ class Goal(NamedTuple):
 _NO_ACCESS = Goal("it accesses nothing that has bounds")
 _NO_SPAN = Goal("how many bytes it accesses is not known")
 _ANY_OBJECT = "the pointer may lead to any object: it is loaded, made from an integer, or not the same object's on every way"
-
-
-def _is_signed_product24(instr: ir.Instr) -> bool:
-    assert instr.callee is not None
-    return instr.callee.name in ("mul24", "mad24") and not instr.callee.args[0].startswith("u")
 
 
 def prove_in_range(analysis: AccessAnalysis) -> Proofs:
@@ -104,7 +100,7 @@ class AccessAnalysis:
         if instr.op in ("sext", "zext") and instr.operands[0].type == ir.Int(32) and instr.type == ir.Int(64):
             low, high = signed_range(32)
             values, least, most = instr.operands[:1], 0 if instr.op == "zext" else low + ROOM, high - ROOM
-        elif instr.op == "call" and instr.type == ir.Int(32) and _is_signed_product24(instr):
+        elif builtin_of(instr).multiplies_24_bits and instr.type == ir.Int(32) and not is_unsigned(instr, 0):
             low, high = signed_range(24)
             values, least, most = instr.operands[:2], low + ROOM_24, high - ROOM_24
         else:

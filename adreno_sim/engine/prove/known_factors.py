@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ..analysis.linear import Linear
 from ..analysis.uniformity import Uniformity
 from .in_range import AccessAnalysis
 
-_PRODUCTS = ("mul24", "mad24")
 _MOST = 16
 """A larger factor leaves lanes too far apart for one access, and each factor makes code of its own."""
 
@@ -46,4 +46,4 @@ def _small_factors(analysis: AccessAnalysis) -> Iterator[tuple[int, ir.Instr, in
 def _is_product(instr: ir.Instr) -> bool:
     if not isinstance(instr.type, ir.Int):
         return False
-    return instr.op == "mul" or (instr.op == "call" and instr.callee is not None and instr.callee.name in _PRODUCTS)
+    return instr.op == "mul" or builtin_of(instr).multiplies_24_bits

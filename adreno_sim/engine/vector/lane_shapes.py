@@ -197,7 +197,7 @@ class LaneShapes:
             return self._query(instr, name)
         if uniformity == "work_item" or any(is_pointer(v) and self._privates.is_private(v) for v in instr.operands):
             return VARYING
-        if name in ("mul24", "mad24") and isinstance(instr.type, ir.Int):
+        if builtin_of(instr).multiplies_24_bits and isinstance(instr.type, ir.Int):
             return product24_rule(self, instr, *operands)
         converts = builtin_of(instr).plain_conversion
         source = instr.operands[0].type if instr.operands else None
