@@ -10,6 +10,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from ...ir import ir
+from ..abi.specialization import ROOM, ROOM_24
 from ..emit.builtin_registry import is_signed
 from ..emit.pointers import LaneOffsets
 from .lane_shape import VARYING, LaneShape, congruence
@@ -113,7 +114,7 @@ def _rem_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -
 def extend_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
     """Handles sext, zext, and conversions to a wider type."""
     value = instr.operands[0]
-    if not a.uniform and shapes.stays_narrow(instr, a):
+    if not a.uniform and shapes.stays_narrow(instr, a, ROOM):
         return a
     if a.uniform:
         ok = instr.op == "sext" or shapes.is_nonnegative(value)
@@ -158,7 +159,7 @@ def _never_leaves24(shapes: LaneShapes, instr: ir.Instr, value: ir.Value, shape:
     """Returns whether 24 bits hold every lane's value, if any lane is active."""
     if shape.lane_offsets is None:
         return False
-    if shapes.stays_in_24_bits(instr, shape):
+    if shapes.stays_narrow(instr, shape, ROOM_24):
         return True
     low, high = shapes.interval_of(value)
     reach = max(shape.lane_offsets) - min(shape.lane_offsets)

@@ -14,7 +14,7 @@ from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.cfg import reverse_postorder
 from ...ir.provenance import is_pointer, stride_of
-from ..abi.specialization import ROOM, ROOM_24, Specialization
+from ..abi.specialization import Specialization
 from ..analysis.intervals import Grid, find_intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
@@ -259,16 +259,11 @@ class LaneShapes:
         half = 1 << (value.type.bits - 1)
         return low - reach >= -half and high + reach < half
 
-    def stays_narrow(self, extension: ir.Instr, shape: LaneShape) -> bool:
-        """Returns whether the operand of an extension has these lane offsets in unbounded signed integers, for every active lane:
-        lane 0, if it has no work, may be negative where the others are not."""
+    def stays_narrow(self, user: ir.Instr, shape: LaneShape, room: int) -> bool:
+        """Returns whether what `user` extends (room: ROOM), or multiplies by 24 bits (ROOM_24), has these lane offsets without
+        leaving those bits, for every active lane: lane 0, if it has no work, may be negative where the others are not."""
         assert shape.lane_offsets is not None
-        return id(extension) in self._narrow and max(shape.lane_offsets) - min(shape.lane_offsets) < ROOM
-
-    def stays_in_24_bits(self, product: ir.Instr, shape: LaneShape) -> bool:
-        """Returns whether 24 bits hold the factors of a product, one of this shape, in every active lane and in lane 0."""
-        assert shape.lane_offsets is not None
-        return id(product) in self._narrow and max(shape.lane_offsets) - min(shape.lane_offsets) < ROOM_24
+        return id(user) in self._narrow and max(shape.lane_offsets) - min(shape.lane_offsets) < room
 
     def is_nonnegative(self, value: ir.Value) -> bool:
         return self._intervals.of(value)[0] >= 0

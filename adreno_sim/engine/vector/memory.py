@@ -189,7 +189,7 @@ def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
         return _emit_row_load(e, where, elem, count, step, mask, align)
     if mask is None and where.index is None and (shared := _emit_shared_load(e, where, elem, count, align)) is not None:
         return shared
-    if count == 1 and where.index is None and (order := row_order(where.lane_offsets, size)) is not None:
+    if mask is not None and count == 1 and where.index is None and (order := row_order(where.lane_offsets, size)) is not None:
         return [_emit_ordered_load(e, where, elem, order, mask, align)]
     word = words.word_of(elem, count)
     if word is not None:
@@ -264,9 +264,9 @@ def _emit_shared_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, 
     return [t.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{e.count} x i32> <{order}>") for order in orders]
 
 
-def _emit_ordered_load(e: LaneValues, where: LanePtr, elem: ir.Type, order: list[int], mask: str | None, align: int) -> str:
-    """Emits a load of a row that the lanes read in another order: backwards, say."""
-    active = None if mask is None else _take_lanes(e, f"<{e.count} x i1>", mask, order)
+def _emit_ordered_load(e: LaneValues, where: LanePtr, elem: ir.Type, order: list[int], mask: str, align: int) -> str:
+    """Emits a load of a row that some lanes read in another order: backwards, say. `_emit_shared_load` is for all lanes."""
+    active = _take_lanes(e, f"<{e.count} x i1>", mask, order)
     start = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, where.lane_offsets[order[0]]))
     row = _emit_row_load(e, start, elem, 1, 1, active, align)[0]
     return _take_lanes(e, e.spelled(elem), row, [order.index(lane) for lane in range(e.count)])
