@@ -2,8 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -45,25 +46,46 @@ def test_a_result_that_does_not_pickle_is_made_here():
         assert result()() is False
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_the_child_ends_with_the_block(asked):
-    known = os.memfd_create("child")
+INTERRUPTED = """
+import os, signal, sys, time
+from adreno_sim.base.processes.beside import doing_beside
 
-    def work():
-        os.write(known, str(os.getpid()).encode())
-        while in_child():
-            time.sleep(1)
+me = os.getpid()
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    with pytest.raises(KeyboardInterrupt), doing_beside(work) as result:
-        while not os.fstat(known).st_size:
-            time.sleep(0.01)
-        if asked:
-            threading.Timer(0.1, os.kill, (ME, signal.SIGINT)).start()
+def work():
+    print(os.getpid(), flush=True)
+    if sys.argv[1] == "asked":
+        time.sleep(0.2)
+        os.kill(me, signal.SIGINT)
+    time.sleep(600)
+
+try:
+    with doing_beside(work) as result:
+        if sys.argv[1] == "asked":
             result()
+        sys.stdin.readline()
         raise KeyboardInterrupt
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(os.pread(known, 20, 0)), 0)
-    os.close(known)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("when", ["asked", "not asked"])
+def test_the_child_ends_with_the_block(when):
+    """In a process of its own: a driver in this one may have put its own handler in the place of Python's."""
+    command = [sys.executable, "-c", INTERRUPTED, when]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        child = int(process.stdout.readline())
+        if when == "not asked":
+            process.stdin.write("\n")
+            process.stdin.flush()
+        assert process.stdout.readline() == "interrupted\n"
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
+    assert process.returncode == 0
 
 
 def test_threads_of_python_are_not_native():
