@@ -1,7 +1,8 @@
 """Files that a user names as outputs: a regular file appears complete or not at all, anything else is written through.
 
 A regular file is written without a name where the file system can do that, else under another name in the same folder, flushed
-to the disk and renamed: a full disk or a killed process leaves the old one whole, and nothing beside it. Links are followed,
+to the disk and renamed: a full disk or a killed process leaves the old one whole, and nothing beside it (but for a moment where
+it replaces one). Links are followed,
 also to where nothing lies yet. A file that exists keeps its mode, and its owner where this process may set it; a new one gets
 the mode that the umask leaves. Devices, FIFOs and the files under /proc, as /dev/stdout leads to, are never replaced: they stay
 what they are.
@@ -62,13 +63,29 @@ def replacing(target: Path, mode: int = 0o666, prefix: str = ".adreno-sim-", syn
             _keep_status(target, descriptor)
             if sync:
                 os.fsync(descriptor)
+            if not named and _gave_name(descriptor, target):
+                return  # it never had another: whoever is killed here leaves nothing beside it
             if not named:
-                os.link(_DESCRIPTORS / str(descriptor), temporary, src_dir_fd=descriptor)  # which follows the link
+                _give_name(descriptor, temporary)
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+
+
+def _give_name(descriptor: int, path: Path) -> None:
+    """Name a file that has no name. Raises OSError, FileExistsError where another file has that one."""
+    os.link(_DESCRIPTORS / str(descriptor), path, src_dir_fd=descriptor)  # which follows the link
+
+
+def _gave_name(descriptor: int, path: Path) -> bool:
+    """Whether the file without a name now has this one, which another file may have. Raises OSError."""
+    try:
+        _give_name(descriptor, path)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _create(path: Path, mode: int) -> tuple[int, bool]:

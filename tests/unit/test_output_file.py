@@ -170,6 +170,15 @@ def test_what_was_there_stays_whole_however_writing_ends(tmp_path, end, there, h
     assert not there or (tmp_path / "file").read_text() == "old"
 
 
+def test_a_new_file_never_has_another_name(tmp_path, monkeypatch, has_unnamed_files):
+    """A process that is killed at any moment would leave it."""
+    if not has_unnamed_files:
+        pytest.skip("this file system has no files without a name")
+    monkeypatch.setattr("adreno_sim.base.output_file.os.replace", None)
+    write_text(tmp_path / "new", "x")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"new": "x"}
+
+
 def test_two_writers_leave_one_of_both_results(tmp_path):
     code = "for n in range(100): write_text(sys.argv[1], sys.argv[2] * 50_000)"
     children = [subprocess.Popen([sys.executable, "-c", HEAD + code, str(tmp_path / "file"), letter]) for letter in "ab"]
