@@ -24,6 +24,13 @@ def run():
 sys.exit(supervise(run, ARGUMENTS))
 """
 
+HEARS = """
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.execv(sys.executable, [sys.executable, sys.argv[1]])
+"""
+"""nohup, which many suites run under, ignores SIGHUP, and so do the children of what runs under it."""
+
 
 def begin(body, arguments=("check", "m.onnx"), file="script.py", folder=None):
     path = Path(folder, file)
@@ -31,7 +38,8 @@ def begin(body, arguments=("check", "m.onnx"), file="script.py", folder=None):
     path.write_text(SCRIPT.replace("BODY", body).replace("ARGUMENTS", repr(arguments)))
     environment = {**os.environ, "PYTHONPATH": str(Path(adreno_sim.__file__).parents[1])}
     pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, str(path)], env=environment, stdout=pipe, stderr=pipe, text=True)
+    command = [sys.executable, "-c", HEARS, str(path)]
+    return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.mark.parametrize("code", [0, 1, 3, 130])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from ...ir import ir
@@ -56,9 +56,11 @@ def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Se
     return total <= _SHORT
 
 
-def counted_exits(head: Segment, body: set[Segment]) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
+def counted_exits(
+    head: Segment, body: set[Segment], is_invariant: Callable[[ir.Instr], bool] = lambda bound: False
+) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
     """Yields the induction variables that the test in the loop header bounds: phi, bound, predicate that continues the loop,
-    step."""
+    step. is_invariant: whether a bound that the loop computes is the same in every iteration."""
     blocks = {id(s.block) for s in body}
     last = head.block.instrs[-1]
     if last.op != "condbr" or head.sync is not None or all(s in body for s in head.successors):
@@ -72,7 +74,7 @@ def counted_exits(head: Segment, body: set[Segment]) -> Iterator[tuple[ir.Instr,
         return
     if (stays in _UPWARD and counter.step > 0) or (stays in _DOWNWARD and counter.step < 0):
         bound = test.operands[1]
-        if isinstance(bound, ir.Const) or not any(bound is i for s in body for i in s.instrs):
+        if not isinstance(bound, ir.Instr) or not any(bound is i for s in body for i in s.instrs) or is_invariant(bound):
             yield counter.phi, bound, stays, counter.step
 
 

@@ -21,8 +21,8 @@ from ..llvm import vector_text as vt
 from ..shadow import init_shadow
 from ..shadow.access_info import init_shadow_of_argument, shadow_spec
 from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues, consumed_operands
-from ..vector import transfers
-from ..vector.memory import emit_load_elements, emit_store_elements
+from ..vector.lane_access import transfers
+from ..vector.lane_access.memory import emit_load_elements, emit_store_elements
 from ..vector.private_room import emit_private_fill, private_address
 from ..vector.values import LaneValues
 

@@ -33,6 +33,13 @@ def splat(t: Text, type: ir.Type, operand: str, lanes: int) -> str:
     return t.op(f"shufflevector {spelled} {first}, {spelled} poison, <{lanes} x i32> zeroinitializer")
 
 
+def splat_pointer(t: Text, pointer: str, lanes: int) -> str:
+    """Emits a machine address in every lane."""
+    vector = f"<{lanes} x ptr>"
+    first = t.op(f"insertelement {vector} poison, ptr {pointer}, i64 0")
+    return t.op(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
+
+
 def emit_add_pattern(t: Text, type: ir.Type, operand: str, pattern: Sequence[int]) -> str:
     """Emits the scalar `operand` plus a constant per lane."""
     lanes = len(pattern)

@@ -15,7 +15,8 @@ from ..emit.access import offset_pointer
 from ..emit.builtin_registry import find_emitter
 from ..emit.check import NotVectorizable
 from ..emit.emitter import INSTRUCTIONS
-from . import images, memory, transfers
+from . import images
+from .lane_access import memory, transfers
 from .library import find_vector_function
 
 if TYPE_CHECKING:

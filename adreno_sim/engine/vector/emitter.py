@@ -17,9 +17,11 @@ from ..emit.region import value_bytes
 from ..llvm import objects
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
-from . import calls, memory, transfers, unroll
+from . import calls, unroll
+from .lane_access import memory, transfers
+from .lane_access.patterns import Pattern, pattern_of
+from .lane_access.walks import Walks
 from .loops import LoopFlow
-from .patterns import Pattern, pattern_of
 from .private_room import emit_private_fill, emit_tile_number, private_address
 from .structure import Loop, Structure
 from .values import VectorPlan
@@ -40,6 +42,7 @@ class VectorEmitter(LoopFlow):
         super().__init__(plan, region)
         self.structure = Structure(region.order)
         mixed = self.structure.mark_divergence(self.shapes.diverges)
+        self.walks = Walks(self.structure, self.shapes, self.privates)
         for segment in mixed:
             for phi in self._phis_of(segment):
                 same = all(v is phi.operands[0] for v in phi.operands)

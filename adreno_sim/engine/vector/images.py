@@ -19,7 +19,7 @@ from ..emit.pointers import LanePtr
 from ..llvm import constants
 from ..llvm import vector_text as vt
 from ..llvm.text import Text, emit_mul_i64
-from . import memory
+from .lane_access import memory
 
 if TYPE_CHECKING:
     from .values import LaneValues

@@ -40,6 +40,7 @@ class LaneShapes:
         self._intervals = find_intervals(self.structure.order, Grid.of(spec))
         numbered = [i for block in kernel.blocks for i in block.instrs]
         self._narrow = {id(numbered[number]) for number in spec.proofs.narrow}
+        self._nsw = {id(numbered[number]) for number in spec.proofs.nsw}
         self._factors = {(id(numbered[number]), at): factor for number, at, factor in spec.proofs.factors}
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
         self._shapes: dict[int, LaneShape] = {}
@@ -273,6 +274,14 @@ class LaneShapes:
 
     def is_nsw(self, instr: ir.Instr) -> bool:
         return self._intervals.is_nsw(instr)
+
+    def is_nsw_at_work(self, instr: ir.Instr) -> bool:
+        """Returns whether an operation never wraps as signed in a work-item, though it may in a lane that is none."""
+        return id(instr) in self._nsw or self.is_nsw(instr)
+
+    def is_narrow(self, extension: ir.Instr) -> bool:
+        """Returns whether an extension is of a value as `Proofs.narrow` says."""
+        return id(extension) in self._narrow
 
     def uniform_shape(self, modulus: int = 1, rest: int = 0) -> LaneShape:
         return LaneShape(self._zero, modulus, rest)

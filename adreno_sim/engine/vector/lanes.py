@@ -20,12 +20,14 @@ from ..emit.check import NotVectorizable
 from ..emit.half_arithmetic import is_half
 from ..llvm import objects
 from .calls import needs_active_lane
+from .lane_access.patterns import Pattern, pattern_of
+from .lane_access.walked_rows import are_worth_turning
+from .lane_access.walks import Walks
+from .lane_access.words import word_of
 from .lane_shapes import LaneShapes
-from .patterns import Pattern, pattern_of
 from .privates import Privates
 from .structure import Loop
 from .tile import Tile, choose_tile, dividing_tile
-from .words import word_of
 
 _ITEMS = 32
 """Costs are those of so many work-items, in instructions of a processor on one work-item."""
@@ -44,6 +46,8 @@ _SLOW = {"fdiv": 8, "frem": 64, "udiv": 16, "sdiv": 16, "urem": 16, "srem": 16}
 """Instructions as slow as so many others."""
 _APART = 96
 """Of an access whose lanes are apart, for each word of 32 bits."""
+_WALKED = 24
+"""Of one by which each lane walks along a row of its own: many are loaded at once."""
 _SMALL_LOAD = 144
 """Of such a load of less than a word: it is cut out of the word around it."""
 _SMALL_STORE = 384
@@ -117,6 +121,7 @@ class _Cost:
         self._vectors = _VECTOR * _ITEMS / shapes.tile.lanes
         self.total = self.apart = self.singly = 0.0
         self.of_halves = False
+        self._walks = Walks(shapes.structure, shapes, privates)
         self._rounds_of: dict[Loop | None, int] = {None: 1}
         for block in kernel.blocks:
             for instr in block.instrs:
@@ -131,7 +136,8 @@ class _Cost:
         if accesses:
             pattern = pattern_of(self.shapes, self._privates, instr)
             if pattern == Pattern.APART:
-                cost = rounds * _cost_apart(instr)
+                walked = self._walks.counter_of(instr) is not None and are_worth_turning(self.shapes, self._privates, instr)
+                cost = rounds * (_WALKED * count if walked else _cost_apart(instr))
                 self.apart += cost
                 self.total += cost
             elif pattern == Pattern.ROW and count > 1 and not _moves_as_word(instr):

@@ -19,6 +19,7 @@ from ..emit.region import RegionEmitter
 from ..llvm import constants
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
+from .lane_access.walks import Walks
 from .lane_shapes import LaneShapes
 from .privates import Privates
 from .tile import Tile
@@ -49,6 +50,7 @@ class LaneValues(RegionEmitter):
         self.privates = plan.privates
         self.lanes: dict[int, list[str]] = {}
         self.lane_ptrs: dict[int, LanePtr] = {}
+        self.walks: Walks | None = None
         self.mask: str | None = None
         self.nonempty_mask: str | None = None  # a mask that is known to hold some lane here
         self.current_lane = ""  # where lanes take turns, the one whose turn it is

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from ...ir import ir, llvm_types
-from ...ir.builtins import builtin_of
-from ...ir.memory_ops import address_operands, is_plain_store, moved_type
-from ...ir.provenance import is_pointer
-from ..emit.pointers import LaneOffsets
-from .images import component
-from .lane_shape import row_order, row_step, shared_width, stored_step
-from .lane_shapes import LaneShapes
-from .privates import Privates
+from ....ir import ir, llvm_types
+from ....ir.builtins import builtin_of
+from ....ir.memory_ops import address_operands, is_plain_store, moved_type
+from ....ir.provenance import is_pointer
+from ...emit.pointers import LaneOffsets
+from ..images import component
+from ..lane_shape import row_order, row_step, shared_width, stored_step
+from ..lane_shapes import LaneShapes
+from ..privates import Privates
 from .words import word_of
 
 

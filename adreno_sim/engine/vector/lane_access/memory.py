@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir import ir, llvm_types
-from ...ir.provenance import Ptr, stride_of
-from ..emit import access, inner_bounds
-from ..emit.builtin_registry import intrinsic_suffix
-from ..emit.inner_bounds import IndexStep
-from ..emit.pointers import LanePtr
-from ..llvm import vector_text as vt
-from ..llvm.text import Text
+from ....ir import ir, llvm_types
+from ....ir.provenance import Ptr, stride_of
+from ...emit import access, inner_bounds
+from ...emit.builtin_registry import intrinsic_suffix
+from ...emit.inner_bounds import IndexStep
+from ...emit.pointers import LanePtr
+from ...llvm import vector_text as vt
+from ...llvm.text import Text
+from ..lane_shape import row_order, row_step, shared_width, stored_step
+from ..values import LaneValues
 from . import words
-from .lane_shape import row_order, row_step, shared_width, stored_step
-from .values import LaneValues
 
 _I64 = ir.Int(64)
 
@@ -304,19 +304,13 @@ def emit_gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None, a
     if llvm_types.size_of(elem) < 4 and mask is not None:  # no such instruction: plain loads, of nothing where there is no work
         zero = e.prologue.op("alloca i64, align 8")
         e.prologue.do(f"store i64 0, ptr {zero}")
-        aside = _splat_pointer(e, zero)
+        aside = vt.splat_pointer(t, zero, e.count)
         pointers = t.op(f"select <{e.count} x i1> {mask}, <{e.count} x ptr> {pointers}, <{e.count} x ptr> {aside}")
         mask = None
     name = f"llvm.masked.gather.{intrinsic_suffix(e.wide(elem))}.v{e.count}p0"
     callee = e.unit.declare(name, spelled, f"<{e.count} x ptr>, <{e.count} x i1>, {spelled}")
     lanes = f"<{e.count} x i1> {vt.text_of(mask)}"
     return t.op(f"call {callee}(<{e.count} x ptr> align {align} {pointers}, {lanes}, {spelled} zeroinitializer)")
-
-
-def _splat_pointer(e: LaneValues, pointer: str) -> str:
-    t, vector = e.body, f"<{e.count} x ptr>"
-    first = t.op(f"insertelement {vector} poison, ptr {pointer}, i64 0")
-    return t.op(f"shufflevector {vector} {first}, {vector} poison, <{e.count} x i32> zeroinitializer")
 
 
 # Stores

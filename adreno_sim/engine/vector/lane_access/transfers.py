@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from ...ir import ir, llvm_types
-from ...ir.provenance import Ptr
-from ...ir.queries import private_bytes
-from ..emit import access
-from ..emit.builtin_registry import intrinsic_suffix
-from ..emit.pointers import LanePtr
-from ..llvm import vector_text as vt
+from ....ir import ir, llvm_types
+from ....ir.provenance import Ptr
+from ....ir.queries import private_bytes
+from ...emit import access
+from ...emit.builtin_registry import intrinsic_suffix
+from ...emit.pointers import LanePtr
+from ...llvm import vector_text as vt
+from ..private_room import emit_private_fill
+from ..values import LaneValues
 from .memory import emit_addresses, emit_checks, emit_gather, emit_load_elements, emit_scatter, emit_store_elements
-from .private_room import emit_private_fill
-from .values import LaneValues
-
-if TYPE_CHECKING:
-    from .values import LaneValues
+from .walked_rows import are_worth_turning, emit_walked_load
 
 
 def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr, align: int) -> None:
@@ -29,7 +26,11 @@ def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr,
     count = llvm_types.lanes_of(type)
     mask, known = _emit_checks(e, where, variable, type, align)
     e.hooks.on_vector_load(where, variable, elem, count, mask)
-    parts = emit_load_at(e, where, variable, elem, count, mask, known)
+    counter = e.walks.counter_of(instr) if e.walks is not None and variable is None and mask is e.mask else None
+    if counter is not None and are_worth_turning(e.shapes, e.privates, instr):
+        parts = emit_walked_load(e, where, type, counter, known)
+    else:
+        parts = emit_load_at(e, where, variable, elem, count, mask, known)
     if boolean:
         parts = [e.body.op(f"trunc {e.spelled(elem)} {p} to <{e.count} x i1>") for p in parts]
     e.define_lanes(instr, parts)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...ir import ir, llvm_types
-from ..emit.pointers import LanePtr
-from ..llvm import vector_text as vt
-from .values import LaneValues
+from ....ir import ir, llvm_types
+from ...emit.pointers import LanePtr
+from ...llvm import vector_text as vt
+from ..values import LaneValues
 
 
 def word_of(elem: ir.Type, count: int) -> ir.Int | None:

@@ -1,0 +1,111 @@
+"""Loads of lanes that walk along rows of their own (`walks.py`): as many columns as there are lanes are loaded at once, when the
+first of them is needed. One by one, each column would take a line of memory for each lane, and use one element of it."""
+
+from __future__ import annotations
+
+from ....ir import ir, llvm_types
+from ...emit.builtin_registry import intrinsic_suffix
+from ...emit.pointers import LanePtr
+from ...llvm import objects
+from ...llvm import vector_text as vt
+from ...llvm.text import Text
+from ..lane_shapes import LaneShapes
+from ..privates import Privates
+from ..values import LaneValues
+from .memory import emit_addresses
+from .patterns import Pattern, pattern_of
+from .turning import turn
+from .walks import Counter
+
+_I64 = ir.Int(64)
+
+
+def are_worth_turning(shapes: LaneShapes, privates: Privates, load: ir.Instr) -> bool:
+    """Returns whether a load that walks is served so: its lanes are apart, and one instruction loads a part of a row."""
+    small = llvm_types.size_of(llvm_types.elem_of(load.type)) < 4
+    fits = llvm_types.lanes_of(load.type) <= shapes.tile.lanes and (not small or objects.machine().processor.masks_bytes)
+    return fits and pattern_of(shapes, privates, load) == Pattern.APART
+
+
+def emit_walked_load(e: LaneValues, where: LanePtr, type: ir.Type, counter: Counter, align: int) -> list[str]:
+    """Emits a load, of one or more elements per lane, in a loop in which it walks. Returns one vector per element."""
+    t, elem, count = e.body, llvm_types.elem_of(type), llvm_types.lanes_of(type)
+    spelled, rounds = e.spelled(elem), e.count // count
+    room = e.prologue.op(f"alloca [{e.count} x {spelled}], align 64")
+    at = t.op(f"and i64 {_emit_rounds(e, counter.start, counter.phi, counter)}, {rounds - 1}")
+    fill, ready = t.fresh("rows"), t.fresh("columns")
+    t.branch(t.op(f"icmp eq i64 {at}, 0"), fill, ready)
+    t.block(fill)
+    left = t.op(f"mul i64 {_emit_rounds_left(e, counter)}, {count}")
+    least = e.unit.declare("llvm.umin.i64", "i64", "i64, i64")
+    known = t.op(f"call {least}(i64 {left}, i64 {e.count})")
+    _emit_fill(e, where, elem, known, room, align)
+    t.jump(ready)
+    t.block(ready)
+    first = t.op(f"mul i64 {at}, {count}")
+    parts = []
+    for part in range(count):
+        address = t.op(f"getelementptr {spelled}, ptr {room}, i64 {t.op(f'add i64 {first}, {part}')}")
+        parts.append(t.op(f"load {spelled}, ptr {address}, align {min(64, llvm_types.size_of(elem) * e.count)}"))
+    return parts
+
+
+def _emit_wide(e: LaneValues, value: ir.Value, counter: Counter) -> str:
+    """Returns what a counter begins at, is, or ends at, extended as its comparison takes it."""
+    assert isinstance(value.type, ir.Int)
+    if value.type.bits == 64:
+        return e.value(value)
+    return e.body.op(f"{'sext' if counter.stays[0] == 's' else 'zext'} i{value.type.bits} {e.value(value)} to i64")
+
+
+def _emit_rounds(e: LaneValues, start: ir.Value, end: ir.Value, counter: Counter) -> str:
+    """Returns how many steps of the counter lead from `start` to `end`."""
+    low, high = (start, end) if counter.step > 0 else (end, start)
+    way = e.body.op(f"sub i64 {_emit_wide(e, high, counter)}, {_emit_wide(e, low, counter)}")
+    return way if abs(counter.step) == 1 else e.body.op(f"udiv i64 {way}, {abs(counter.step)}")
+
+
+def _emit_rounds_left(e: LaneValues, counter: Counter) -> str:
+    """Returns how many iterations there are from this one on, at least one: the loop's test has let this one begin."""
+    low, high = (counter.phi, counter.bound) if counter.step > 0 else (counter.bound, counter.phi)
+    t, step = e.body, abs(counter.step)
+    way = t.op(f"sub i64 {_emit_wide(e, high, counter)}, {_emit_wide(e, low, counter)}")
+    whole = way if counter.stays.endswith("e") else t.op(f"sub i64 {way}, 1")  # the last step that the test still lets in
+    steps = whole if step == 1 else t.op(f"udiv i64 {whole}, {step}")
+    return t.op(f"add i64 {steps}, 1")
+
+
+def _emit_fill(e: LaneValues, where: LanePtr, elem: ir.Type, known: str, room: str, align: int) -> None:
+    """Emits the load of `known` elements of each lane's row, and the store of its columns to `room`. The row of a lane without
+    work is one of zeros."""
+    t, pointers = e.body, f"<{e.count} x ptr>"
+    rows = emit_addresses(e, where)
+    if e.mask is not None:
+        row = f"[{e.count} x {llvm_types.spell(elem)}]"
+        zeros = e.prologue.op(f"alloca {row}, align 64")
+        e.prologue.do(f"store {row} zeroinitializer, ptr {zeros}")
+        aside = vt.splat_pointer(t, zeros, e.count)
+        rows = t.op(f"select <{e.count} x i1> {e.mask}, {pointers} {rows}, {pointers} {aside}")
+    name = f"@turn_rows.{intrinsic_suffix(e.wide(elem))}.{align}"
+    if name not in e.unit.emitted:
+        e.unit.emitted.add(name)
+        e.unit.functions.append(_turn_function(e, name, elem, align))
+    t.do(f"call void {name}({pointers} {rows}, i64 {known}, ptr {room})")
+
+
+def _turn_function(e: LaneValues, name: str, elem: ir.Type, align: int) -> str:
+    """Returns a function that loads elements of each row, and stores the columns."""
+    t, row, count = Text(), e.wide(elem), e.count
+    spelled, size = llvm_types.spell(row), llvm_types.size_of(elem)
+    few = t.op("trunc i64 %known to i32")
+    present = t.op(f"icmp ult <{count} x i32> {vt.numbers(ir.Int(32), range(count))}, {vt.splat(t, ir.Int(32), few, count)}")
+    load = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, <{count} x i1>, {spelled}")
+    rows = []
+    for lane in range(count):
+        address = t.op(f"extractelement <{count} x ptr> %rows, i32 {lane}")
+        rows.append(t.op(f"call {load}(ptr align {align} {address}, <{count} x i1> {present}, {spelled} zeroinitializer)"))
+    for at, column in enumerate(turn(t, row, rows)):
+        there = t.op(f"getelementptr i8, ptr %room, i64 {at * size * count}")
+        t.do(f"store {spelled} {column}, ptr {there}, align {min(64, size * count)}")
+    lines = [f"define internal void {name}(<{count} x ptr> %rows, i64 %known, ptr %room) #2 {{", "entry:", *t.lines]
+    return "\n".join([*lines, "  ret void", "}"])

@@ -1,0 +1,194 @@
+"""Loads in a loop that walk along a row of each lane's own: every iteration takes the elements behind those of the one before.
+
+The elements that the next iterations load are then known, and may be loaded early: the loop ends by its counter alone, the
+load runs in every iteration, and nothing in the loop writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....ir import ir, llvm_types
+from ....ir.builtins import builtin_of
+from ....ir.memory_ops import address_operands
+from ....ir.provenance import is_pointer, stride_of
+from ...analysis.loop_bounds import counted_exits, signed, step_of, trip_count
+from ...analysis.segments import Segment
+from ..lane_shapes import LaneShapes
+from ..privates import Privates
+from ..structure import Loop, Structure
+
+_DEEPEST = 32
+"""Operations between a counter and an address that are looked through."""
+_FARTHEST = 1 << 10
+"""Steps of an index up to which what is known to be narrow (`Proofs.narrow`) does not wrap within a row."""
+_FEWEST = 4
+"""Iterations of a loop in which rows are worth loading early."""
+_PURE = ("add", "sub", "mul", "shl", "lshr", "ashr", "udiv", "sdiv", "and", "or", "sext", "zext", "trunc")
+_WRITES = ("store", "atomicrmw", "cmpxchg", "memcpy", "memmove", "memset", "fence")
+
+
+@dataclass(frozen=True)
+class Counter:
+    """What ends a loop: `phi` begins at `start`, changes by `step`, and the loop goes on while `phi` `stays` `bound` (a
+    predicate of icmp). Both ends are the same for all lanes, and known before the loop."""
+
+    phi: ir.Instr
+    start: ir.Value
+    bound: ir.Value
+    stays: str
+    step: int
+
+
+class Walks:
+    """The walks of the loops of `structure`, whose divergence is marked."""
+
+    def __init__(self, structure: Structure, shapes: LaneShapes, privates: Privates):
+        self._structure, self._shapes, self._privates = structure, shapes, privates
+        self._counters: dict[Loop, Counter | None] = {}
+        self._steps: dict[tuple[Loop, int], int | None] = {}
+
+    def counter_of(self, load: ir.Instr) -> Counter | None:
+        """Returns the counter of the loop in which `load`, whose lanes are apart, walks; None if it does not."""
+        segment = self._structure.segment_of.get(id(load))
+        loop = self._structure.innermost[segment] if segment is not None else None
+        if segment is None or loop is None or load.op != "load" or load.volatile:
+            return None
+        elem, count = llvm_types.elem_of(load.type), llvm_types.lanes_of(load.type)
+        if not isinstance(elem, (ir.Int, ir.Float)) or elem.bits < 8 or count & (count - 1):
+            return None
+        if not self._runs_in_every_iteration(segment, loop):
+            return None
+        if loop not in self._counters:
+            self._counters[loop] = self._find_counter(loop)
+        counter = self._counters[loop]
+        if counter is None or self._step(load.operands[0], loop, counter, 0) != llvm_types.size_of(elem) * count:
+            return None
+        return counter
+
+    def _runs_in_every_iteration(self, segment: Segment, loop: Loop) -> bool:
+        """Returns whether every lane that is in `loop` runs `segment` in every iteration, the test of the loop behind it."""
+        tails = [s for s in loop.body if loop.head in s.successors]
+        masked = loop.divergent or segment in self._structure.levels[loop].linear
+        return segment is not loop.head and not masked and all(self._structure.dominates(segment, tail) for tail in tails)
+
+    def _find_counter(self, loop: Loop) -> Counter | None:
+        only_exit = len(loop.leaving) == 1 and loop.leaving[0].source is loop.head
+        if not only_exit or any(s.sync is not None for s in loop.body):
+            return None
+        rounds = trip_count(loop.head, loop.body)
+        if rounds is not None and rounds < _FEWEST:
+            return None
+        if any(self._may_write(i) for s in loop.body for i in s.instrs):
+            return None
+        for phi, bound, stays, step in counted_exits(loop.head, loop.body, lambda value: self._is_invariant(value, loop)):
+            outside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if b not in loop.blocks]
+            if len(outside) == 1 and all(self._shapes.of(v).uniform for v in (phi, bound, outside[0])):
+                return Counter(phi, outside[0], bound, stays, step)
+        return None
+
+    def _is_invariant(self, value: ir.Value, loop: Loop) -> bool:
+        """Returns whether a value, the same for all lanes, is computed from what is known before the loop alone."""
+        pending = [value]
+        for _ in range(_DEEPEST):
+            if not pending:
+                break
+            one = pending.pop()
+            if isinstance(one, ir.Instr) and self._structure.segment_of.get(id(one)) in loop.body:
+                if one.op not in _PURE and not builtin_of(one).query:
+                    return False
+                pending += one.operands
+        return not pending
+
+    def _may_write(self, instr: ir.Instr) -> bool:
+        """Returns whether an instruction may write what the lanes load, or waits for others that do."""
+        if instr.op == "call":
+            row = builtin_of(instr)
+            pointers = any(is_pointer(v) and not self._privates.is_private(v) for v in instr.operands)
+            reads = row.vector is not None and not row.vector.stores
+            return row.image == "write" or row.fence_flags or row.atomic or row.sync is not None or (pointers and not reads)
+        written = address_operands(instr)[:1] if instr.op in _WRITES else []
+        return instr.op in _WRITES and not (written and self._privates.is_private(written[0]))
+
+    def _step(self, value: ir.Value, loop: Loop, counter: Counter, depth: int) -> int | None:
+        """Returns what every iteration adds to `value`, modulo 2 to the power of its bits; None if that is not known."""
+        if not isinstance(value, ir.Instr) or self._structure.segment_of.get(id(value)) not in loop.body:
+            return 0
+        key = loop, id(value)
+        if key not in self._steps:
+            self._steps[key] = self._find_step(value, loop, counter, depth + 1) if depth < _DEEPEST else None
+        return self._steps[key]
+
+    def _find_step(self, value: ir.Instr, loop: Loop, counter: Counter, depth: int) -> int | None:
+        steps = [] if value.op == "phi" else [self._step(v, loop, counter, depth) for v in value.operands]
+        if value.op == "phi":
+            return counter.step if value is counter.phi else _step_of_phi(value, loop)
+        if None in steps:
+            return None
+        known = [step for step in steps if step is not None]
+        if value.op in ("bitcast", "addrspacecast", "freeze"):
+            return known[0] if is_pointer(value) or value.type == value.operands[0].type else None
+        if value.op in ("add", "sub"):
+            return known[0] + (known[1] if value.op == "add" else -known[1])
+        if value.op in ("mul", "shl") and (factor := _number(value.operands[1])) is not None:
+            return known[0] * (factor if value.op == "mul" else 1 << max(factor, 0))
+        if value.op in ("sext", "zext"):
+            return known[0] if self._extends(value, known[0], loop, counter) else None
+        if value.op == "gep":
+            return self._step_of_gep(value, known, loop, counter)
+        return None
+
+    def _step_of_gep(self, gep: ir.Instr, steps: list[int], loop: Loop, counter: Counter) -> int | None:
+        total, type = steps[0], gep.elem
+        assert type is not None
+        for number, (index, step) in enumerate(zip(gep.operands[1:], steps[1:], strict=True)):
+            if number and isinstance(type, ir.Struct):
+                assert isinstance(index, ir.Const) and isinstance(index.value, int)
+                type = type.fields[index.value]
+                continue
+            stride, type = stride_of(number, type)
+            narrow = isinstance(index.type, ir.Int) and index.type.bits < 64
+            if step and narrow and not self._is_exact(index, loop, counter, 0):
+                return None
+            total += stride * step
+        return total
+
+    def _extends(self, extension: ir.Instr, step: int, loop: Loop, counter: Counter) -> bool:
+        """Returns whether what is extended does not wrap within the iterations of a row."""
+        if step == 0 or (abs(step) <= _FARTHEST and self._shapes.is_narrow(extension)):
+            return True
+        source = extension.operands[0]
+        if extension.op == "zext":
+            return source is counter.phi and counter.stays.startswith("u")
+        return self._is_exact(source, loop, counter, 0)
+
+    def _is_exact(self, value: ir.Value, loop: Loop, counter: Counter, depth: int) -> bool:
+        """Returns whether the steps of a value hold in unbounded signed integers."""
+        if self._step(value, loop, counter, depth) == 0:
+            return True
+        if value is counter.phi:
+            return counter.stays.startswith("s")
+        if not isinstance(value, ir.Instr) or value.op not in ("add", "sub", "mul", "shl") or depth == _DEEPEST:
+            return False
+        return self._shapes.is_nsw_at_work(value) and all(self._is_exact(v, loop, counter, depth + 1) for v in value.operands)
+
+
+def _step_of_phi(phi: ir.Instr, loop: Loop) -> int | None:
+    """Returns the constant that every iteration adds to a phi of the loop's head; None for others."""
+    inside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if b in loop.blocks]
+    if not any(i is phi for i in loop.head.instrs) or len(inside) != 1 or not isinstance(inside[0], ir.Instr):
+        return None
+    following = inside[0]
+    if not is_pointer(phi):
+        return step_of(following, phi) if isinstance(phi.type, ir.Int) else None
+    if following.op != "gep" or following.operands[0] is not phi or len(following.operands) != 2 or following.elem is None:
+        return None
+    amount = _number(following.operands[1])
+    return None if amount is None else stride_of(0, following.elem)[0] * amount
+
+
+def _number(value: ir.Value) -> int | None:
+    """Returns the signed number that a constant is; None for others."""
+    if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
+        return signed(value.value, value.type.bits)
+    return None
