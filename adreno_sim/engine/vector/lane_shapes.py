@@ -40,7 +40,7 @@ class LaneShapes:
         self._intervals = find_intervals(self.structure.order, Grid.of(spec))
         numbered = [i for block in kernel.blocks for i in block.instrs]
         self._narrow = {id(numbered[number]) for number in spec.proofs.narrow}
-        self._nsw = {id(numbered[number]) for number in spec.proofs.nsw}
+        self._nsw = {id(instr) for number, instr in enumerate(numbered) if number in spec.proofs.nsw}
         self._factors = {(id(numbered[number]), at): factor for number, at, factor in spec.proofs.factors}
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
         self._shapes: dict[int, LaneShape] = {}

@@ -51,6 +51,7 @@ class LaneValues(RegionEmitter):
         self.lanes: dict[int, list[str]] = {}
         self.lane_ptrs: dict[int, LanePtr] = {}
         self.walks: Walks | None = None
+        self.columns_bytes = 0  # of the columns that loads of rows keep
         self.mask: str | None = None
         self.nonempty_mask: str | None = None  # a mask that is known to hold some lane here
         self.current_lane = ""  # where lanes take turns, the one whose turn it is

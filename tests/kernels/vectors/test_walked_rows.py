@@ -115,3 +115,11 @@ def test_an_element_behind_the_end_is_found():
         device.write(view, np.ones(size, np.int32))
     result = device.launch(kernel, (COUNT, 1, 1), (32, 1, 1), [*views, np.int32(PITCH + 1), views[0]])
     assert [f.kind for f in result.findings] and result.findings[0].work_item.global_id == (COUNT - 1, 0, 0)
+
+
+def test_many_loads_take_a_bounded_part_of_the_stack():
+    taken = " + ".join(f"a[x * 72 + i + {at}]" for at in range(40))
+    found, same, text = run(f"for (int i = 0; i < n; i++) s += {taken};", "int", 32, "bounds")
+    rows = same.reshape(COUNT, PITCH)
+    np.testing.assert_array_equal(found, sum(rows[:, at : at + 32].sum(1) for at in range(40)))
+    assert 0 < text.count("call void @turn_rows.") <= 64

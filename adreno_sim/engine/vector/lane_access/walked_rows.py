@@ -17,7 +17,8 @@ from .patterns import Pattern, pattern_of
 from .turning import turn
 from .walks import Counter
 
-_I64 = ir.Int(64)
+_MOST_COLUMNS = 16 << 10
+"""Bytes of all columns of a region. They lie on the worker's stack, and should stay in the nearest cache."""
 
 
 def are_worth_turning(shapes: LaneShapes, privates: Privates, load: ir.Instr) -> bool:
@@ -27,18 +28,28 @@ def are_worth_turning(shapes: LaneShapes, privates: Privates, load: ir.Instr) ->
     return fits and pattern_of(shapes, privates, load) == Pattern.APART
 
 
+def has_room(e: LaneValues, load: ir.Instr) -> bool:
+    """Returns whether there is room for the columns of one more load."""
+    return e.columns_bytes + _columns_bytes(e, llvm_types.elem_of(load.type)) <= _MOST_COLUMNS
+
+
+def _columns_bytes(e: LaneValues, elem: ir.Type) -> int:
+    return e.count * e.count * llvm_types.size_of(elem)
+
+
 def emit_walked_load(e: LaneValues, where: LanePtr, type: ir.Type, counter: Counter, align: int) -> list[str]:
     """Emits a load, of one or more elements per lane, in a loop in which it walks. Returns one vector per element."""
     t, elem, count = e.body, llvm_types.elem_of(type), llvm_types.lanes_of(type)
     spelled, rounds = e.spelled(elem), e.count // count
     room = e.prologue.op(f"alloca [{e.count} x {spelled}], align 64")
+    e.columns_bytes += _columns_bytes(e, elem)
     at = t.op(f"and i64 {_emit_rounds(e, counter.start, counter.phi, counter)}, {rounds - 1}")
     fill, ready = t.fresh("rows"), t.fresh("columns")
     t.branch(t.op(f"icmp eq i64 {at}, 0"), fill, ready)
     t.block(fill)
-    left = t.op(f"mul i64 {_emit_rounds_left(e, counter)}, {count}")
     least = e.unit.declare("llvm.umin.i64", "i64", "i64, i64")
-    known = t.op(f"call {least}(i64 {left}, i64 {e.count})")
+    left = t.op(f"call {least}(i64 {_emit_rounds_left(e, counter)}, i64 {rounds})")
+    known = t.op(f"mul i64 {left}, {count}")
     _emit_fill(e, where, elem, known, room, align)
     t.jump(ready)
     t.block(ready)
