@@ -65,6 +65,22 @@ def stride_of(index: int, type: ir.Type) -> tuple[int, ir.Type]:
     raise TypeError(f"gep into {type} by a variable index")
 
 
+def gep_terms(gep: ir.Instr) -> tuple[int, list[tuple[int, int]]]:
+    """Returns what a gep adds to its pointer: the bytes of the struct fields that it names, and for each other index its operand
+    number and the bytes per step."""
+    fields, terms, type = 0, [], gep.elem
+    assert type is not None
+    for number, index in enumerate(gep.operands[1:]):
+        if number and isinstance(type, ir.Struct):
+            assert isinstance(index, ir.Const) and isinstance(index.value, int)
+            fields += llvm_types.field_offset(type, index.value)
+            type = type.fields[index.value]
+        else:
+            stride, type = stride_of(number, type)
+            terms.append((number + 1, stride))
+    return fields, terms
+
+
 class Provenance:
     """The static object (or None) and the offset alignment of every pointer of a function."""
 
@@ -124,15 +140,10 @@ class Provenance:
 
 def gep_align(instr: ir.Instr) -> int:
     """Returns the power of two that divides what a gep adds, whatever its variable indices are."""
-    type, align = instr.elem, ALIGNED
-    assert type is not None
-    for number, index in enumerate(instr.operands[1:]):
-        if number and isinstance(type, ir.Struct):
-            assert isinstance(index, ir.Const) and isinstance(index.value, int)
-            align = min(align, _largest_power_of_two(llvm_types.field_offset(type, index.value)))
-            type = type.fields[index.value]
-            continue
-        stride, type = stride_of(number, type)
+    fields, terms = gep_terms(instr)
+    align = _largest_power_of_two(fields)
+    for number, stride in terms:
+        index = instr.operands[number]
         constant = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else 1
         align = min(align, _largest_power_of_two(stride * constant))
     return align

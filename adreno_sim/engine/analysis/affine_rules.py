@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
-from ...ir.provenance import stride_of
+from ...ir.provenance import gep_terms
 from .affine import AffineForms, Rule, bits_of, is_index, signed_range
 from .bounds import Bounds
 from .index_builtins import BUILTIN_RULES
@@ -188,16 +188,10 @@ def _gep(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Line
 
 def offset_of_gep(forms: AffineForms, gep: ir.Instr) -> Linear:
     """Returns the bytes that a gep adds to the address that it is given."""
-    type, offset = gep.elem, Linear.number(0)
-    assert type is not None
-    for number, index in enumerate(gep.operands[1:]):
-        if number and isinstance(type, ir.Struct):
-            assert isinstance(index, ir.Const) and isinstance(index.value, int)
-            offset = offset.plus_const(llvm_types.field_offset(type, index.value))
-            type = type.fields[index.value]
-            continue
-        stride, type = stride_of(number, type)
-        offset = offset.plus(forms.of(index), stride)
+    fields, terms = gep_terms(gep)
+    offset = Linear.number(fields)
+    for number, stride in terms:
+        offset = offset.plus(forms.of(gep.operands[number]), stride)
     return offset
 
 

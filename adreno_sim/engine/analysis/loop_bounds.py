@@ -127,8 +127,8 @@ def _longest_run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int | No
 
 def _signed_bounds(value: ir.Value) -> tuple[int | None, int | None]:
     """Returns the least and the largest signed value of `value` from constants, local ids, min and max; None where unknown."""
-    if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
-        number = signed(value.value, value.type.bits)
+    number = signed_constant(value)
+    if number is not None:
         return number, number
     if not isinstance(value, ir.Instr):
         return None, None
@@ -213,11 +213,15 @@ def step_of(value: ir.Value, phi: ir.Instr) -> int | None:
     """Returns the constant by which `value` exceeds `phi`, if it is phi plus or minus a constant; else None."""
     if not isinstance(value, ir.Instr) or value.op not in ("add", "sub") or value.operands[0] is not phi:
         return None
-    amount = value.operands[1]
-    if not (isinstance(amount, ir.Const) and isinstance(amount.value, int) and isinstance(phi.type, ir.Int)):
-        return None
-    number = signed(amount.value, phi.type.bits)
-    return number if value.op == "add" else -number
+    number = signed_constant(value.operands[1])
+    return -number if number is not None and value.op == "sub" else number
+
+
+def signed_constant(value: ir.Value) -> int | None:
+    """Returns the signed number that an integer constant is; None for other values."""
+    if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
+        return signed(value.value, value.type.bits)
+    return None
 
 
 def signed(value: int, bits: int) -> int:

@@ -13,10 +13,10 @@ from math import gcd
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.cfg import reverse_postorder
-from ...ir.provenance import is_pointer, stride_of
+from ...ir.provenance import gep_terms, is_pointer
 from ..abi.specialization import Specialization
 from ..analysis.intervals import Grid, find_intervals
-from ..analysis.loop_bounds import signed
+from ..analysis.loop_bounds import signed_constant
 from ..analysis.segments import Graph, ScopeOf, Segment
 from ..emit.check import NotVectorizable
 from .lane_rules import RULES, extend_rule, product24_rule, trunc_rule
@@ -77,8 +77,8 @@ class LaneShapes:
 
     def _leaf_shape(self, value: ir.Value) -> LaneShape:
         """Returns the shape of a value that no instruction computes."""
-        if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
-            return LaneShape(self._zero, 0, signed(value.value, value.type.bits))
+        if (number := signed_constant(value)) is not None:
+            return LaneShape(self._zero, 0, number)
         if not isinstance(value, ir.Const) and is_pointer(value):
             return LaneShape(self._zero, 0, 0)
         return LaneShape(self._zero)
@@ -234,15 +234,9 @@ class LaneShapes:
         if any(s.lane_offsets is None for s in operands):
             return VARYING
         total = operands[0].lane_offsets
-        assert total is not None and instr.elem is not None
-        type: ir.Type = instr.elem
-        for number, index in enumerate(instr.operands[1:]):
-            if number and isinstance(type, ir.Struct):
-                assert isinstance(index, ir.Const) and isinstance(index.value, int)
-                type = type.fields[index.value]
-                continue
-            stride, type = stride_of(number, type)
-            shape = operands[number + 1]
+        assert total is not None
+        for number, stride in gep_terms(instr)[1]:
+            index, shape = instr.operands[number], operands[number]
             assert shape.lane_offsets is not None
             bits = index.type.bits if isinstance(index.type, ir.Int) else 64
             if bits < 64 and not shape.uniform and not self.never_wraps(index, shape):

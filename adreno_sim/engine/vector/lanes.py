@@ -21,7 +21,7 @@ from ..emit.half_arithmetic import is_half
 from ..llvm import objects
 from .calls import needs_active_lane
 from .lane_access.patterns import Pattern, pattern_of
-from .lane_access.walked_rows import are_worth_turning
+from .lane_access.walked_rows import find_walk
 from .lane_access.walks import Walks
 from .lane_access.words import word_of
 from .lane_shapes import LaneShapes
@@ -136,7 +136,7 @@ class _Cost:
         if accesses:
             pattern = pattern_of(self.shapes, self._privates, instr)
             if pattern == Pattern.APART:
-                walked = self._walks.counter_of(instr) is not None and are_worth_turning(self.shapes, self._privates, instr)
+                walked = instr.op == "load" and find_walk(self._walks, self.shapes, self._privates, instr)
                 cost = rounds * (_WALKED * count if walked else _cost_apart(instr))
                 self.apart += cost
                 self.total += cost

@@ -41,6 +41,8 @@ class VectorPlan(KernelPlan):
 class LaneValues(RegionEmitter):
     """Values and how instructions access them. `mask` holds the active lanes; None means all."""
 
+    walks: Walks
+
     def __init__(self, plan: VectorPlan, region: ParallelRegion):
         super().__init__(plan, region)
         self.plan: VectorPlan = plan
@@ -50,7 +52,6 @@ class LaneValues(RegionEmitter):
         self.privates = plan.privates
         self.lanes: dict[int, list[str]] = {}
         self.lane_ptrs: dict[int, LanePtr] = {}
-        self.walks: Walks | None = None
         self.columns_bytes = 0  # of the columns that loads of rows keep
         self.mask: str | None = None
         self.nonempty_mask: str | None = None  # a mask that is known to hold some lane here

@@ -14,7 +14,7 @@ from ...llvm import vector_text as vt
 from ..private_room import emit_private_fill
 from ..values import LaneValues
 from .memory import emit_addresses, emit_checks, emit_gather, emit_load_elements, emit_scatter, emit_store_elements
-from .walked_rows import are_worth_turning, emit_walked_load, has_room
+from .walked_rows import emit_walked_load
 
 
 def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr, align: int) -> None:
@@ -26,10 +26,9 @@ def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr,
     count = llvm_types.lanes_of(type)
     mask, known = _emit_checks(e, where, variable, type, align)
     e.hooks.on_vector_load(where, variable, elem, count, mask)
-    counter = e.walks.counter_of(instr) if e.walks is not None and variable is None and mask is e.mask else None
-    if counter is not None and are_worth_turning(e.shapes, e.privates, instr) and has_room(e, instr):
-        parts = emit_walked_load(e, where, type, counter, known)
-    else:
+    safe = variable is None and mask is e.mask  # no lane with work was found outside of its object
+    parts = emit_walked_load(e, where, instr, known) if safe else None
+    if parts is None:
         parts = emit_load_at(e, where, variable, elem, count, mask, known)
     if boolean:
         parts = [e.body.op(f"trunc {e.spelled(elem)} {p} to <{e.count} x i1>") for p in parts]

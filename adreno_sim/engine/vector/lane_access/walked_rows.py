@@ -15,34 +15,30 @@ from ..values import LaneValues
 from .memory import emit_addresses
 from .patterns import Pattern, pattern_of
 from .turning import turn
-from .walks import Counter
+from .walks import Counter, Walks
 
 _MOST_COLUMNS = 16 << 10
 """Bytes of all columns of a region. They lie on the worker's stack, and should stay in the nearest cache."""
 
 
-def are_worth_turning(shapes: LaneShapes, privates: Privates, load: ir.Instr) -> bool:
-    """Returns whether a load that walks is served so: its lanes are apart, and one instruction loads a part of a row."""
+def find_walk(walks: Walks, shapes: LaneShapes, privates: Privates, load: ir.Instr) -> Counter | None:
+    """Returns the counter of the loop in which a load walks, if its lanes are apart and one instruction loads a part of a row."""
     small = llvm_types.size_of(llvm_types.elem_of(load.type)) < 4
     fits = llvm_types.lanes_of(load.type) <= shapes.tile.lanes and (not small or objects.machine().processor.masks_bytes)
-    return fits and pattern_of(shapes, privates, load) == Pattern.APART
+    return walks.counter_of(load) if fits and pattern_of(shapes, privates, load) == Pattern.APART else None
 
 
-def has_room(e: LaneValues, load: ir.Instr) -> bool:
-    """Returns whether there is room for the columns of one more load."""
-    return e.columns_bytes + _columns_bytes(e, llvm_types.elem_of(load.type)) <= _MOST_COLUMNS
-
-
-def _columns_bytes(e: LaneValues, elem: ir.Type) -> int:
-    return e.count * e.count * llvm_types.size_of(elem)
-
-
-def emit_walked_load(e: LaneValues, where: LanePtr, type: ir.Type, counter: Counter, align: int) -> list[str]:
-    """Emits a load, of one or more elements per lane, in a loop in which it walks. Returns one vector per element."""
-    t, elem, count = e.body, llvm_types.elem_of(type), llvm_types.lanes_of(type)
+def emit_walked_load(e: LaneValues, where: LanePtr, load: ir.Instr, align: int) -> list[str] | None:
+    """Emits a load, of one or more elements per lane, in a loop in which it walks. Returns one vector per element; None, with
+    nothing emitted, if it does not walk or there is no room for its columns."""
+    counter = find_walk(e.walks, e.shapes, e.privates, load)
+    t, elem, count = e.body, llvm_types.elem_of(load.type), llvm_types.lanes_of(load.type)
+    columns_bytes = e.count * e.count * llvm_types.size_of(elem)
+    if counter is None or e.columns_bytes + columns_bytes > _MOST_COLUMNS:
+        return None
+    e.columns_bytes += columns_bytes
     spelled, rounds = e.spelled(elem), e.count // count
     room = e.prologue.op(f"alloca [{e.count} x {spelled}], align 64")
-    e.columns_bytes += _columns_bytes(e, elem)
     at = t.op(f"and i64 {_emit_rounds(e, counter.start, counter.phi, counter)}, {rounds - 1}")
     fill, ready = t.fresh("rows"), t.fresh("columns")
     t.branch(t.op(f"icmp eq i64 {at}, 0"), fill, ready)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from ....ir import ir, llvm_types
 from ....ir.builtins import builtin_of
 from ....ir.memory_ops import address_operands
-from ....ir.provenance import is_pointer, stride_of
-from ...analysis.loop_bounds import counted_exits, signed, step_of, trip_count
+from ....ir.provenance import gep_terms, is_pointer, stride_of
+from ...analysis.loop_bounds import counted_exits, signed_constant, step_of, trip_count
 from ...analysis.segments import Segment
 from ..lane_shapes import LaneShapes
 from ..privates import Privates
@@ -120,17 +120,16 @@ class Walks:
         return self._steps[key]
 
     def _find_step(self, value: ir.Instr, loop: Loop, counter: Counter, depth: int) -> int | None:
-        steps = [] if value.op == "phi" else [self._step(v, loop, counter, depth) for v in value.operands]
         if value.op == "phi":
             return counter.step if value is counter.phi else _step_of_phi(value, loop)
-        if None in steps:
+        known = [step for v in value.operands if (step := self._step(v, loop, counter, depth)) is not None]
+        if len(known) < len(value.operands):
             return None
-        known = [step for step in steps if step is not None]
         if value.op in ("bitcast", "addrspacecast", "freeze"):
             return known[0] if is_pointer(value) or value.type == value.operands[0].type else None
         if value.op in ("add", "sub"):
             return known[0] + (known[1] if value.op == "add" else -known[1])
-        if value.op in ("mul", "shl") and (factor := _number(value.operands[1])) is not None:
+        if value.op in ("mul", "shl") and (factor := signed_constant(value.operands[1])) is not None:
             return known[0] * (factor if value.op == "mul" else 1 << max(factor, 0))
         if value.op in ("sext", "zext"):
             return known[0] if self._extends(value, known[0], loop, counter) else None
@@ -139,18 +138,13 @@ class Walks:
         return None
 
     def _step_of_gep(self, gep: ir.Instr, steps: list[int], loop: Loop, counter: Counter) -> int | None:
-        total, type = steps[0], gep.elem
-        assert type is not None
-        for number, (index, step) in enumerate(zip(gep.operands[1:], steps[1:], strict=True)):
-            if number and isinstance(type, ir.Struct):
-                assert isinstance(index, ir.Const) and isinstance(index.value, int)
-                type = type.fields[index.value]
-                continue
-            stride, type = stride_of(number, type)
+        total = steps[0]
+        for number, stride in gep_terms(gep)[1]:
+            index = gep.operands[number]
             narrow = isinstance(index.type, ir.Int) and index.type.bits < 64
-            if step and narrow and not self._is_exact(index, loop, counter, 0):
+            if steps[number] and narrow and not self._is_exact(index, loop, counter, 0):
                 return None
-            total += stride * step
+            total += stride * steps[number]
         return total
 
     def _extends(self, extension: ir.Instr, step: int, loop: Loop, counter: Counter) -> bool:
@@ -183,12 +177,5 @@ def _step_of_phi(phi: ir.Instr, loop: Loop) -> int | None:
         return step_of(following, phi) if isinstance(phi.type, ir.Int) else None
     if following.op != "gep" or following.operands[0] is not phi or len(following.operands) != 2 or following.elem is None:
         return None
-    amount = _number(following.operands[1])
+    amount = signed_constant(following.operands[1])
     return None if amount is None else stride_of(0, following.elem)[0] * amount
-
-
-def _number(value: ir.Value) -> int | None:
-    """Returns the signed number that a constant is; None for others."""
-    if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
-        return signed(value.value, value.type.bits)
-    return None
