@@ -14,7 +14,7 @@ status=0
 "$venv/bin/ruff" format --check --quiet . || { echo "ruff format would change files"; status=1; }
 "$venv/bin/mypy" || status=1
 "$venv/bin/lint-imports" || status=1
-"$venv/bin/python" -m pytest -q -n 2 "$@"
+"$venv/bin/python" -m pytest -q -n 2 --dist loadfile "$@"
 tests=$?
 [ "$tests" -eq 0 ] && exit "$status"
 exit "$tests"
