@@ -178,7 +178,7 @@ HANG = "float lost(float x) { volatile int never = 0; while (never == 0) {} retu
 
 @pytest.mark.device
 @pytest.mark.parametrize(
-    ("body", "kind", "limit"), [(CRASH, "device-crashed", 120), (HANG, "device-hung", 20)], ids=["crash", "hang"]
+    ("body", "kind", "limit"), [(CRASH, "device-crashed", 120), (HANG, "device-hung", 12)], ids=["crash", "hang"]
 )
 def test_a_driver_that_is_lost_is_a_finding(bundle, check, tmp_path, body, kind, limit):
     model = CompiledModel.load(bundle)

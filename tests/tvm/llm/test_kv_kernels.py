@@ -34,7 +34,7 @@ def run(name, sizes, **options):
 
 
 BY_SIZE = pytest.mark.parametrize(
-    "sizes", [pytest.param(s, marks=[pytest.mark.slow] * (n > 1)) for n, s in enumerate(SIZES)], ids=str
+    "sizes", [pytest.param(s, marks=[pytest.mark.slow] * (n > 0)) for n, s in enumerate(SIZES)], ids=str
 )
 
 

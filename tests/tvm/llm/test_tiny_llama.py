@@ -83,6 +83,7 @@ def outputs_of(report):
     return {output.output: (output.ok, output.rms) for output in report.outputs if output.reference == "float64"}
 
 
+@pytest.mark.slow
 def test_a_scheduled_module_gives_what_the_unscheduled_one_gives(one_entry):
     config, arrays, plain = one_entry
     scheduled = schedule(module(config), make_target("buffer"))
