@@ -30,6 +30,7 @@ from ..artifact.model import CompiledModel, as_compiled, is_compiled
 from ..plan.apply import replan, require_plan
 from ..plan.audit import audit
 from ..plan.rules import DeviceRules
+from ..run.builds import Builds
 from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
 from .ahead import compiling_ahead
@@ -150,9 +151,17 @@ class CheckRun:
     audited: set[Kind] = field(default_factory=set)
     reproducer: Reproducer | None = None
     peer: Peer | None = None
+    builds: Builds | None = None
 
     def run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
         """Prepare a run for the device, run it, judge everything. Errors as `check`."""
+        try:
+            return self._run(prepare_run)
+        finally:
+            if self.builds is not None:
+                self.builds.close()
+
+    def _run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
         entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
         self.reproducer = self._reproducer()
         second = None if self.options.compare_with is None else open_device(self.options.compare_with, **self.asked)
@@ -242,13 +251,15 @@ class CheckRun:
         return report
 
     def _settle(self, compiled: CompiledModel) -> CompiledModel:
-        """The model with the memory plan to run with, saved where the options name a file."""
+        """The model with the memory plan to run with, saved where the options name a file; its kernels are being built."""
         if self.options.plan is not None:
             with self._stage("plan"):
                 compiled = replan(compiled, self.options.plan, DeviceRules.of_device(self.device))
         if self.options.save is not None:
             with self._stage("save"):
                 compiled.save(self.options.save)
+        self.builds = Builds(compiled, self.device)
+        self.builds.begin(compiled.kernels)  # while references still run
         return compiled
 
     def _audit_plan(self, report: Report, whole: MemoryPlan) -> None:
@@ -269,7 +280,7 @@ class CheckRun:
         outputs = None
         stopped: AdrenoSimError | None = None
         watching = observer if self.reproducer is None else Observers(self.reproducer, observer)
-        with VirtualMachine(ready.compiled, self.device, watching) as machine:
+        with VirtualMachine(ready.compiled, self.device, watching, self.builds) as machine:
             try:
                 self._build(machine)
                 ahead = compiling_ahead(machine, ready.arrays, twin) if ready.alone else nullcontext()

@@ -39,15 +39,16 @@ class VirtualMachine:
     """A model loaded on a device. Kernels are built at first use or ahead of it, constants uploaded at first use, both
     kept until `close`.
 
-    poison: bytes of tensors that ended are overwritten with NaNs; on where the device watches accesses.
+    poison: bytes of tensors that ended are overwritten with NaNs; on where the device watches accesses. builds: of this model on
+    this device, where somebody has begun them; `close` ends them.
     """
 
-    def __init__(self, model: CompiledModel, device: Device, observer: Observer | None = None):
+    def __init__(self, model: CompiledModel, device: Device, observer: Observer | None = None, builds: Builds | None = None):
         self.model = model
         self.device = device
         self.observer = observer or Observer()
         self.poison = device.info.checks_accesses and device.options.checks != "off"
-        self._builds = Builds(model, device)
+        self._builds = Builds(model, device) if builds is None else builds
         self._graphs: dict[str, MLProgram] = {}
         self._constants: dict[tuple[str, str], Tensor] = {}
         self._once: dict[str, tuple[TupleValue, Value]] = {}

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.gc_pause import gc_paused
+from ...base.host.freed_memory import keep_freed_memory
 from ...base.processes.crashes import keep_noting
 
 SUPPORTED = ("0.25", "0.26", "0.27")
@@ -91,6 +92,7 @@ def import_tvm() -> ModuleType:
         check_pair(version, _installed_version("apache-tvm-ffi"))
     elif util.find_spec("tvm") is None:
         raise AdrenoSimError(f"TVM is not installed. Run: {_pip_line(GOOD_PAIRS[SUPPORTED[-1]])}")
+    keep_freed_memory()
     with gc_paused():  # of what it makes nothing is garbage
         import tvm
         import tvm.relax
