@@ -33,7 +33,7 @@ for file in "$folder"/*; do
     echo "== $(basename "$file")"
     "$(find_python)" -m venv --clear "$tree/venv" || exit 2
     "$tree/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$file[tvm,opencl,oracle,test]" || exit 1
-    (cd "$tree/tests" && ADRENO_SIM_CACHE_DIR="$tree/cache" "$tree/venv/bin/python" -m pytest -q -n 2 tests/device tests/unit/test_public_api.py tests/e2e/test_check_command.py) || exit 1
+    (cd "$tree/tests" && ADRENO_SIM_CACHE_DIR="$tree/cache" "$tree/venv/bin/python" -m pytest -q -n 2 --dist loadfile tests/device tests/unit/test_public_api.py tests/e2e/test_check_command.py) || exit 1
     rm -rf "$tree/cache"
 done
 echo "not signed, not uploaded: $(ls "$folder" | tr '\n' ' ')"

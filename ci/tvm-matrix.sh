@@ -17,6 +17,6 @@ for version in "$@"; do
     make_venv "$venv" "$extra,opencl,oracle,test" || exit 2
     keep_bytecode "$venv"
     echo "== TVM 0.$version: $("$venv/bin/python" -c 'import tvm; print(tvm.__version__)')"
-    "$venv/bin/python" -m pytest -q -n 2 tests/tvm || status=1
+    "$venv/bin/python" -m pytest -q -n 2 --dist loadfile tests/tvm || status=1
 done
 exit "$status"

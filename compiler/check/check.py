@@ -326,7 +326,6 @@ class CheckRun:
             machine.graph(name)
         wanted = [name for name in machine.model.kernels if name not in self.refused]
         with self._stage("build", len(wanted)):
-            machine.begin_builds(wanted)
             for name in wanted:
                 self.progress.step(name)
                 try:

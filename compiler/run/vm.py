@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -146,10 +146,6 @@ class VirtualMachine:
     def kernel(self, name: str) -> Kernel:
         """The built kernel `name`."""
         return self._builds.program(name)[name]
-
-    def begin_builds(self, names: Iterable[str]) -> None:
-        """Have kernels built ahead, where the device gains by it."""
-        self._builds.begin(names)
 
     def graph(self, name: str) -> MLProgram:
         """The graph `name`, made ready on the device."""
