@@ -32,6 +32,7 @@ DEPENDENCIES = {
     "programs": _ENGINE,
     "proofs": _ENGINE,
     "modules": _ENGINE,
+    "coarsening": _ENGINE,
     "objects": ("engine/llvm", "ir", *_RUNTIME),
     "golden": (
         "golden",

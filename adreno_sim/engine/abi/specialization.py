@@ -119,6 +119,8 @@ class Specialization(CachedHash):
     executed accesses, which only the scalar emitter does. counters: count what `abi.counting` holds, which only it does too; such
     code judges nothing (`run.counted`). sampled: it counts chosen groups, in the order of the launch's table, and no distinct
     bytes; it is compiled quickly, because it runs for little.
+
+    merged: how many groups of the launch one of these is (`engine/coarsen`).
     """
 
     local_size: tuple[int, int, int]
@@ -137,6 +139,7 @@ class Specialization(CachedHash):
     count: bool = False
     counters: bool = False
     sampled: bool = False
+    merged: int = 1
 
     __hash__ = CachedHash.__hash__
 

@@ -88,14 +88,16 @@ def load_or_find(
     kernel: ir.Function,
     spec: Specialization,
     facts: LaunchFacts,
+    identity: str = "",
 ) -> T:
-    """Returns what `find` says of launches of `kernel`: the stored value of that `kind`, else computed now and stored.
+    """Returns what `find` says of launches of `kernel`: the stored value of that `kind`, else computed now and stored. identity: of
+    the machine, if it depends on that.
 
     A stored value is returned without looking at the kernel's body, which would have to be compiled first.
     """
     if not kernel.digest:  # of unknown origin
         return find(kernel, spec, facts)
-    text = "\0".join((kernel.digest, code_digest(kind), canonical_text(spec), canonical_text(facts)))
+    text = "\0".join((kernel.digest, code_digest(kind), identity, canonical_text(spec), canonical_text(facts)))
     name = hashlib.sha256(text.encode()).hexdigest()
     found: T | None = load_value(kind, name)
     if found is None:

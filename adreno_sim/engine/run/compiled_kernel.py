@@ -46,7 +46,8 @@ class CompiledKernel:
     @cached_property
     def code(self) -> LaunchCode:
         """The LLVM text, and in words what it is compiled for."""
-        lanes = f"vectors of {self.module.lanes} work-items"
+        merged = self.spec.merged
+        lanes = f"vectors of {self.module.lanes} work-items" + (f", each of another of {merged} work-groups" if merged > 1 else "")
         form = lanes if self.module.lanes > 1 else f"one work-item at a time ({self.module.reason or 'scalar'})"
         size = " x ".join(map(str, self.spec.local_size))
         how = "a failed check sets a flag" if self.spec.deferred_checks else "a failed check reports"

@@ -28,6 +28,7 @@ from ..prove.known_factors import find_known_factors
 from ..prove.local_races import race_free_local_arrays
 from ..prove.single_writer import single_writer_args
 from ..shadow.argument_cells import cells_of_block, may_change
+from .coarse_launch import CoarseLaunch
 from .compiled_kernel import CompiledKernel
 
 T = TypeVar("T")
@@ -105,6 +106,8 @@ class LaunchVariant:
     fast: CompiledKernel | None = None
     failed: bool = False
     failures: tuple[str, ...] = ()
+    coarse: CoarseLaunch | None = None
+    coarse_failed: bool = False
 
 
 _analyses: KernelMemo[LaunchAnalysis] = KernelMemo()

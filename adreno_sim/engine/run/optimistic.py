@@ -18,6 +18,8 @@ from ..abi.specialization import NOTHING, Specialization
 from ..analysis.failures import collect
 from ..vector import NotVectorizable
 from . import launch
+from .coarse_compile import compile_coarse
+from .coarse_launch import CoarseLaunch
 from .compiled_kernel import CompiledKernel, specialize
 from .launch import RawResult
 from .launch_analysis import LaunchVariant
@@ -50,6 +52,11 @@ def run(
         return launch.run(code(watching), global_size, offset, args, watch_range=watch_range, **options)
     proven = variant.analysis.proven
     compile_first(variant, keep)
+    if variant.coarse is not None:
+        result = _run_coarse(variant, variant.coarse, args, options)
+        if result is not None:
+            return result
+        compile_first(variant, keep)
     if variant.spec.checks == "off":
         assert variant.fast is not None
         done = launch.run(variant.fast, global_size, offset, args, **options)
@@ -69,8 +76,12 @@ def run(
 
 def compile_first(variant: LaunchVariant, keep: bool) -> None:
     """Compiles the code that launches of `variant` begin with, if there is such code; `run` keeps it on disk alike."""
-    if variant.failed or variant.fast is not None:
+    if variant.failed or variant.fast is not None or variant.coarse is not None:
         return
+    if not variant.coarse_failed:
+        variant.coarse = compile_coarse(variant.analysis, keep)
+        if variant.coarse is not None:
+            return
     if variant.spec.checks == "off":  # what is proven makes faster code still
         variant.fast = specialize(variant.analysis.kernel, variant.spec, keep=keep)
         return
@@ -80,6 +91,18 @@ def compile_first(variant: LaunchVariant, keep: bool) -> None:
         except NotVectorizable:
             variant.failed = True
     variant.failures = tuple(failures)
+
+
+def _run_coarse(variant: LaunchVariant, coarse: CoarseLaunch, args: Sequence[Bound], options: Any) -> RawResult | None:
+    """Runs the coarse kernel of a launch. Returns None if it cannot run with these arguments, or if something is to be reported."""
+    # Of groups that compute twice, the second must read what the first did.
+    result = None if snapshot_ranges(variant.analysis.kernel, args) else coarse.run(args, options)
+    if result is None:
+        variant.coarse, variant.coarse_failed = None, True
+        return None
+    result.accesses = variant.analysis.proven.accesses
+    result.failures = (*variant.analysis.proven.failures, *result.failures)
+    return result
 
 
 def rerun_with_diagnostics(

@@ -1,7 +1,7 @@
 """The vector emitter: the lanes of machine vectors are work-items of one group."""
 
 from ..emit.check import NotVectorizable
-from .kernel import plan, region_functions
+from .kernel import estimate_cost, plan, region_functions
 from .scalar_reason import scalar_reason
 
-__all__ = ["NotVectorizable", "plan", "region_functions", "scalar_reason"]
+__all__ = ["NotVectorizable", "estimate_cost", "plan", "region_functions", "scalar_reason"]

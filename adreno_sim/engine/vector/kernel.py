@@ -8,6 +8,8 @@ from collections.abc import Callable
 from ...ir import ir
 from ...ir.provenance import Provenance
 from ..abi import argument_block
+from ..abi.specialization import Specialization
+from ..analysis.active_items import find_active_items
 from ..analysis.parallel_regions import RegionPlan
 from ..analysis.segments import Graph
 from ..emit import sync_points
@@ -16,6 +18,7 @@ from ..emit.collectives import is_collective
 from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.region import STACK_LIMIT, value_bytes
 from ..emit.unit import Unit
+from . import lanes
 from .emitter import VectorEmitter
 from .lane_shapes import LaneShapes
 from .lanes import choose_shapes
@@ -30,11 +33,7 @@ def plan(unit: Unit, kernel: ir.Function, plan_checks: Callable[[KernelPlan], li
     """Returns the plan of `kernel`, with what `plan_checks` returns for it. Raises NotVectorizable, with the reason, if scalar
     code must run."""
     spec = unit.spec
-    graph = Graph(kernel, sync_points.Scopes())
-    if any(sync.scope == "wave" or is_collective(sync.instr) for sync in graph.sync_points):
-        raise NotVectorizable("functions of a sub-group or work-group")
-    provenance = Provenance(kernel)
-    privates = Privates(kernel, provenance)
+    graph, provenance, privates = _prepare(kernel)
     shapes = choose_shapes(kernel, spec, privates, functools.partial(_check_barriers, kernel))
     slots = argument_block.slots(spec.args)[0]
     result = VectorPlan(unit, provenance, RegionPlan(graph), False, slots, tile=shapes.tile, shapes=shapes, privates=privates)
@@ -42,6 +41,36 @@ def plan(unit: Unit, kernel: ir.Function, plan_checks: Callable[[KernelPlan], li
     _place_private(result, kernel)
     _place_spills(result)
     return result
+
+
+def estimate_cost(kernel: ir.Function, spec: Specialization) -> float:
+    """Returns what vector code of a launch costs a work-item, to be compared with that of other launches. Regions in which some
+    work-items have no effect count less. Raises NotVectorizable as `plan` does."""
+    graph, _, privates = _prepare(kernel)
+    shapes = choose_shapes(kernel, spec, privates, functools.partial(_check_barriers, kernel))
+    shares = _active_shares(RegionPlan(graph), shapes, spec.local_size)
+    return lanes.estimate_cost(shapes, kernel, privates, lambda instr: shares.get(id(instr), 1.0))
+
+
+def _active_shares(plan: RegionPlan, shapes: LaneShapes, local: tuple[int, int, int]) -> dict[int, float]:
+    """Returns the share of work-items whose tiles run an instruction, by its id, for those that not all run."""
+    shares: dict[int, float] = {id(sync.instr): 0.0 for sync in plan.graph.sync_points}
+    for region in plan.regions:
+        active, share = find_active_items(plan, region), 1.0
+        if active is not None:
+            step = shapes.tile.size[active.axis]
+            share = min(1.0, -(-active.bound // step) * step / local[active.axis])
+        for instr in (i for segment in region.order for i in segment.instrs):
+            shares[id(instr)] = max(share, shares.get(id(instr), 0.0))
+    return shares
+
+
+def _prepare(kernel: ir.Function) -> tuple[Graph, Provenance, Privates]:
+    graph = Graph(kernel, sync_points.Scopes())
+    if any(sync.scope == "wave" or is_collective(sync.instr) for sync in graph.sync_points):
+        raise NotVectorizable("functions of a sub-group or work-group")
+    provenance = Provenance(kernel)
+    return graph, provenance, Privates(kernel, provenance)
 
 
 def _check_barriers(kernel: ir.Function, shapes: LaneShapes) -> None:

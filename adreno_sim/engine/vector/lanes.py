@@ -93,6 +93,12 @@ def choose_shapes(
     return best
 
 
+def estimate_cost(shapes: LaneShapes, kernel: ir.Function, privates: Privates, share: Callable[[ir.Instr], float]) -> float:
+    """Returns what vector code in these shapes costs, in instructions on a few work-items. share: the share of work-items that
+    run an instruction at all."""
+    return _Cost(kernel, shapes, privates, share).total
+
+
 def _other_tiles(local: tuple[int, int, int], usual: _Cost, processor: Processor) -> Iterator[tuple[Tile, float]]:
     """Yields tiles that fill the group and may cost less than the usual one, and at which share of its cost one is chosen."""
     tile = usual.shapes.tile
@@ -113,11 +119,18 @@ class _Cost:
     """What a kernel costs in the lanes of some shapes, every branch taken.
 
     apart: what accesses apart take of `total`. singly: what it costs one work-item after the other, whose own vectors fit into
-    registers. of_halves: whether it computes halves.
+    registers. of_halves: whether it computes halves. share: as of `estimate_cost`.
     """
 
-    def __init__(self, kernel: ir.Function, shapes: LaneShapes, privates: Privates):
+    def __init__(
+        self,
+        kernel: ir.Function,
+        shapes: LaneShapes,
+        privates: Privates,
+        share: Callable[[ir.Instr], float] = lambda instr: 1,
+    ):
         self.shapes, self._privates = shapes, privates
+        self._share = share
         self._vectors = _VECTOR * _ITEMS / shapes.tile.lanes
         self.total = self.apart = self.singly = 0.0
         self.of_halves = False
@@ -128,7 +141,7 @@ class _Cost:
                 self._add(instr)
 
     def _add(self, instr: ir.Instr) -> None:
-        rounds = self._rounds(self.shapes.loop_of(instr))
+        rounds = self._rounds(self.shapes.loop_of(instr)) * self._share(instr)
         accesses = touches_memory(instr)
         function = instr.op == "call" and not accesses and needs_active_lane(instr)
         each = _CALL if function else _SLOW.get(instr.op, 1)

@@ -1,0 +1,108 @@
+"""Whether a launch runs several of its groups as one: whether it may, and whether that costs less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...device.protocol import AccessCounts
+from ...ir import ir
+from ...ir.builtins import builtin_of
+from ...ir.layout import size_of
+from ...ir.memory_ops import is_atomic
+from ...ir.mod_ref import read_arguments, written_arguments
+from ...ir.queries import globals_of
+from ..abi.launch_facts import LaunchFacts
+from ..abi.specialization import LocalArg, Specialization
+from ..analysis.failures import attempt
+from ..llvm import objects
+from ..vector import NotVectorizable, estimate_cost
+from .coarse_grid import MOST_LOCAL_BYTES, CoarseGrid, choose_grid
+from .group_number import find_group_numbers, row_length
+from .local_memory import LocalMemory
+from .rewrite import REWRITTEN, coarsen
+
+_CLEARLY = 0.6
+"""An estimate is rough: the coarse launch must cost at most so much of the launch itself."""
+_QUERIES = REWRITTEN | {"get_work_dim"}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The grid of the coarse launch; None, and why there is none."""
+
+    grid: CoarseGrid | None
+    reason: str = ""
+
+
+def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCounts) -> bool:
+    """Returns whether a launch is of the kind of which some run several groups as one, without a look at its kernel. spec: without
+    proofs. accesses: of the launch, all of which must be proven in range: a coarse launch cannot say which work-item is at fault.
+
+    Level full keeps records of each group; so do launches that count.
+    """
+    counts = spec.count or spec.counters or spec.sampled or spec.watch
+    if spec.emitter != "spmd" or spec.full or counts or accesses.places != accesses.proven_places:
+        return False
+    flat = facts.local_size[2] == facts.groups[2] == 1 and not any(facts.offset)
+    return flat and spec.uniform and spec.most_groups is not None and spec.items > 1
+
+
+def decide(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> Decision:
+    """Returns whether launches of `facts`, which may be coarse, are. spec: without proofs."""
+    found = Decision(None, "the analysis failed")
+    return attempt(f"coarser groups of kernel {kernel.name}", lambda: _decide(kernel, spec, facts), found)
+
+
+def _decide(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> Decision:
+    memory = LocalMemory(kernel)
+    if not memory.is_used or not any(builtin_of(i).sync for block in kernel.blocks for i in block.instrs):
+        return Decision(None, "no work-items that share local memory")
+    obstacle = _obstacle(kernel) or memory.obstacle()
+    if obstacle is not None:
+        return Decision(None, obstacle)
+    row = row_length(find_group_numbers(kernel, facts.groups[0]), facts.groups[0])
+    grid = choose_grid(facts, row, objects.machine().processor.lane_counts)
+    if grid is None:
+        return Decision(None, "too few groups side by side")
+    if _local_bytes(kernel, spec) * grid.lanes > MOST_LOCAL_BYTES:
+        return Decision(None, "too much local memory")
+    try:
+        cost = estimate_cost(coarsen(kernel, grid, facts), grid.spec(spec, facts))
+        worth = cost < estimate_cost(kernel, spec) * _CLEARLY
+    except NotVectorizable as reason:
+        return Decision(None, f"no vector code: {reason}")
+    return Decision(grid) if worth else Decision(None, "it would not cost less")
+
+
+def _local_bytes(kernel: ir.Function, spec: Specialization) -> int:
+    variables = sum(size_of(g.type) for g in globals_of(kernel) if g.space == ir.LOCAL)
+    return variables + sum(arg.nbytes for arg in spec.args if isinstance(arg, LocalArg))
+
+
+def _obstacle(kernel: ir.Function) -> str | None:
+    """Returns why the order in which groups run could matter, or what vectors of groups cannot hold; None if nothing does."""
+    if written_arguments(kernel) & read_arguments(kernel):
+        return "an argument that is read and written"
+    for block in kernel.blocks:
+        for instr in block.instrs:
+            found = _obstacle_of(instr)
+            if found is not None:
+                return found
+    return None
+
+
+def _obstacle_of(instr: ir.Instr) -> str | None:
+    if is_atomic(instr) or instr.op == "fence":
+        return "atomic operations or fences"
+    if instr.volatile and ir.type_of(instr.operands[-1]) not in (ir.Pointer(ir.LOCAL), ir.Pointer(ir.PRIVATE)):
+        return "volatile accesses"
+    if instr.callee is None:
+        return None
+    row, name = builtin_of(instr), instr.callee.name
+    if not row.in_vectors or (row.sync and not (row.fence_flags and row.sync == "group")):
+        return f"{name}()"
+    if row.query and name.startswith("get_") and name not in _QUERIES and not name.startswith("get_image"):
+        return f"{name}()"
+    if name in REWRITTEN and instr.operands and not isinstance(instr.operands[0], ir.Const):
+        return f"{name}() of a dimension that is not constant"
+    return None

@@ -1,0 +1,174 @@
+"""The body of a coarse kernel: the kernel's own instructions, but for ids, sizes and local memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...ir import ir
+from ...ir.builtins import builtin_of
+from ..abi.launch_facts import LaunchFacts
+from .coarse_grid import CoarseGrid
+from .group_number import GroupNumber, Known, find_group_numbers
+from .local_memory import LocalMemory, LocalRows
+
+_SIZE = ir.Int(64)
+_MIN = ir.Callee("min", "_Z3minmm", ("ulong", "ulong"))
+
+REWRITTEN = frozenset(
+    ("get_group_id", "get_local_id", "get_global_id", "get_local_linear_id", "get_local_size", "get_enqueued_local_size")
+    + ("get_num_groups", "get_global_size", "get_global_offset")
+)
+"""The work-item functions that have another meaning in the coarse kernel. get_work_dim is what the launch says."""
+
+
+def coarsen(kernel: ir.Function, grid: CoarseGrid, facts: LaunchFacts) -> ir.Function:
+    """Returns the kernel that runs `grid.lanes` groups of a launch of `facts` as one. It has the same parameters."""
+    return _Rewriting(kernel, grid, facts).function()
+
+
+class _Rewriting:
+    """Copies a kernel, and puts what a coarse group computes in the place of ids, sizes and accesses to local memory.
+
+    What is computed of ids is computed anew in each block and behind each barrier, as the kernel itself does: kept across a
+    barrier it would go through memory.
+    """
+
+    def __init__(self, kernel: ir.Function, grid: CoarseGrid, facts: LaunchFacts):
+        self._kernel, self._grid, self._facts = kernel, grid, facts
+        self._numbers = find_group_numbers(kernel, facts.groups[0]) if grid.row else {}
+        self._rows = LocalRows(LocalMemory(kernel), grid.lanes)
+        self._blocks = {id(block): ir.Block(block.name) for block in kernel.blocks}
+        self._values: dict[int, ir.Value] = {}
+        self._here: list[ir.Instr] = []
+        self._known: dict[object, ir.Value] = {}
+        self._loc = ir.UNKNOWN_LOC
+
+    def function(self) -> ir.Function:
+        """Returns the coarse kernel."""
+        copies: list[ir.Instr] = []
+        for block in self._kernel.blocks:
+            self._here, self._known = self._blocks[id(block)].instrs, {}
+            for instr in block.instrs:
+                copies += self._copy(instr)
+        for copy in copies:  # operands may be defined in a later block
+            copy.operands = [self._operand(value) for value in copy.operands]
+        return replace(self._kernel, blocks=[self._blocks[id(b)] for b in self._kernel.blocks], facts={}, digest="")
+
+    def _copy(self, instr: ir.Instr) -> list[ir.Instr]:
+        """Appends what stands for an instruction. Returns the copies, whose operands are still the kernel's."""
+        self._loc = instr.loc
+        if id(instr) in self._numbers:
+            self._values[id(instr)] = self._number(self._numbers[id(instr)], instr.type)
+            return []
+        if instr.callee is not None and instr.callee.name in REWRITTEN:
+            self._values[id(instr)] = self._converted(self._query(instr.callee.name, instr), instr.type)
+            return []
+        copy = replace(instr, elem=self._rows.elem(instr), blocks=[self._blocks[id(b)] for b in instr.blocks])
+        self._values[id(instr)] = copy
+        own = self._rows.indices(instr, self._place)
+        if own is not None:
+            copy.operands = [*instr.operands[:-1], own]
+            self._values[id(own)] = own
+            self._here.append(own)
+        self._here.append(copy)
+        if builtin_of(instr).sync:
+            self._known = {}
+        return [copy] if own is None else [copy, own]
+
+    def _operand(self, value: ir.Value) -> ir.Value:
+        if isinstance(value, ir.Instr):
+            return self._values.get(id(value), value)
+        return self._rows.operand(value)
+
+    # Values of the coarse kernel
+
+    def _once(self, key: object, make: Callable[[], ir.Value]) -> ir.Value:
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+    def _op(self, op: str, *operands: ir.Value, type: ir.Type = _SIZE, callee: ir.Callee | None = None) -> ir.Value:
+        instr = ir.Instr(op, type, list(operands), self._loc, callee=callee)
+        self._values[id(instr)] = instr
+        self._here.append(instr)
+        return instr
+
+    def _call(self, name: str, axis: int) -> ir.Value:
+        callee = ir.Callee(name, f"_Z{len(name)}{name}j", ("uint",))
+        axis_of = ir.Const(ir.Int(32), axis)
+        return self._once((name, axis), lambda: self._op("call", axis_of, callee=callee))
+
+    def _times(self, value: ir.Value, factor: int) -> ir.Value:
+        return value if factor == 1 else self._once((id(value), factor), lambda: self._op("mul", value, ir.Const(_SIZE, factor)))
+
+    def _sum(self, one: ir.Value, other: ir.Value) -> ir.Value:
+        return self._once((id(one), id(other)), lambda: self._op("add", one, other))
+
+    def _converted(self, value: ir.Value, type: ir.Type) -> ir.Value:
+        """Returns a value of 64 bits as `type`, to which it fits."""
+        if type == _SIZE:
+            return value
+        if isinstance(value, ir.Const):
+            return replace(value, type=type)
+        return self._once((id(value), type), lambda: self._op("trunc", value, type=type))
+
+    def _place(self) -> ir.Value:
+        """Returns which of the coarse group's groups this is."""
+        return self._call("get_local_id", 0)
+
+    def _column(self) -> ir.Value:
+        """Returns the group's place in its row."""
+        if not self._grid.overlaps:
+            return self._call("get_global_id", 0)
+        start = self._times(self._call("get_group_id", 0), self._grid.lanes)
+        last = ir.Const(_SIZE, self._grid.row - self._grid.lanes)
+        return self._sum(self._once("start", lambda: self._op("call", start, last, callee=_MIN)), self._place())
+
+    def _row(self, periods: tuple[int, ...]) -> ir.Value | None:
+        """Returns the number of the group's row, modulo each of `periods` groups in turn; None for 0."""
+        if not periods:
+            return self._call("get_group_id", 1)
+        rows, before = periods[-1] // self._grid.row, self._row(periods[:-1])
+        if rows == 1 or before is None:
+            return None
+        return self._once((periods, "row"), lambda: self._op("urem", before, ir.Const(_SIZE, rows)))
+
+    def _number(self, known: Known, type: ir.Type) -> ir.Value:
+        return self._converted(self._number_of_64_bits(known), type)
+
+    def _number_of_64_bits(self, known: Known) -> ir.Value:
+        if isinstance(known, GroupNumber):
+            row = self._row(known.periods)
+            return self._column() if row is None else self._sum(self._column(), self._times(row, self._grid.row))
+        row, rows = self._row(known.number.periods), known.by // self._grid.row
+        if row is None:
+            return ir.Const(_SIZE, 0)
+        return row if rows == 1 else self._once(known, lambda: self._op("udiv", row, ir.Const(_SIZE, rows)))
+
+    def _query(self, name: str, instr: ir.Instr) -> ir.Value:
+        """Returns the result of a work-item function, of 64 bits."""
+        if name == "get_local_linear_id":
+            return self._sum(self._call("get_local_id", 1), self._times(self._call("get_local_id", 2), self._facts.local_size[0]))
+        which = instr.operands[0]
+        assert isinstance(which, ir.Const) and isinstance(which.value, int)
+        axis = which.value
+        if name == "get_global_offset" or axis > 1:
+            return ir.Const(_SIZE, int(name in ("get_local_size", "get_enqueued_local_size", "get_num_groups", "get_global_size")))
+        size = self._facts.local_size[axis]
+        if name in ("get_local_size", "get_enqueued_local_size"):
+            return ir.Const(_SIZE, size)
+        if name == "get_local_id":
+            return self._call("get_local_id", axis + 1)
+        if name in ("get_num_groups", "get_global_size"):
+            groups = self._groups_along_x() if axis == 0 else self._call("get_num_groups", 2)
+            return groups if name == "get_num_groups" else self._times(groups, size)
+        if axis == 1:
+            return self._call(name, 2)
+        number = self._number_of_64_bits(GroupNumber()) if self._grid.row else self._column()
+        return number if name == "get_group_id" else self._sum(self._times(number, size), self._call("get_local_id", 1))
+
+    def _groups_along_x(self) -> ir.Value:
+        if self._grid.row:
+            return self._times(self._call("get_num_groups", 1), self._grid.row)
+        return self._call("get_global_size", 0)
