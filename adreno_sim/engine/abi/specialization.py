@@ -120,7 +120,8 @@ class Specialization(CachedHash):
     code judges nothing (`run.counted`). sampled: it counts chosen groups, in the order of the launch's table, and no distinct
     bytes; it is compiled quickly, because it runs for little.
 
-    merged: how many groups of the launch one of these is (`engine/coarsen`).
+    merged: how many groups of the launch one of these is (`engine/coarsen`). overlapping: groups at the edge along x are as large
+    as others, and begin where they then end with the grid.
     """
 
     local_size: tuple[int, int, int]
@@ -140,6 +141,7 @@ class Specialization(CachedHash):
     counters: bool = False
     sampled: bool = False
     merged: int = 1
+    overlapping: bool = False
 
     __hash__ = CachedHash.__hash__
 

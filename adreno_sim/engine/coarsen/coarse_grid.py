@@ -16,8 +16,8 @@ LEAST_GROUPS = 32
 """Coarse groups that a launch must still have, so that all threads have work."""
 MOST_LOCAL_BYTES = 1 << 18
 """Local memory of a coarse group: what the cache of a processor holds."""
-_LEAST_USE = 0.6
-"""The share of lanes that must do something that no other does."""
+_SHARED = 1.0
+"""What is computed once for all lanes, in times of what a usual vector takes besides."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,6 @@ class CoarseGrid:
     lanes: int
     row: int = 0
 
-    @property
-    def overlaps(self) -> bool:
-        """Whether the last vector of a row begins before the one in front of it ends."""
-        return self.row % self.lanes != 0
-
     def local_size(self, local_size: Triple) -> Triple:
         """Returns the size of a coarse group, of groups of `local_size`."""
         x, y, _ = local_size
@@ -44,8 +39,7 @@ class CoarseGrid:
     def global_size(self, local_size: Triple, groups: Triple) -> Triple:
         """Returns the global size of the coarse launch."""
         (x, y, _), (row, column, _) = local_size, groups
-        along = -(-self.row // self.lanes) * self.lanes if self.row else row
-        return along, x * (row // self.row if self.row else 1), y * column
+        return self.row or row, x * (row // self.row if self.row else 1), y * column
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """Returns the facts of the coarse launch."""
@@ -58,8 +52,15 @@ class CoarseGrid:
         coarse = self.facts(facts)
         args = tuple(LocalArg(arg.nbytes * self.lanes) if isinstance(arg, LocalArg) else arg for arg in spec.args)
         grid = bounds_of_grid(coarse.global_size, coarse.local_size)
-        uniform = coarse.uniform
-        return replace(spec, local_size=coarse.local_size, args=args, uniform=uniform, most_groups=grid, proofs=NOTHING)
+        return replace(
+            spec,
+            local_size=coarse.local_size,
+            args=args,
+            most_groups=grid,
+            proofs=NOTHING,
+            merged=self.lanes,
+            overlapping=not coarse.uniform,
+        )
 
 
 def choose_grid(facts: LaunchFacts, row: int, lane_counts: tuple[int, ...]) -> CoarseGrid | None:
@@ -67,13 +68,11 @@ def choose_grid(facts: LaunchFacts, row: int, lane_counts: tuple[int, ...]) -> C
     lanes or threads would be without work. lane_counts: those to choose from, best
     first."""
     along = row or facts.groups[0]
-    fitting = [lanes for lanes in lane_counts if lanes <= along and _share_used(along, lanes) >= _LEAST_USE]
+    usual = lane_counts[0]
+    fitting = [lanes for lanes in (2 * usual, *lane_counts) if lanes <= along]
     if not fitting:
         return None
-    grid = CoarseGrid(fitting[0], row)
+    grid = CoarseGrid(min(fitting, key=lambda lanes: -(-along // lanes) * (lanes / usual + _SHARED)), row)
     x, y, z = grid.facts(facts).groups
     return grid if x * y * z >= LEAST_GROUPS else None
 
-
-def _share_used(along: int, lanes: int) -> float:
-    return along / (-(-along // lanes) * lanes)

@@ -13,7 +13,6 @@ from .group_number import GroupNumber, Known, find_group_numbers
 from .local_memory import LocalMemory, LocalRows
 
 _SIZE = ir.Int(64)
-_MIN = ir.Callee("min", "_Z3minmm", ("ulong", "ulong"))
 
 REWRITTEN = frozenset(
     ("get_group_id", "get_local_id", "get_global_id", "get_local_linear_id", "get_local_size", "get_enqueued_local_size")
@@ -119,11 +118,7 @@ class _Rewriting:
 
     def _column(self) -> ir.Value:
         """Returns the group's place in its row."""
-        if not self._grid.overlaps:
-            return self._call("get_global_id", 0)
-        start = self._times(self._call("get_group_id", 0), self._grid.lanes)
-        last = ir.Const(_SIZE, self._grid.row - self._grid.lanes)
-        return self._sum(self._once("start", lambda: self._op("call", start, last, callee=_MIN)), self._place())
+        return self._call("get_global_id", 0)
 
     def _row(self, periods: tuple[int, ...]) -> ir.Value | None:
         """Returns the number of the group's row, modulo each of `periods` groups in turn; None for 0."""

@@ -67,7 +67,15 @@ class WorkItem:
 
     def _first(self, axis: int) -> str:
         """Returns the global id of the group's first work-item, without the offset."""
-        return self._once("first", axis, lambda t: emit_mul_i64(t, self.group(axis), self._sizes[axis]))
+        return self._once("first", axis, lambda t: self._start(t, axis))
+
+    def _start(self, t: Text, axis: int) -> str | int:
+        start = emit_mul_i64(t, self.group(axis), self._sizes[axis])
+        if axis > 0 or not self._e.unit.spec.overlapping:
+            return start
+        last = t.op(f"sub i64 {self.global_size(axis)}, {self._sizes[axis]}")
+        least = self._e.unit.declare("llvm.umin.i64", "i64", "i64, i64")
+        return t.op(f"call {least}(i64 {start}, i64 {last})")
 
     def global_id(self, axis: int, with_offset: bool = True) -> str:
         start: str | int = self._first(axis)

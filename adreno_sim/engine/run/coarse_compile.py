@@ -31,7 +31,7 @@ def compile_coarse(analysis: LaunchAnalysis, keep: bool) -> CoarseLaunch | None:
     if grid is None:
         return None
     coarse = analyze_launch(_coarse_kernel(kernel, grid, facts), grid.spec(spec, facts), grid.facts(facts), keep=keep)
-    checked = replace(coarse.spec, proofs=coarse.proven.proofs, merged=grid.lanes, deferred_checks=spec.checks != "off")
+    checked = replace(coarse.spec, proofs=coarse.proven.proofs, deferred_checks=spec.checks != "off")
     try:
         compiled = specialize(coarse.kernel, checked, keep=keep)
     except NotVectorizable:

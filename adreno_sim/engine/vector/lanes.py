@@ -75,8 +75,11 @@ def choose_shapes(
     check: raises NotVectorizable for shapes that do not fit.
     """
     processor = objects.machine().processor
-    best = LaneShapes(kernel, spec, choose_tile(spec, processor.lane_counts), privates)
+    tile = Tile((spec.merged, 1, 1)) if spec.merged > 1 else choose_tile(spec, processor.lane_counts)
+    best = LaneShapes(kernel, spec, tile, privates)
     check(best)
+    if spec.merged > 1:
+        return best
     cost = _Cost(kernel, best, privates)
     for tile, enough in _other_tiles(spec.local_size, cost, processor):
         try:
