@@ -1,4 +1,4 @@
-"""The body of a coarse kernel: the kernel's own instructions, but for ids, sizes and local memory."""
+"""The body of a coarse kernel: the kernel's own instructions, but for ids, sizes, local memory and barriers that order nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ..abi.launch_facts import LaunchFacts
+from .barriers import find_needless_barriers
 from .coarse_grid import CoarseGrid
 from .group_number import GroupNumber, Known, find_group_numbers
 from .local_memory import LocalMemory, LocalRows
@@ -36,6 +37,7 @@ class _Rewriting:
     def __init__(self, kernel: ir.Function, grid: CoarseGrid, facts: LaunchFacts):
         self._kernel, self._grid, self._facts = kernel, grid, facts
         self._numbers = find_group_numbers(kernel, facts.groups[0]) if grid.row else {}
+        self._needless = find_needless_barriers(kernel)
         self._rows = LocalRows(LocalMemory(kernel), grid.lanes)
         self._blocks = {id(block): ir.Block(block.name) for block in kernel.blocks}
         self._values: dict[int, ir.Value] = {}
@@ -57,6 +59,8 @@ class _Rewriting:
     def _copy(self, instr: ir.Instr) -> list[ir.Instr]:
         """Appends what stands for an instruction. Returns the copies, whose operands are still the kernel's."""
         self._loc = instr.loc
+        if id(instr) in self._needless:
+            return []
         if id(instr) in self._numbers:
             self._values[id(instr)] = self._number(self._numbers[id(instr)], instr.type)
             return []

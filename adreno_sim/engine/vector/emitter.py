@@ -125,7 +125,7 @@ class VectorEmitter(LoopFlow):
             ]
             self.bind(value, parts, self.spills_vectors(value))
         for number, variable in self.plan.variables.items():
-            if self.region.number == 0 or number not in self.plan.private:
+            if self.region.number == 0:
                 self._zero(variable)
         self.body = body
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 
 from ...ir import ir
-from ...ir.provenance import Provenance
+from ...ir.provenance import Provenance, is_pointer
 from ..abi import argument_block
 from ..abi.specialization import Specialization
 from ..analysis.active_items import find_active_items
@@ -89,14 +89,21 @@ def _place_private(plan: VectorPlan, kernel: ir.Function) -> None:
     lanes = plan.tile.lanes
     x, y, z = plan.tile.count(plan.unit.spec.local_size)
     rooms = [plan.private, *(check.private_rooms for check in plan.checks if check.shadows_private)]
-    total = sum(plan.privates.slot_bytes(i) for i in variables) * lanes * len(rooms)
-    if plan.is_single_region and total <= STACK_LIMIT * STACK_FACTOR:
-        return
+    stacked = variables if plan.is_single_region else _of_first_region(plan, variables) if len(rooms) == 1 else []
+    if sum(plan.privates.slot_bytes(i) for i in stacked) * lanes * len(rooms) > STACK_LIMIT * STACK_FACTOR:
+        stacked = []
     tiles_at_once = 1 if plan.is_single_region else x * y * z
     for placed in rooms:
-        for instr in variables:
+        for instr in (i for i in variables if i not in stacked):
             stride = plan.privates.slot_bytes(instr) * lanes
             placed[id(instr)] = (plan.unit.reserve_arena(stride * tiles_at_once), 0 if plan.is_single_region else stride)
+
+
+def _of_first_region(plan: VectorPlan, variables: list[ir.Instr]) -> list[ir.Instr]:
+    """Returns the private variables that only the code before the first synchronisation point uses."""
+    others = (i for region in plan.regions.regions[1:] for segment in region.order for i in segment.instrs)
+    used = {id(plan.privates.variable(value)) for instr in others for value in instr.operands if is_pointer(value)}
+    return [variable for variable in variables if id(variable) not in used]
 
 
 def _place_spills(plan: VectorPlan) -> None:

@@ -1,0 +1,111 @@
+"""Barriers that order nothing: what comes before and what comes after meet in no memory.
+
+A schedule mostly puts one before it hands over the first sum of each work-item, which until then was in private memory. Without
+it that sum stays in a register. A barrier that not all work-items reach, or that is in a loop, stays: it is judged where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ...ir import ir
+from ...ir.builtins import builtin_of
+from ...ir.memory_ops import address_operands, is_plain_load, touches_memory
+from ...ir.mod_ref import written_arguments
+from ...ir.postdominators import PostDominators
+from ...ir.provenance import Provenance
+from ..analysis.segments import Graph, Segment
+from ..emit.sync_points import Scopes
+
+
+@dataclass
+class _Accesses:
+    """The objects that work-items share, which some code reads, and which it writes."""
+
+    read: set[object] = field(default_factory=set)
+    written: set[object] = field(default_factory=set)
+
+    def meet(self, others: _Accesses) -> bool:
+        """Returns whether one may write what the other accesses."""
+        return bool(self.written & (others.read | others.written) or self.read & others.written)
+
+
+def find_needless_barriers(kernel: ir.Function) -> set[int]:
+    """Returns the barriers that order nothing, by the ids of their calls."""
+    graph = Graph(kernel, Scopes())
+    before: dict[Segment, list[Segment]] = {segment: [] for segment in graph.segments}
+    for segment in graph.segments:
+        for successor in _after(segment):
+            before[successor].append(segment)
+    accesses_of, always = _accesses_of(kernel), _always_passed(kernel)
+    needless: set[int] = set()
+
+    def is_open(segment: Segment) -> bool:
+        return segment.sync is None or id(segment.sync.instr) in needless
+
+    for segment in graph.segments:
+        if segment.sync is None or segment.sync.resume is None or id(segment.sync.instr) not in always:
+            continue
+        resume = segment.sync.resume
+        earlier = _reach(segment, lambda s: [other for other in before[s] if is_open(other)])
+        later = _reach(resume, lambda s: _after(s) if is_open(s) else [])
+        if segment not in _reach(resume, _after) and not accesses_of(earlier).meet(accesses_of(later)):
+            needless.add(id(segment.sync.instr))
+    return needless
+
+
+def _after(segment: Segment) -> list[Segment]:
+    return [segment.sync.resume] if segment.sync and segment.sync.resume else segment.successors
+
+
+def _always_passed(kernel: ir.Function) -> set[int]:
+    """Returns the ids of the instructions that lie on every path through a kernel."""
+    ends = PostDominators(kernel.blocks)
+    entry = ends.span(kernel.blocks[0])
+    found: set[int] = set()
+    for block in kernel.blocks:
+        span = ends.span(block)
+        if ends.all_end and entry is not None and span is not None and span[0] <= entry[0] <= span[1]:
+            found.update(map(id, block.instrs))
+    return found
+
+
+def _reach(first: Segment, following: Callable[[Segment], Iterable[Segment]]) -> set[Segment]:
+    found, pending = set[Segment](), [first]
+    while pending:
+        segment = pending.pop()
+        if segment not in found:
+            found.add(segment)
+            pending += following(segment)
+    return found
+
+
+def _accesses_of(kernel: ir.Function) -> Callable[[Iterable[Segment]], _Accesses]:
+    """Returns what finds the accesses of segments to shared memory. Arguments that the kernel writes may share their memory, those
+    that it does not write have no other writer."""
+    provenance, written = Provenance(kernel), written_arguments(kernel)
+
+    def shared_object(value: ir.Value) -> object:
+        kind, which = provenance.object_id(value) or ("any", None)
+        if kind == "alloca":
+            return None
+        if kind == "param" and not _is_local(value):
+            return "memory" if which in written else None
+        return (kind, which) if _is_local(value) else None
+
+    def find(segments: Iterable[Segment]) -> _Accesses:
+        found = _Accesses()
+        for instr in (i for segment in segments for i in segment.instrs if touches_memory(i)):
+            reads = is_plain_load(instr) or builtin_of(instr).image == "read"
+            for value in address_operands(instr):
+                if (thing := shared_object(value)) is not None:
+                    (found.read if reads else found.written).add(thing)
+        return found
+
+    return find
+
+
+def _is_local(value: ir.Value) -> bool:
+    type = ir.type_of(value)
+    return isinstance(type, ir.Pointer) and type.space == ir.LOCAL
