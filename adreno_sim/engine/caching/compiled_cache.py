@@ -90,8 +90,8 @@ def load_or_find(
     facts: LaunchFacts,
     identity: str = "",
 ) -> T:
-    """Returns what `find` says of launches of `kernel`: the stored value of that `kind`, else computed now and stored. identity: of
-    the machine, if it depends on that.
+    """Returns what `find` says of launches of `kernel`: the stored value of that `kind`, else computed now and stored. identity:
+    of the machine, if it depends on that.
 
     A stored value is returned without looking at the kernel's body, which would have to be compiled first.
     """

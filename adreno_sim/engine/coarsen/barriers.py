@@ -82,8 +82,8 @@ def _reach(first: Segment, following: Callable[[Segment], Iterable[Segment]]) ->
 
 
 def _accesses_of(kernel: ir.Function) -> Callable[[Iterable[Segment]], _Accesses]:
-    """Returns what finds the accesses of segments to shared memory. Arguments that the kernel writes may share their memory, those
-    that it does not write have no other writer."""
+    """Returns what finds the accesses of segments to shared memory. Arguments that the kernel writes may share their memory; the
+    others have no writer."""
     provenance, written = Provenance(kernel), written_arguments(kernel)
 
     def shared_object(value: ir.Value) -> object:

@@ -64,9 +64,8 @@ class CoarseGrid:
 
 
 def choose_grid(facts: LaunchFacts, row: int, lane_counts: tuple[int, ...]) -> CoarseGrid | None:
-    """Returns the grid of a launch whose groups along x the kernel splits into rows of `row` (0: it does not), or None if too many
-    lanes or threads would be without work. lane_counts: those to choose from, best
-    first."""
+    """Returns the grid of a launch whose groups along x the kernel splits into rows of `row` (0: it does not). None if too many
+    lanes or threads would be without work. lane_counts: those of the processor, best first."""
     along = row or facts.groups[0]
     usual = lane_counts[0]
     fitting = [lanes for lanes in (2 * usual, *lane_counts) if lanes <= along]
@@ -75,4 +74,3 @@ def choose_grid(facts: LaunchFacts, row: int, lane_counts: tuple[int, ...]) -> C
     grid = CoarseGrid(min(fitting, key=lambda lanes: -(-along // lanes) * (lanes / usual + _SHARED)), row)
     x, y, z = grid.facts(facts).groups
     return grid if x * y * z >= LEAST_GROUPS else None
-

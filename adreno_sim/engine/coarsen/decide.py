@@ -13,13 +13,12 @@ from ...ir.mod_ref import read_arguments, written_arguments
 from ...ir.queries import globals_of
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Specialization
-from ..analysis.failures import attempt
 from ..llvm import objects
-from ..vector import NotVectorizable, estimate_cost
+from ..vector import estimate_cost
 from .coarse_grid import MOST_LOCAL_BYTES, CoarseGrid, choose_grid
 from .group_number import find_group_numbers, row_length
 from .local_memory import LocalMemory
-from .rewrite import REWRITTEN, coarsen
+from .rewrite import REWRITTEN
 
 _CLEARLY = 0.6
 """An estimate is rough: the coarse launch must cost at most so much of the launch itself."""
@@ -35,10 +34,10 @@ class Decision:
 
 
 def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCounts) -> bool:
-    """Returns whether a launch is of the kind of which some run several groups as one, without a look at its kernel. spec: without
-    proofs. accesses: of the launch, all of which must be proven in range: a coarse launch cannot say which work-item is at fault.
+    """Returns whether a launch may run several groups as one, as far as that is known without a look at its kernel.
 
-    Level full keeps records of each group; so do launches that count.
+    spec: without proofs. accesses: of the launch, all of which must be proven in range: coarse code cannot say which work-item is
+    at fault. Level full keeps records of each group, and so do launches that count.
     """
     counts = spec.count or spec.counters or spec.sampled or spec.watch
     if spec.emitter != "spmd" or spec.full or counts or accesses.places != accesses.proven_places:
@@ -47,31 +46,28 @@ def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCoun
     return flat and spec.uniform and spec.most_groups is not None and spec.items > 1
 
 
-def decide(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> Decision:
-    """Returns whether launches of `facts`, which may be coarse, are. spec: without proofs."""
-    found = Decision(None, "the analysis failed")
-    return attempt(f"coarser groups of kernel {kernel.name}", lambda: _decide(kernel, spec, facts), found)
-
-
-def _decide(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> Decision:
+def find_grid(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> Decision:
+    """Returns the grid over which a launch may run several of its groups as one, of those that may be coarse."""
     memory = LocalMemory(kernel)
     if not memory.is_used or not any(builtin_of(i).sync for block in kernel.blocks for i in block.instrs):
         return Decision(None, "no work-items that share local memory")
     obstacle = _obstacle(kernel) or memory.obstacle()
     if obstacle is not None:
         return Decision(None, obstacle)
-    row = row_length(find_group_numbers(kernel, facts.groups[0]), facts.groups[0])
+    assert spec.most_groups is not None
+    row = row_length(find_group_numbers(kernel, spec.most_groups[0]), facts.groups[0])
     grid = choose_grid(facts, row, objects.machine().processor.lane_counts)
     if grid is None:
         return Decision(None, "too few groups side by side")
     if _local_bytes(kernel, spec) * grid.lanes > MOST_LOCAL_BYTES:
         return Decision(None, "too much local memory")
-    try:
-        cost = estimate_cost(coarsen(kernel, grid, facts), grid.spec(spec, facts))
-        worth = cost < estimate_cost(kernel, spec) * _CLEARLY
-    except NotVectorizable as reason:
-        return Decision(None, f"no vector code: {reason}")
-    return Decision(grid) if worth else Decision(None, "it would not cost less")
+    return Decision(grid)
+
+
+def pays(coarse: ir.Function, coarse_spec: Specialization, kernel: ir.Function, spec: Specialization) -> bool:
+    """Returns whether the coarse kernel costs clearly less than the kernel. Both specs have proofs. Raises NotVectorizable if one
+    of them has no vector code."""
+    return estimate_cost(coarse, coarse_spec) < estimate_cost(kernel, spec) * _CLEARLY
 
 
 def _local_bytes(kernel: ir.Function, spec: Specialization) -> int:
@@ -81,7 +77,8 @@ def _local_bytes(kernel: ir.Function, spec: Specialization) -> int:
 
 def _obstacle(kernel: ir.Function) -> str | None:
     """Returns why the order in which groups run could matter, or what vectors of groups cannot hold; None if nothing does."""
-    if written_arguments(kernel) & read_arguments(kernel):
+    local = {param.index for param in kernel.params if param.type == ir.Pointer(ir.LOCAL)}
+    if written_arguments(kernel) & read_arguments(kernel) - local:
         return "an argument that is read and written"
     for block in kernel.blocks:
         for instr in block.instrs:

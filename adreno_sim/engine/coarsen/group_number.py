@@ -31,30 +31,27 @@ class RowNumber:
 Known = GroupNumber | RowNumber
 
 
-def find_group_numbers(kernel: ir.Function, groups: int) -> dict[int, Known]:
-    """Returns the integers of a kernel that are a group's number along x, a remainder of it or a quotient of that, by their id. The
-    launch has `groups` groups along x.
-    """
+def find_group_numbers(kernel: ir.Function, most_groups: int) -> dict[int, Known]:
+    """Returns the integers of a kernel that are a group's number along x, a remainder of it or a quotient of that, by their ids.
+    most_groups: along x in any launch."""
     found: dict[int, Known] = {}
     for block in kernel.blocks:
         for instr in block.instrs:
-            known = _transfer(instr, found, groups)
+            known = _transfer(instr, found, most_groups)
             if known is not None:
                 found[id(instr)] = known
     return found
 
 
 def row_length(known: dict[int, Known], groups: int) -> int:
-    """Returns the longest row that all divisors of these values are multiples of, 0 if there are no divisors."""
-    divisors = {by for value in known.values() for by in (_number_of(value).periods + ((value.by,) if isinstance(value, RowNumber) else ()))}
+    """Returns the longest row of which `groups`, and all divisors of these values, are multiples; 0 if there are no divisors."""
+    divisors: set[int] = set()
+    for value in known.values():
+        divisors.update(value.periods if isinstance(value, GroupNumber) else (*value.number.periods, value.by))
     return gcd(groups, *divisors) if divisors else 0
 
 
-def _number_of(value: Known) -> GroupNumber:
-    return value.number if isinstance(value, RowNumber) else value
-
-
-def _transfer(instr: ir.Instr, found: dict[int, Known], groups: int) -> Known | None:
+def _transfer(instr: ir.Instr, found: dict[int, Known], most_groups: int) -> Known | None:
     if not isinstance(instr.type, ir.Int) or not instr.operands:
         return None
     first = instr.operands[0]
@@ -64,7 +61,7 @@ def _transfer(instr: ir.Instr, found: dict[int, Known], groups: int) -> Known | 
     if not isinstance(number, GroupNumber):
         return None
     if instr.op in ("trunc", "zext", "sext", "freeze") or builtin_of(instr).plain_conversion:
-        return number if groups <= 1 << (instr.type.bits - 1) else None  # no bit is lost, and none is a sign
+        return number if most_groups <= 1 << (instr.type.bits - 1) else None  # no bit is lost, and none is a sign
     divisor = _divisor(instr)
     if divisor is None:
         return None

@@ -1,4 +1,4 @@
-"""The body of a coarse kernel: the kernel's own instructions, but for ids, sizes, local memory and barriers that order nothing."""
+"""The body of a coarse kernel: the kernel's own, but for ids, sizes, local memory, and barriers that order nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
-from ..abi.launch_facts import LaunchFacts
+from ..abi.launch_facts import Triple
 from .barriers import find_needless_barriers
 from .coarse_grid import CoarseGrid
 from .group_number import GroupNumber, Known, find_group_numbers
@@ -22,9 +22,10 @@ REWRITTEN = frozenset(
 """The work-item functions that have another meaning in the coarse kernel. get_work_dim is what the launch says."""
 
 
-def coarsen(kernel: ir.Function, grid: CoarseGrid, facts: LaunchFacts) -> ir.Function:
-    """Returns the kernel that runs `grid.lanes` groups of a launch of `facts` as one. It has the same parameters."""
-    return _Rewriting(kernel, grid, facts).function()
+def coarsen(kernel: ir.Function, grid: CoarseGrid, local_size: Triple, most_groups: int) -> ir.Function:
+    """Returns the kernel that runs `grid.lanes` groups of `local_size` as one, with the same parameters. Launches have at most
+    `most_groups` groups along x."""
+    return _Rewriting(kernel, grid, local_size, most_groups).function()
 
 
 class _Rewriting:
@@ -34,9 +35,9 @@ class _Rewriting:
     barrier it would go through memory.
     """
 
-    def __init__(self, kernel: ir.Function, grid: CoarseGrid, facts: LaunchFacts):
-        self._kernel, self._grid, self._facts = kernel, grid, facts
-        self._numbers = find_group_numbers(kernel, facts.groups[0]) if grid.row else {}
+    def __init__(self, kernel: ir.Function, grid: CoarseGrid, local_size: Triple, most_groups: int):
+        self._kernel, self._grid, self._local_size = kernel, grid, local_size
+        self._numbers = find_group_numbers(kernel, most_groups) if grid.row else {}
         self._needless = find_needless_barriers(kernel)
         self._rows = LocalRows(LocalMemory(kernel), grid.lanes)
         self._blocks = {id(block): ir.Block(block.name) for block in kernel.blocks}
@@ -148,13 +149,13 @@ class _Rewriting:
     def _query(self, name: str, instr: ir.Instr) -> ir.Value:
         """Returns the result of a work-item function, of 64 bits."""
         if name == "get_local_linear_id":
-            return self._sum(self._call("get_local_id", 1), self._times(self._call("get_local_id", 2), self._facts.local_size[0]))
+            return self._sum(self._call("get_local_id", 1), self._times(self._call("get_local_id", 2), self._local_size[0]))
         which = instr.operands[0]
         assert isinstance(which, ir.Const) and isinstance(which.value, int)
         axis = which.value
         if name == "get_global_offset" or axis > 1:
-            return ir.Const(_SIZE, int(name in ("get_local_size", "get_enqueued_local_size", "get_num_groups", "get_global_size")))
-        size = self._facts.local_size[axis]
+            return ir.Const(_SIZE, int(name.endswith(("_size", "_groups"))))
+        size = self._local_size[axis]
         if name in ("get_local_size", "get_enqueued_local_size"):
             return ir.Const(_SIZE, size)
         if name == "get_local_id":

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from ...frontend.program_cache import StoredFunction
 from ...ir import ir
-from ..abi.launch_facts import LaunchFacts
+from ..abi.specialization import Specialization
+from ..analysis.failures import attempt
 from ..caching import compiled_cache
+from ..caching.kernel_memo import KernelMemo
 from ..coarsen.coarse_grid import CoarseGrid
-from ..coarsen.decide import decide, may_be_coarse
+from ..coarsen.decide import Decision, find_grid, may_be_coarse, pays
 from ..coarsen.rewrite import coarsen
 from ..llvm import objects
 from ..vector import NotVectorizable
@@ -23,25 +25,58 @@ def compile_coarse(analysis: LaunchAnalysis, keep: bool) -> CoarseLaunch | None:
     kernel, spec, facts = analysis.kernel, analysis.spec, analysis.facts
     if not may_be_coarse(spec, facts, analysis.proven.accesses):
         return None
-    if keep:
-        identity = objects.machine().identity
-        grid = compiled_cache.load_or_find("coarsening", decide, kernel, spec, facts, identity).grid
-    else:
-        grid = decide(kernel, spec, facts).grid
-    if grid is None:
+
+    def decide(*_: object) -> Decision:
+        failed = Decision(None, "the analysis failed")
+        return attempt(f"coarser groups of kernel {kernel.name}", lambda: _decide(analysis, keep), failed)
+
+    identity = objects.machine().identity
+    found = compiled_cache.load_or_find("coarsening", decide, kernel, spec, facts, identity) if keep else decide()
+    if found.grid is None:
         return None
-    coarse = analyze_launch(_coarse_kernel(kernel, grid, facts), grid.spec(spec, facts), grid.facts(facts), keep=keep)
-    checked = replace(coarse.spec, proofs=coarse.proven.proofs, deferred_checks=spec.checks != "off")
+    coarse, coarse_spec = _analyze(analysis, found.grid, keep)
     try:
-        compiled = specialize(coarse.kernel, checked, keep=keep)
+        compiled = specialize(coarse.kernel, replace(coarse_spec, deferred_checks=spec.checks != "off"), keep=keep)
     except NotVectorizable:
         return None
-    usable = compiled.module.lanes == grid.lanes and not compiled.module.polls and not compiled.module.static_findings
+    usable = compiled.module.lanes == found.grid.lanes and not compiled.module.polls and not compiled.module.static_findings
     return CoarseLaunch(compiled, coarse.facts.global_size) if usable else None
 
 
-def _coarse_kernel(kernel: ir.Function, grid: CoarseGrid, facts: LaunchFacts) -> ir.Function:
-    """Returns the coarse kernel. Its body is made when it is asked for, as that of a kernel that is known from disk is."""
-    digest = f"{kernel.digest}.{grid.lanes}.{grid.row}.{facts.local_size}" if kernel.digest else ""
-    head = ir.Function(kernel.name, kernel.params, kernel.result, [], is_kernel=True, loc=kernel.loc, digest=digest)
-    return StoredFunction(head, lambda: coarsen(kernel, grid, facts))
+def _decide(analysis: LaunchAnalysis, keep: bool) -> Decision:
+    """Returns the grid of the coarse launch, if there is one that pays."""
+    kernel = analysis.kernel
+    found = find_grid(kernel, analysis.spec, analysis.facts)
+    if found.grid is None:
+        return found
+    coarse, coarse_spec = _analyze(analysis, found.grid, keep)
+    try:
+        worth = pays(coarse.kernel, coarse_spec, kernel, replace(analysis.spec, proofs=analysis.proven.proofs))
+    except NotVectorizable as reason:
+        return Decision(None, f"no vector code: {reason}")
+    return found if worth else Decision(None, "it would not cost less")
+
+
+def _analyze(analysis: LaunchAnalysis, grid: CoarseGrid, keep: bool) -> tuple[LaunchAnalysis, Specialization]:
+    """Returns what is known of the coarse launch, and its specialization with proofs."""
+    kernel = _coarse_kernel(analysis, grid)
+    coarse = analyze_launch(kernel, grid.spec(analysis.spec, analysis.facts), grid.facts(analysis.facts), keep=keep)
+    return coarse, replace(coarse.spec, proofs=coarse.proven.proofs)
+
+
+def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid) -> ir.Function:
+    """Returns the coarse kernel, the same one for equal arguments. Its body is made when it is asked for, which is not where its
+    code is on disk."""
+    kernel, spec = analysis.kernel, analysis.spec
+    assert spec.most_groups is not None
+    local_size, most_groups = spec.local_size, spec.most_groups[0]
+
+    def make() -> ir.Function:
+        digest = f"{kernel.digest} {grid} {local_size} {most_groups}" if kernel.digest else ""
+        head = ir.Function(kernel.name, kernel.params, kernel.result, [], is_kernel=True, loc=kernel.loc, digest=digest)
+        return StoredFunction(head, lambda: coarsen(kernel, grid, local_size, most_groups))
+
+    return _kernels.get(kernel, grid, local_size, most_groups, make=make)
+
+
+_kernels: KernelMemo[ir.Function] = KernelMemo()

@@ -47,7 +47,7 @@ class CompiledKernel:
     def code(self) -> LaunchCode:
         """The LLVM text, and in words what it is compiled for."""
         merged = self.spec.merged
-        lanes = f"vectors of {self.module.lanes} work-items" + (f", each of another of {merged} work-groups" if merged > 1 else "")
+        lanes = f"vectors of {self.module.lanes} work-items" + (f", one of each of {merged} work-groups" if merged > 1 else "")
         form = lanes if self.module.lanes > 1 else f"one work-item at a time ({self.module.reason or 'scalar'})"
         size = " x ".join(map(str, self.spec.local_size))
         how = "a failed check sets a flag" if self.spec.deferred_checks else "a failed check reports"

@@ -94,7 +94,7 @@ def compile_first(variant: LaunchVariant, keep: bool) -> None:
 
 
 def _run_coarse(variant: LaunchVariant, coarse: CoarseLaunch, args: Sequence[Bound], options: Any) -> RawResult | None:
-    """Runs the coarse kernel of a launch. Returns None if it cannot run with these arguments, or if something is to be reported."""
+    """Runs the coarse kernel of a launch. Returns None if it cannot run with these arguments, or has something to report."""
     # Of groups that compute twice, the second must read what the first did.
     result = None if snapshot_ranges(variant.analysis.kernel, args) else coarse.run(args, options)
     if result is None:

@@ -124,9 +124,8 @@ class VectorEmitter(LoopFlow):
                 for offset, type in zip(self.plan.spilled[id(value)], self.spill_types(value), strict=True)
             ]
             self.bind(value, parts, self.spills_vectors(value))
-        for number, variable in self.plan.variables.items():
-            if self.region.number == 0:
-                self._zero(variable)
+        for variable in self.plan.variables.values() if self.region.number == 0 else ():
+            self._zero(variable)
         self.body = body
 
     def _spill_address(self, t: Text, offset: int, type: str) -> str:

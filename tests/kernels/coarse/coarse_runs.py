@@ -1,0 +1,61 @@
+"""A launch by two devices: one runs several groups as one where it can, the other one work-item after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adreno_sim import open_device
+from adreno_sim.base.specs import BufferSpec
+from adreno_sim.findings import Finding
+
+COARSE = "one of each of"
+"""What the description of coarse code says."""
+
+
+@dataclass
+class Run:
+    """The contents of the buffers after a launch, its findings, and how its code was made."""
+
+    buffers: list[np.ndarray]
+    findings: list[Finding]
+    code: list[str]
+
+    @property
+    def is_coarse(self) -> bool:
+        return COARSE in self.code[-1]
+
+
+def run(
+    source: str,
+    grid: Sequence[int],
+    local: Sequence[int],
+    args: Sequence[Any],
+    *,
+    emitter: str = "spmd",
+    checks: str = "bounds",
+    options: str = "",
+    **more: Any,
+) -> Run:
+    """Launches the kernel k of `source` on a fresh device. Arrays in `args` become buffers of their own."""
+    device = open_device("sim:adreno-740", checks=checks, cache=False, emitter=emitter, **more)
+    views, given = [], []
+    for arg in args:
+        if isinstance(arg, np.ndarray):
+            views.append(device.view(device.allocate(arg.nbytes), BufferSpec(arg.nbytes, arg.dtype.name)))
+            device.write(views[-1], arg)
+        given.append(views[-1] if isinstance(arg, np.ndarray) else arg)
+    result = device.launch(device.build(source, options)["k"], tuple(grid), tuple(local), given)
+    return Run([device.read(view) for view in views], result.findings, [code.description for code in result.code])
+
+
+def run_both(*args: Any, **more: Any) -> tuple[Run, Run]:
+    """The launch by the usual device, and by the one that runs one work-item after the other; they must agree bit by bit."""
+    ours, theirs = run(*args, **more), run(*args, **more, emitter="scalar")
+    for number, (a, b) in enumerate(zip(ours.buffers, theirs.buffers, strict=True)):
+        assert a.tobytes() == b.tobytes(), f"buffer {number}: {np.flatnonzero(a != b)[:8]} differ, code: {ours.code}"
+    assert ours.findings == theirs.findings
+    return ours, theirs
