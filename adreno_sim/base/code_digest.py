@@ -32,7 +32,7 @@ DEPENDENCIES = {
     "programs": _ENGINE,
     "proofs": _ENGINE,
     "modules": _ENGINE,
-    "coarsening": _ENGINE,
+    "coarse": _ENGINE,
     "objects": ("engine/llvm", "ir", *_RUNTIME),
     "golden": (
         "golden",

@@ -12,6 +12,7 @@ CONTENTS = {
     "runtime": "functions that all machine code may call, as LLVM text",
     "programs": "what builds say about their kernels",
     "proofs": "what is proven of accesses, by kernel and launch",
+    "coarse": "which launches run several work-groups as one",
     "modules": "generated LLVM text by kernel and launch",
     "objects": "machine code",
     "search": "machine code of the search for memory plans",

@@ -31,7 +31,7 @@ def compile_coarse(analysis: LaunchAnalysis, keep: bool) -> CoarseLaunch | None:
         return attempt(f"coarser groups of kernel {kernel.name}", lambda: _decide(analysis, keep), failed)
 
     identity = objects.machine().identity
-    found = compiled_cache.load_or_find("coarsening", decide, kernel, spec, facts, identity) if keep else decide()
+    found = compiled_cache.load_or_find("coarse", decide, kernel, spec, facts, identity) if keep else decide()
     if found.grid is None:
         return None
     coarse, coarse_spec = _analyze(analysis, found.grid, keep)

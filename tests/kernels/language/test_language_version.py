@@ -53,19 +53,20 @@ def test_an_option_names_the_language_up_to_that_of_the_device(option: str, numb
                 open_device(device).build(VERSIONS, f"-cl-std=CL{option}")
 
 
-def test_drivers_say_the_same(judge: oracle.Oracle) -> None:
-    (found,) = judge.run(VERSIONS, "", "k", [1], [1], [oracle.Buffer(np.zeros(2, np.int32))])
+def test_a_driver_says_the_same(intel: oracle.Oracle) -> None:
+    """Debian's PoCL 3.1 takes source without -cl-std for its newest language, against the specification."""
+    (found,) = intel.run(VERSIONS, "", "k", [1], [1], [oracle.Buffer(np.zeros(2, np.int32))])
     assert found[0] == 120 and found[1] >= 200
-    (found,) = judge.run(VERSIONS, "-cl-std=CL2.0", "k", [1], [1], [oracle.Buffer(np.zeros(2, np.int32))])
+    (found,) = intel.run(VERSIONS, "-cl-std=CL2.0", "k", [1], [1], [oracle.Buffer(np.zeros(2, np.int32))])
     assert found[0] == 200
 
 
 @pytest.mark.parametrize("name", NEWER)
-def test_what_needs_2_0_is_refused_without_it(judge: oracle.Oracle, name: str) -> None:
+def test_what_needs_2_0_is_refused_without_it(intel: oracle.Oracle, name: str) -> None:
     source, arg = NEWER[name], oracle.Buffer(np.zeros(2, np.int32))
     with pytest.raises(oracle.OracleError):
-        judge.run(source, "", "k", [1], [1], [arg])
-    assert judge.run(source, "-cl-std=CL2.0", "k", [1], [1], [arg])[0].tolist() == [1, 0]
+        intel.run(source, "", "k", [1], [1], [arg])
+    assert intel.run(source, "-cl-std=CL2.0", "k", [1], [1], [arg])[0].tolist() == [1, 0]
     for device in ("sim:adreno-640", "sim:adreno-740"):
         with pytest.raises(BuildError, match=r"\nwithout -cl-std this is OpenCL C 1\.2: it compiles with -cl-std=CL2\.0$"):
             open_device(device).build(source)

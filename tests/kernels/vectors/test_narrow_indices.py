@@ -7,6 +7,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec
+from adreno_sim.engine.llvm import objects
 
 SIZE = 1 << 16
 SIGNED, UNSIGNED = "int x = get_global_id(0), y = get_global_id(1);", "uint x = get_global_id(0), y = get_global_id(1);"
@@ -40,7 +41,8 @@ def expected(index, active):
 
 
 def is_one_access(text):
-    return not re.search(r"masked\.gather|llvm\.cttz", text) and "llvm.masked.store.v16i8" in text
+    lanes = objects.machine().processor.lane_counts[0]
+    return not re.search(r"masked\.gather|llvm\.cttz", text) and f"llvm.masked.store.v{lanes}i8" in text
 
 
 IN_A_ROW = {

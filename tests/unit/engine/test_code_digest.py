@@ -19,6 +19,7 @@ MAKERS = {
     "runtime": ["engine.runtime.compiled"],
     "programs": ["frontend.program", "engine.run.program_facts"],
     "proofs": ["engine.run.launch_analysis"],
+    "coarse": ["engine.run.coarse_compile"],
     "modules": ["engine.run.compiled_kernel"],
     "objects": ["engine.llvm.objects"],
     "golden": ["golden.kernel_reference", "golden.model_reference", "golden.truth.kernels", "golden.truth.compiled"],

@@ -1,0 +1,106 @@
+"""Random kernels of groups that hand over values in local memory: run several groups as one, and one work-item after the other."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from .coarse_runs import run_both
+
+TYPES = {"float": np.float32, "int": np.int32, "uchar": np.uint8, "short": np.int16}
+MASK = 1023
+"""Of indices into the input, which has one element more."""
+
+
+class RandomKernel:
+    """A kernel k, its launch and its arguments, by a seed. The number of a group is split by the rows of an image, mostly."""
+
+    def __init__(self, seed: int):
+        self._random = choose = random.Random(seed)
+        self.row, self.rows, planes = choose.choice([9, 13, 16, 20, 33]), choose.choice([1, 2, 3]), choose.choice([1, 2, 4])
+        self.groups = self.row * self.rows * planes, choose.choice([1, 1, 2])
+        self.local = choose.choice([4, 8, 11, 24]), choose.choice([1, 1, 2])
+        self.items = self.local[0] * self.local[1]
+        self.type = choose.choice(list(TYPES))
+        self.splits = choose.random() < 0.8
+        self.id_type = choose.choice(["int", "uint", "size_t", "long", "ushort"])
+        self.source = self._kernel()
+        data = np.random.default_rng(seed)
+        self.args = [
+            data.integers(0, 100, MASK + 1).astype(TYPES[self.type]),
+            np.zeros(self.groups[0] * self.groups[1] * self.items, TYPES[self.type]),
+        ]
+        self.grid = self.groups[0] * self.local[0], self.groups[1] * self.local[1], 1
+
+    def _index(self, depth: int = 2) -> str:
+        pick = self._random
+        if depth and pick.random() < 0.6:
+            if pick.random() < 0.3:
+                return f"({self._index(depth - 1)}) * {pick.choice([2, 3, 7, self.row])}"
+            return f"({self._index(depth - 1)}) {pick.choice('+-')} ({self._index(depth - 1)})"
+        row, plane = self.row, self.row * self.rows
+        leaves = ["l", "l % 3", "l / 3", "(int)get_global_id(0)", "(int)get_group_id(1)", "(int)get_local_id(1)", "5", "g"]
+        if self.splits:
+            leaves += [
+                f"g % {row}",
+                f"g / {row}",
+                f"g % {plane}",
+                f"g / {plane}",
+                f"g % {plane} / {row}",
+                f"g / {row} % {self.rows}",
+            ]
+            leaves += [f"(int)(get_group_id(0) % {row})", f"(int)get_group_id(0) / {plane}"]
+        if row == 16:
+            leaves += ["(g & 15)", "(g >> 4)", "(int)(get_group_id(0) >> 4) % 3"]
+        return f"(int)({pick.choice(leaves)})"
+
+    def _condition(self) -> str:
+        return f"({self._index()}) {self._random.choice(['<', '>=', '=='])} ({self._index()})"
+
+    def _read(self) -> str:
+        return f"in[({self._index()}) & {MASK}]"
+
+    def _kernel(self) -> str:
+        pick, lines = self._random, []
+        lines.append(f"T v = {self._read()};")
+        if pick.random() < 0.5:
+            lines.append(f"if ({self._condition()}) v += {self._read()}; else v -= (T){pick.randrange(9)};")
+        if pick.random() < 0.4:
+            lines.append(f"for (int i = 0; i < {pick.choice([2, 5])}; i++) v += in[({self._index()} + i) & {MASK}];")
+        if pick.random() < 0.3:
+            lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
+        if pick.random() < 0.3:
+            lines.append(f"kept[l] = 0; if ({self._condition()}) kept[l] = v;")
+        else:
+            lines.append("kept[l] = v;")
+        lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
+        where = pick.choice(["N - 1 - l", "(l + 1) % N", "(uint)(l + g) % N", "l / 2", "0"])
+        lines.append(f"T r = kept[{where}];")
+        if pick.random() < 0.6:
+            lines.append("barrier(CLK_LOCAL_MEM_FENCE); for (int s = N / 2; s > 0; s /= 2) {")
+            lines.append("if (l < s) kept[l] += kept[l + s]; barrier(CLK_LOCAL_MEM_FENCE); }")
+            lines.append("r += kept[0];")
+        lines.append(f"if ({self._condition()}) r = r * (T)2 + (T)({self._index()});")
+        body = "\n  ".join(lines)
+        return f"""#define N {self.items}
+#define T {self.type}
+kernel void k(global const T *restrict in, global T *restrict out) {{
+  local T kept[N]; int l = get_local_id(1) * {self.local[0]} + get_local_id(0); {self.id_type} g = get_group_id(0);
+  {body}
+  out[(get_group_id(1) * get_num_groups(0) + get_group_id(0)) * N + l] = r;
+}}"""
+
+
+@pytest.mark.parametrize("start", [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(40, 640, 100))])
+def test_random_kernels_give_the_same_bits(start, wherever_allowed):
+    count, coarse = 40 if not start else 100, 0
+    for seed in range(start, start + count):
+        kernel = RandomKernel(seed)
+        try:
+            ours, _ = run_both(kernel.source, kernel.grid, (*kernel.local, 1), kernel.args)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}\n{kernel.source}\n{kernel.grid} {kernel.local}") from None
+        coarse += ours.is_coarse
+    assert coarse > count / 2, f"{coarse} of {count} ran several groups as one"
