@@ -16,7 +16,7 @@ from ..abi.specialization import LocalArg, Specialization
 from ..llvm import objects
 from ..vector import estimate_cost
 from .coarse_grid import MOST_LOCAL_BYTES, CoarseGrid, choose_grid
-from .group_number import find_group_numbers, row_length
+from .group_number import find_group_numbers, find_rows
 from .local_memory import LocalMemory
 from .rewrite import REWRITTEN
 
@@ -55,8 +55,8 @@ def find_grid(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> 
     if obstacle is not None:
         return Decision(None, obstacle)
     assert spec.most_groups is not None
-    row = row_length(find_group_numbers(kernel, spec.most_groups[0]), facts.groups[0])
-    grid = choose_grid(facts, row, objects.machine().processor.lane_counts)
+    row, plane = find_rows(find_group_numbers(kernel, spec.most_groups[0]), facts.groups[0])
+    grid = choose_grid(facts, row, plane, objects.machine().processor.lane_counts)
     if grid is None:
         return Decision(None, "too few groups side by side")
     if _local_bytes(kernel, spec) * grid.lanes > MOST_LOCAL_BYTES:

@@ -1,7 +1,7 @@
 """The number of a group along x in a coarse kernel, and what a kernel computes of it by constants.
 
-A launch of rows of `row` groups has number x + row * n, where x is the lane's place in its row, and n, the number of the row, is
-the same for all lanes. A quotient by a multiple of `row` then depends on n alone, and a remainder is another number of that form.
+A group of a launch in rows of `row` has the number x + row * n, where x is its place in the row, and n the number of the row. A
+quotient by a multiple of `row` then depends on n alone, and a remainder is another number of that form.
 """
 
 from __future__ import annotations
@@ -43,12 +43,15 @@ def find_group_numbers(kernel: ir.Function, most_groups: int) -> dict[int, Known
     return found
 
 
-def row_length(known: dict[int, Known], groups: int) -> int:
-    """Returns the longest row of which `groups`, and all divisors of these values, are multiples; 0 if there are no divisors."""
+def find_rows(known: dict[int, Known], groups: int) -> tuple[int, int]:
+    """Returns the groups of a row and of a plane, of `groups` along x: the longest row of which all divisors of these values are
+    multiples, and the largest of these divisors that fits all others; 0 where there is none."""
     divisors: set[int] = set()
     for value in known.values():
         divisors.update(value.periods if isinstance(value, GroupNumber) else (*value.number.periods, value.by))
-    return gcd(groups, *divisors) if divisors else 0
+    row = gcd(groups, *divisors) if divisors else 0
+    fitting = (one for one in divisors if groups % one == 0 and all(max(one, by) % min(one, by) == 0 for by in divisors))
+    return row, max(fitting, default=0) if row else 0
 
 
 def _transfer(instr: ir.Instr, found: dict[int, Known], most_groups: int) -> Known | None:

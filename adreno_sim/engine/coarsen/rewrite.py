@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ..abi.launch_facts import Triple
 from .barriers import find_needless_barriers
 from .coarse_grid import CoarseGrid
-from .group_number import GroupNumber, Known, find_group_numbers
+from .group_number import GroupNumber, Known, RowNumber, find_group_numbers
 from .local_memory import LocalMemory, LocalRows
 
 _SIZE = ir.Int(64)
@@ -26,6 +26,15 @@ def coarsen(kernel: ir.Function, grid: CoarseGrid, local_size: Triple, most_grou
     """Returns the kernel that runs `grid.lanes` groups of `local_size` as one, with the same parameters. Launches have at most
     `most_groups` groups along x."""
     return _Rewriting(kernel, grid, local_size, most_groups).function()
+
+
+@dataclass(frozen=True)
+class Row:
+    """The number of a row: `first` of its plane, and `rows` times `plane`; None is 0."""
+
+    first: ir.Value | None
+    plane: ir.Value | None = None
+    rows: int = 1
 
 
 class _Rewriting:
@@ -63,7 +72,7 @@ class _Rewriting:
         if id(instr) in self._needless:
             return []
         if id(instr) in self._numbers:
-            self._values[id(instr)] = self._number(self._numbers[id(instr)], instr.type)
+            self._values[id(instr)] = self._converted(self._number(self._numbers[id(instr)]), instr.type)
             return []
         if instr.callee is not None and instr.callee.name in REWRITTEN:
             self._values[id(instr)] = self._converted(self._query(instr.callee.name, instr), instr.type)
@@ -119,37 +128,63 @@ class _Rewriting:
 
     def _place(self) -> ir.Value:
         """Returns which of the coarse group's groups this is."""
-        return self._call("get_local_id", 0)
+        if not self._grid.plane:
+            return self._call("get_local_id", 0)
+        return self._sum(self._call("get_local_id", 0), self._times(self._call("get_local_id", 1), self._grid.columns))
 
     def _column(self) -> ir.Value:
         """Returns the group's place in its row."""
         return self._call("get_global_id", 0)
 
-    def _row(self, periods: tuple[int, ...]) -> ir.Value | None:
-        """Returns the number of the group's row, modulo each of `periods` groups in turn; None for 0."""
-        if not periods:
-            return self._call("get_group_id", 1)
-        rows, before = periods[-1] // self._grid.row, self._row(periods[:-1])
-        if rows == 1 or before is None:
-            return None
-        return self._once((periods, "row"), lambda: self._op("urem", before, ir.Const(_SIZE, rows)))
+    def _row(self, periods: tuple[int, ...]) -> Row:
+        """Returns the number of the group's row, modulo each of `periods` groups in turn."""
+        if periods:
+            return self._modulo(self._row(periods[:-1]), periods[-1] // self._grid.row)
+        if not self._grid.plane:
+            return Row(self._call("get_group_id", 1))
+        first = self._call("get_group_id", 2) if self._grid.rows > 1 else None
+        return Row(first, self._call("get_global_id", 1), self._grid.rows)
 
-    def _number(self, known: Known, type: ir.Type) -> ir.Value:
-        return self._converted(self._number_of_64_bits(known), type)
+    def _modulo(self, row: Row, by: int) -> Row:
+        if row.plane is not None and by % row.rows == 0:
+            return Row(row.first, self._by("urem", row.plane, by // row.rows), row.rows)
+        return Row(self._by("urem", row.first, by))  # a plane has a multiple of `by` rows
 
-    def _number_of_64_bits(self, known: Known) -> ir.Value:
-        if isinstance(known, GroupNumber):
-            row = self._row(known.periods)
-            return self._column() if row is None else self._sum(self._column(), self._times(row, self._grid.row))
-        row, rows = self._row(known.number.periods), known.by // self._grid.row
-        if row is None:
-            return ir.Const(_SIZE, 0)
-        return row if rows == 1 else self._once(known, lambda: self._op("udiv", row, ir.Const(_SIZE, rows)))
+    def _quotient(self, row: Row, by: int) -> ir.Value | None:
+        if row.plane is None:
+            return self._by("udiv", row.first, by)
+        if by % row.rows == 0:
+            return self._by("udiv", row.plane, by // row.rows)
+        return self._number_of(Row(self._by("udiv", row.first, by), row.plane, row.rows // by))
+
+    def _number_of(self, row: Row) -> ir.Value | None:
+        if row.plane is None:
+            return row.first
+        before = self._times(row.plane, row.rows)
+        return before if row.first is None else self._sum(row.first, before)
+
+    def _by(self, op: str, value: ir.Value | None, by: int) -> ir.Value | None:
+        """Returns a quotient or remainder by a constant; None is 0."""
+        if value is None or by == 1:
+            return value if op == "udiv" else None
+        return self._once((op, id(value), by), lambda: self._op(op, value, ir.Const(_SIZE, by)))
+
+    def _number(self, known: Known) -> ir.Value:
+        """Returns a value that is known, of 64 bits."""
+        if isinstance(known, RowNumber):
+            return self._quotient(self._row(known.number.periods), known.by // self._grid.row) or ir.Const(_SIZE, 0)
+        row = self._number_of(self._row(known.periods))
+        return self._column() if row is None else self._sum(self._column(), self._times(row, self._grid.row))
+
+    def _local_id(self, axis: int) -> ir.Value:
+        if not self._grid.plane:
+            return self._call("get_local_id", axis + 1)
+        return self._call("get_local_id", 2) if axis == 0 else ir.Const(_SIZE, 0)
 
     def _query(self, name: str, instr: ir.Instr) -> ir.Value:
         """Returns the result of a work-item function, of 64 bits."""
         if name == "get_local_linear_id":
-            return self._sum(self._call("get_local_id", 1), self._times(self._call("get_local_id", 2), self._local_size[0]))
+            return self._sum(self._local_id(0), self._times(self._local_id(1), self._local_size[0]))
         which = instr.operands[0]
         assert isinstance(which, ir.Const) and isinstance(which.value, int)
         axis = which.value
@@ -159,16 +194,21 @@ class _Rewriting:
         if name in ("get_local_size", "get_enqueued_local_size"):
             return ir.Const(_SIZE, size)
         if name == "get_local_id":
-            return self._call("get_local_id", axis + 1)
+            return self._local_id(axis)
         if name in ("get_num_groups", "get_global_size"):
-            groups = self._groups_along_x() if axis == 0 else self._call("get_num_groups", 2)
+            groups = self._groups_along_x() if axis == 0 else self._groups_along_y()
             return groups if name == "get_num_groups" else self._times(groups, size)
         if axis == 1:
-            return self._call(name, 2)
-        number = self._number_of_64_bits(GroupNumber()) if self._grid.row else self._column()
-        return number if name == "get_group_id" else self._sum(self._times(number, size), self._call("get_local_id", 1))
+            return ir.Const(_SIZE, 0) if self._grid.plane else self._call(name, 2)
+        number = self._number(GroupNumber()) if self._grid.row else self._column()
+        return number if name == "get_group_id" else self._sum(self._times(number, size), self._local_id(0))
 
     def _groups_along_x(self) -> ir.Value:
+        if self._grid.plane:
+            return self._times(self._call("get_global_size", 1), self._grid.plane)
         if self._grid.row:
             return self._times(self._call("get_num_groups", 1), self._grid.row)
         return self._call("get_global_size", 0)
+
+    def _groups_along_y(self) -> ir.Value:
+        return ir.Const(_SIZE, 1) if self._grid.plane else self._call("get_num_groups", 2)

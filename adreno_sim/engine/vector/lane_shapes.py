@@ -218,7 +218,7 @@ class LaneShapes:
         step = self.tile.size[axis]
         whole = self._spec.local_size[axis]
         if name == "get_global_id":
-            known = self._spec.most_groups is not None and not self._spec.overlapping
+            known = self._spec.most_groups is not None and not (axis == 0 and self._spec.overlapping)
             step = gcd(step, whole) if known else 1
         elif self.tile.count(self._spec.local_size)[axis] == 1:
             return LaneShape(self.tile.lane_offsets(axis), 0, 0)

@@ -75,7 +75,8 @@ def choose_shapes(
     check: raises NotVectorizable for shapes that do not fit.
     """
     processor = objects.machine().processor
-    tile = Tile((spec.merged, 1, 1)) if spec.merged > 1 else choose_tile(spec, processor.lane_counts)
+    columns = spec.local_size[0]
+    tile = Tile((columns, spec.merged // columns, 1)) if spec.merged > 1 else choose_tile(spec, processor.lane_counts)
     best = LaneShapes(kernel, spec, tile, privates)
     check(best)
     if spec.merged > 1:

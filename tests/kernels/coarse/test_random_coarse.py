@@ -1,4 +1,4 @@
-"""Random kernels of groups that hand over values in local memory: run several groups as one, and one work-item after the other."""
+"""Random kernels of groups that hand over values in local memory: several groups as one, and one work-item after the other."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ...llvm import vector_text as vt
 from ...llvm.text import Text
 from ..lane_shape import row_order, row_step, shared_width, stored_step
 from ..values import LaneValues
-from . import words
+from . import runs, words
 
 _I64 = ir.Int(64)
 
@@ -191,6 +191,10 @@ def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
         return shared
     if mask is not None and count == 1 and where.index is None and (order := row_order(where.lane_offsets, size)) is not None:
         return [_emit_ordered_load(e, where, elem, order, mask, align)]
+    if count == 1 and where.index is None and (found := runs.find_runs(where.lane_offsets, size)) is not None:
+        whole = runs.emit_load(e, where, elem, found, mask, align)
+        if whole is not None:
+            return [whole]
     word = words.word_of(elem, count)
     if word is not None:
         return words.split_word(e, emit_gather(e, emit_addresses(e, where), word, mask, align), word, elem, count)
@@ -329,6 +333,11 @@ def emit_store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: lis
     if len(parts) == 1 and where.index is None and (order := row_order(where.lane_offsets, size)) is not None:
         _emit_ordered_store(e, where, elem, parts[0], order, mask, align)
         return
+    if len(parts) == 1 and where.index is None:
+        found = runs.find_runs(where.lane_offsets, size)
+        if found is not None and runs.are_stored(found, size):
+            runs.emit_store(e, where, elem, parts[0], found, mask, align)
+            return
     for at, part in enumerate(parts):
         moved = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, at * size))
         emit_scatter(e, emit_addresses(e, moved), elem, part, mask, align)

@@ -13,6 +13,7 @@ from ..images import component
 from ..lane_shape import row_order, row_step, shared_width, stored_step
 from ..lane_shapes import LaneShapes
 from ..privates import Privates
+from .runs import are_stored, find_runs
 from .words import word_of
 
 
@@ -55,6 +56,9 @@ def _pattern(instr: ir.Instr, offsets: LaneOffsets | None) -> Pattern:
     if not isinstance(elem, (ir.Int, ir.Float)):
         return Pattern.APART
     size, count = llvm_types.size_of(elem), llvm_types.lanes_of(type)
+    found = find_runs(offsets, size) if count == 1 else None
+    if found is not None and (are_stored(found, size) or not is_plain_store(instr)):
+        return Pattern.ROW
     if is_plain_store(instr):
         word = word_of(elem, count) is not None
         step = stored_step(offsets, size, count)

@@ -1,0 +1,119 @@
+"""Accesses whose lanes form several runs: each run one element that its lanes share, or a row. A run is one access.
+
+So are those of a tile of several rows of work-items, where the step between rows of memory is known.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from ....ir import ir, llvm_types
+from ...emit import access
+from ...emit.builtin_registry import intrinsic_suffix
+from ...emit.pointers import LaneOffsets, LanePtr
+from ...llvm import vector_text as vt
+from ..values import LaneValues
+
+_LEAST = 4
+"""Lanes of the shortest run that is worth an access of its own."""
+
+
+class Runs(NamedTuple):
+    """`length` lanes are a run. is_row: they lie side by side; else they share one element. starts: the lane offsets of the first
+    lane of each run, in bytes."""
+
+    length: int
+    is_row: bool
+    starts: tuple[int, ...]
+
+
+def find_runs(offsets: LaneOffsets, size: int) -> Runs | None:
+    """Returns the longest runs, of several, that lanes with elements of `size` bytes form; None if there are none."""
+    length = len(offsets) // 2
+    while length >= _LEAST:
+        starts = offsets[::length]
+        for step in (size, 0):
+            if all(offset == starts[lane // length] + lane % length * step for lane, offset in enumerate(offsets)):
+                return Runs(length, bool(step), starts)
+        length //= 2
+    return None
+
+
+def are_stored(runs: Runs, size: int) -> bool:
+    """Returns whether a store of each run stores what all lanes store, whose order is that of lanes."""
+    ends = sorted(runs.starts)
+    return runs.is_row and all(b - a >= runs.length * size for a, b in pairwise(ends))
+
+
+def emit_load(e: LaneValues, where: LanePtr, elem: ir.Type, runs: Runs, mask: str | None, align: int) -> str | None:
+    """Emits a load of each run. Returns the vector of all lanes; None if some lane may not access what its run shares."""
+    if mask is not None and not runs.is_row:
+        return None
+    loaded: dict[int, str] = {}
+    for start in dict.fromkeys(runs.starts):
+        there = access.offset_pointer(e, where.pointer, 1, start)
+        if runs.is_row:
+            active = [_slice(e, mask, number, runs.length) for number, one in enumerate(runs.starts) if one == start]
+            loaded[start] = _emit_row_load(e, e.address(there), elem, runs.length, _union(e, active, runs.length), align)
+        else:
+            item = e.body.op(f"load {llvm_types.spell(elem)}, ptr {e.address(there)}, align {align}")
+            loaded[start] = vt.splat(e.body, elem, item, runs.length)
+    return _joined(e, elem, [loaded[start] for start in runs.starts], runs.length)
+
+
+def emit_store(e: LaneValues, where: LanePtr, elem: ir.Type, part: str, runs: Runs, mask: str | None, align: int) -> None:
+    """Emits a store of each run, which `are_stored`."""
+    t, row = e.body, ir.Vector(elem, runs.length)  # type: ignore[arg-type]
+    spelled = llvm_types.spell(row)
+    for number, start in enumerate(runs.starts):
+        address = e.address(access.offset_pointer(e, where.pointer, 1, start))
+        piece = _taken(e, e.spelled(elem), part, number, runs.length)
+        active = _slice(e, mask, number, runs.length)
+        if active is None:
+            t.do(f"store {spelled} {piece}, ptr {address}, align {align}")
+            continue
+        lanes = f"<{runs.length} x i1>"
+        callee = e.unit.declare(f"llvm.masked.store.{intrinsic_suffix(row)}.p0", "void", f"{spelled}, ptr, {lanes}")
+        t.do(f"call {callee}({spelled} {piece}, ptr align {align} {address}, {lanes} {active})")
+
+
+def _emit_row_load(e: LaneValues, address: str, elem: ir.Type, length: int, mask: str | None, align: int) -> str:
+    row = ir.Vector(elem, length)  # type: ignore[arg-type]
+    spelled, lanes = llvm_types.spell(row), f"<{length} x i1>"
+    if mask is None:
+        return e.body.op(f"load {spelled}, ptr {address}, align {align}")
+    callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, {lanes}, {spelled}")
+    return e.body.op(f"call {callee}(ptr align {align} {address}, {lanes} {mask}, {spelled} zeroinitializer)")
+
+
+def _slice(e: LaneValues, mask: str | None, number: int, length: int) -> str | None:
+    """Returns the mask of one run."""
+    return None if mask is None else _taken(e, f"<{e.count} x i1>", mask, number, length)
+
+
+def _taken(e: LaneValues, spelled: str, vector: str, number: int, length: int) -> str:
+    order = ", ".join(f"i32 {number * length + at}" for at in range(length))
+    return e.body.op(f"shufflevector {spelled} {vector}, {spelled} poison, <{length} x i32> <{order}>")
+
+
+def _union(e: LaneValues, masks: list[str | None], length: int) -> str | None:
+    found = masks[0]
+    for mask in masks[1:]:
+        if found is None or mask is None:
+            return None
+        found = e.body.op(f"or <{length} x i1> {found}, {mask}")
+    return found
+
+
+def _joined(e: LaneValues, elem: ir.Type, parts: list[str], length: int) -> str:
+    """Returns the runs end to end; their number is a power of two."""
+    while len(parts) > 1:
+        spelled = llvm_types.spell(ir.Vector(elem, length))  # type: ignore[arg-type]
+        order = ", ".join(f"i32 {at}" for at in range(2 * length))
+        parts = [
+            e.body.op(f"shufflevector {spelled} {a}, {spelled} {b}, <{2 * length} x i32> <{order}>")
+            for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        length *= 2
+    return parts[0]
