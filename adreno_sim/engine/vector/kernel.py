@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ...ir.provenance import Provenance, is_pointer
 from ..abi import argument_block
 from ..abi.specialization import Specialization
@@ -53,16 +54,16 @@ def estimate_cost(kernel: ir.Function, spec: Specialization) -> float:
 
 
 def _active_shares(plan: RegionPlan, shapes: LaneShapes, local: tuple[int, int, int]) -> dict[int, float]:
-    """Returns the share of work-items whose tiles run an instruction, by its id, for those that not all run."""
-    shares: dict[int, float] = {id(sync.instr): 0.0 for sync in plan.graph.sync_points}
+    """Returns the share of work-items whose tiles run an instruction, by its id: none run barriers, and those that ask for ids."""
+    shares: dict[int, float] = {}
     for region in plan.regions:
         active, share = find_active_items(plan, region), 1.0
         if active is not None:
             step = shapes.tile.size[active.axis]
             share = min(1.0, -(-active.bound // step) * step / local[active.axis])
         for instr in (i for segment in region.order for i in segment.instrs):
-            shares[id(instr)] = max(share, shares.get(id(instr), 0.0))
-    return shares
+            shares[id(instr)] = 0.0 if builtin_of(instr).query else max(share, shares.get(id(instr), 0.0))
+    return shares | {id(sync.instr): 0.0 for sync in plan.graph.sync_points}
 
 
 def _prepare(kernel: ir.Function) -> tuple[Graph, Provenance, Privates]:

@@ -9,7 +9,6 @@ from adreno_sim import open_device
 from adreno_sim.base.specs import BufferSpec
 
 TYPES = {"uchar": np.uint8, "short": np.int16, "half": np.float16, "int": np.int32, "float": np.float32, "long": np.int64}
-STEP = 48
 KERNEL = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 kernel void k(global const T *restrict a, global const T *restrict b, global T *restrict r) {{
   int x = get_global_id(0), y = get_global_id(1);
