@@ -9,6 +9,7 @@ from kv_kernels import KERNELS, Sizes, make_case
 from adreno_sim import check_kernel
 from adreno_sim.base.errors import UncompiledError
 from adreno_sim.compiler.lower.targets import make_target
+from adreno_sim.engine.llvm import objects
 from adreno_sim.findings import Severity
 
 pytestmark = pytest.mark.tvm
@@ -61,8 +62,10 @@ def test_without_its_fix_a_kernel_has_its_defect(name, sizes):
 
 @pytest.mark.parametrize("name", ["decode", "prefill", "merge", "rope"])
 def test_values_are_judged_at_level_bounds_too(name):
-    """In lockstep, as the simulator's vectors run, the race of merge shows no wrong value."""
-    assert errors_of(run(name, SIZES[0], checks="bounds", without_fix=("group-update",))) == set()
+    """In lockstep, as the simulator's vectors run, the race of merge shows no wrong value if a vector holds all that race."""
+    shows = name == "merge" and objects.machine().processor.lane_counts[0] < 16
+    found = errors_of(run(name, SIZES[0], checks="bounds", without_fix=("group-update",)))
+    assert found == ({"wrong-value"} if shows else set())
 
 
 def wrong_decode(case):
