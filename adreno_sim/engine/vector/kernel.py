@@ -54,7 +54,7 @@ def estimate_cost(kernel: ir.Function, spec: Specialization) -> float:
 
 
 def _active_shares(plan: RegionPlan, shapes: LaneShapes, local: tuple[int, int, int]) -> dict[int, float]:
-    """Returns the share of work-items whose tiles run an instruction, by its id: none run barriers, and those that ask for ids."""
+    """Returns the share of work-items whose tiles run an instruction, by its id: of barriers and of questions for ids, none."""
     shares: dict[int, float] = {}
     for region in plan.regions:
         active, share = find_active_items(plan, region), 1.0
