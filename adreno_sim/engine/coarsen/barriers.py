@@ -18,16 +18,21 @@ from ...ir.provenance import Provenance
 from ..analysis.segments import Graph, Segment
 from ..emit.sync_points import Scopes
 
+ANY = "any object"
+
 
 @dataclass
 class _Accesses:
-    """The objects that work-items share, which some code reads, and which it writes."""
+    """The objects that work-items share, which some code reads, and which it writes. ANY stands for all."""
 
     read: set[object] = field(default_factory=set)
     written: set[object] = field(default_factory=set)
 
     def meet(self, others: _Accesses) -> bool:
         """Returns whether one may write what the other accesses."""
+        mine, theirs = self.read | self.written, others.read | others.written
+        if ANY in mine | theirs and mine and theirs:
+            return True
         return bool(self.written & (others.read | others.written) or self.read & others.written)
 
 
@@ -87,7 +92,10 @@ def _accesses_of(kernel: ir.Function) -> Callable[[Iterable[Segment]], _Accesses
     provenance, written = Provenance(kernel), written_arguments(kernel)
 
     def shared_object(value: ir.Value) -> object:
-        kind, which = provenance.object_id(value) or ("any", None)
+        found = provenance.object_id(value)
+        if found is None:
+            return ANY
+        kind, which = found
         if kind == "alloca":
             return None
         if kind == "param" and not _is_local(value):

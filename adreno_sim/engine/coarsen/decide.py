@@ -13,6 +13,7 @@ from ...ir.mod_ref import read_arguments, written_arguments
 from ...ir.queries import globals_of
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Specialization
+from ..analysis.loop_bounds import needs_no_watchdog
 from ..llvm import objects
 from ..vector import estimate_cost
 from .coarse_grid import MOST_LOCAL_BYTES, CoarseGrid, choose_grid
@@ -51,6 +52,8 @@ def find_grid(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> 
     memory = LocalMemory(kernel)
     if not memory.is_used or not any(builtin_of(i).sync for block in kernel.blocks for i in block.instrs):
         return Decision(None, "no work-items that share local memory")
+    if not needs_no_watchdog(kernel):
+        return Decision(None, "a loop whose length is not known")
     obstacle = _obstacle(kernel) or memory.obstacle()
     if obstacle is not None:
         return Decision(None, obstacle)
