@@ -46,7 +46,8 @@ def test_sums_of_halves_have_twice_the_lanes_of_floats(monkeypatch):
         ("r[x] = a[x];", (64, 1, 1), 16),  # nothing is computed
         ("if (y & 1) barrier(CLK_LOCAL_MEM_FENCE); s = a[x]; EACH s = s * s + s; r[x] = s;", (16, 4, 1), 16),
         ("barrier(CLK_LOCAL_MEM_FENCE); s = a[x]; EACH s = s * s + s; r[x] = s;", (16, 4, 1), 32),
-        ("EACH s += a[y * 100 + x + i] * w[i]; r[y * 100 + x] = s;", (16, 4, 1), 16),
+        ("EACH s += a[y * y + x + i] * w[i]; r[y * y + x] = s;", (16, 4, 1), 16),
+        ("EACH s += a[y * 100 + x + i] * w[i]; r[y * 100 + x] = s;", (16, 4, 1), 32),  # a row is one access
         ("EACH s += a[y * 100 + x + i] * w[i]; r[y * 100 + x] = s;", (32, 2, 1), 32),
         ("EACH s += a[x + i] * w[x / 16 * 100 + i]; r[x] = s;", (64, 1, 1), 16),
         ("EACH s += a[x + i] * w[x / 32 * 100 + i]; r[x] = s;", (64, 1, 1), 32),
