@@ -122,7 +122,7 @@ class LocalRows:
         is_local = instr.op == "gep" and self._memory.is_local(instr.operands[0])
         return self._row_of(instr.elem) if is_local and instr.elem is not None else instr.elem
 
-    def indices(self, instr: ir.Instr, place: Callable[[], ir.Value]) -> ir.Instr | None:
+    def own_address(self, instr: ir.Instr, place: Callable[[], ir.Value]) -> ir.Instr | None:
         """Returns an instruction that computes the address of the group's own element for an access to local memory, None for
         other instructions. place: gives the group's place among those of the coarse group."""
         if instr.op not in ("load", "store") or not self._memory.is_local(instr.operands[-1]):

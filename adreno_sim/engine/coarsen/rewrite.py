@@ -79,7 +79,7 @@ class _Rewriting:
             return []
         copy = replace(instr, elem=self._rows.elem(instr), blocks=[self._blocks[id(b)] for b in instr.blocks])
         self._values[id(instr)] = copy
-        own = self._rows.indices(instr, self._place)
+        own = self._rows.own_address(instr, self._place)
         if own is not None:
             copy.operands = [*instr.operands[:-1], own]
             self._values[id(own)] = own
