@@ -96,15 +96,26 @@ class OnnxModel:
     arrays: LargeArrays
 
     def with_weights_as_inputs(self) -> tuple[bytes, dict[str, np.ndarray]]:
-        """The serialised graph with inputs in the place of the initialisers that lie beside it, and what these are given."""
-        from onnx import helper
+        """The serialised graph with inputs in the place of the initialisers that lie beside it, and what these are given.
+
+        Those of type int8 stay initialisers: ONNX Runtime makes only such exact on every processor (see `run_onnx`).
+        """
+        from onnx import TensorProto, helper
 
         proto = type(self.proto)()
         proto.CopyFrom(self.proto)
-        weights = {tensor.name: array for tensor, array in self.arrays.of(proto)}
         graph = proto.graph
         listed = {value.name for value in graph.input}  # an old model lists its initialisers there too
-        fresh = [tensor for tensor, _ in self.arrays.of(proto) if tensor.name not in listed]
+        weights, fresh = {}, []
+        for tensor, array in self.arrays.of(proto):
+            if tensor.data_type == TensorProto.INT8:
+                tensor.ClearField("external_data")
+                tensor.ClearField("data_location")
+                tensor.raw_data = array.tobytes()
+                continue
+            weights[tensor.name] = array
+            if tensor.name not in listed:
+                fresh.append(tensor)
         graph.input.extend(helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in fresh)
         for number in reversed(range(len(graph.initializer))):
             if graph.initializer[number].name in weights:
