@@ -188,8 +188,8 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
 def _open_session(content: bytes, threads: int) -> Any:
     """A session in which products of bytes are exact.
 
-    A processor that has AVX2 but no VNNI adds pairs of products of uint8 and int8 in 16 bits, and their sums saturate
-    (ONNX Runtime, "Quantize ONNX models"). "x64quantprecision" makes int8 weights uint8, whose products do not. Beside int8
+    Processors without VNNI add pairs of products of uint8 and int8 in 16 bits, and their sums saturate (ONNX Runtime,
+    "Quantize ONNX models"). "x64quantprecision" makes int8 weights uint8, whose products do not. Beside int8
     activations that leaves operators without a kernel; their products are exact without it.
     """
     import onnxruntime

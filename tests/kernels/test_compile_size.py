@@ -22,7 +22,7 @@ from adreno_sim import UnsupportedError
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.engine import codegen
 from adreno_sim.engine.analysis import affine, bounds, intervals, path_conditions
-from adreno_sim.engine.llvm import long_blocks, objects
+from adreno_sim.engine.llvm import long_blocks, objects, passes
 from adreno_sim.engine.vector import flow_state, lane_shapes, structure
 
 _numbers = itertools.count()
@@ -134,12 +134,28 @@ def test_a_function_too_long_to_optimise_computes_the_same(monkeypatch):
     _, optimised, code = launch(source)
     assert "not optimised" not in code.description
     monkeypatch.setattr(objects, "LONG", 10)
+    monkeypatch.setattr(passes, "LONG_OF_SHORT_BLOCKS", 10)
     _, plain, code = launch(source)
-    assert plain == optimised
+    assert plain == optimised and "not optimised" in code.description
     monkeypatch.setattr(objects, "cut_long_blocks", lambda text: long_blocks.cut_long_blocks(text, 5))
     assert launch(source)[1] == optimised
-    text = "define void @k() {\n" + "  ret void\n" * 20 + "}\n"
-    assert objects.is_long(text) and not objects.is_long(text[:60])
+
+
+def function_of(blocks: int, lines: int) -> str:
+    """A function of so many blocks of so many lines each, the first line of each but the first block being its label."""
+    return "define void @k() {\n" + "b:\n".join("  ret void\n" * (lines - (number > 0)) for number in range(blocks)) + "}\n"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "lines", "is_long"),
+    [(1, 4000, False), (1, 4001, True), (8, 600, False), (20, 600, False), (21, 600, True), (5, 1000, False), (5, 1100, True),
+     (500, 24, False), (501, 9, True), (501, 7, False)],
+)  # fmt: skip
+def test_functions_of_few_short_blocks_are_optimised_up_to_three_times_the_lines(blocks, lines, is_long):
+    text = function_of(blocks, lines)
+    assert objects.is_long(text) == is_long
+    assert objects.is_long(function_of(1, 2) + text + function_of(1, 2)) == is_long
+    assert not objects.is_long(f"{function_of(1, 2)}{objects.RUNTIME}\n{text}"), "the library's functions are not the kernel's"
 
 
 def test_too_much_vector_code_becomes_scalar_code(monkeypatch):

@@ -23,7 +23,7 @@ from .float_table import move_to_table
 from .flush_after_rounding import flush_after_rounding, flushes
 from .kept_choices import keep_choices
 from .long_blocks import cut_long_blocks
-from .passes import LONG, Passes, longest_function
+from .passes import LONG, Passes, function_sizes
 
 VECTORS = "; vectors\n"
 """The first line of a module whose code is vectorised."""
@@ -140,7 +140,7 @@ def find_features() -> str:
 def is_long(text: str) -> bool:
     """Returns whether a module holds a function that is too long to be optimised."""
     own = text.partition(RUNTIME)[0]
-    return own.count("\n") > LONG and longest_function(own) > LONG
+    return own.count("\n") > LONG and any(size.is_long for size in function_sizes(own))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import llvmlite.binding as llvm
 
 SHORT = 175
@@ -10,8 +13,13 @@ removes vector elements that are extracted and inserted again, as in sums of ima
 
 
 LONG = 4000
-"""The most lines of a function that LLVM optimises. Some of its passes, and its instruction selection in a long block, take time
-that grows with the square of a function: 5 s for 10,000 lines. Without them it is linear."""
+"""The most lines of a function of any shape that LLVM optimises. Some of its passes take time that grows with the square of the
+number of blocks, its selection and scheduling of instructions with that of a block: 5 s for 10,000 lines. Without them it is
+linear."""
+
+LONG_OF_SHORT_BLOCKS, MOST_BLOCKS, LONG_BLOCK = 12_000, 500, 1000
+"""The most lines of a function that LLVM optimises if it has at most so many blocks, each of at most so many lines: there that
+takes twice the time of code that is not optimised, and runs in a third of it."""
 
 MOST_VECTORS = 100_000
 """The most lines of a function in vectors. Not optimised, each may take as many bytes of a thread's stack as its vector has."""
@@ -66,10 +74,31 @@ class Passes:
                 self._each.run(function, self._function)
 
 
-def longest_function(text: str) -> int:
-    """Returns the lines of the longest function of a module's text."""
-    longest = here = 0
+@dataclass(frozen=True)
+class Size:
+    """Of a function: lines, basic blocks, and lines of the longest block."""
+
+    lines: int = 0
+    blocks: int = 0
+    longest_block: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        """It is not to be optimised."""
+        few = self.blocks <= MOST_BLOCKS and self.longest_block <= LONG_BLOCK
+        return self.lines > (LONG_OF_SHORT_BLOCKS if few else LONG)
+
+
+def function_sizes(text: str) -> Iterator[Size]:
+    """Returns the sizes of the functions of a module's text."""
+    lines = blocks = longest = block = 0
     for line in text.splitlines():
-        here = 0 if line.startswith("define") else here + 1
-        longest = max(longest, here)
-    return longest
+        if line.startswith("define"):
+            lines, blocks, longest, block = 0, 1, 0, 0
+        elif line == "}":
+            yield Size(lines, blocks, max(longest, block))
+        else:
+            lines += 1
+            if line[:1] not in ("", " "):  # the label of a block
+                blocks, longest, block = blocks + 1, max(longest, block), 0
+            block += 1
