@@ -1,5 +1,6 @@
 """Whose crash it was, told from the frames that the process left."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.processes.crashes import Place, read_crash
+from adreno_sim.base.processes.isolation import judge_crash
 from adreno_sim.cli.main import main
 
 NATIVE = "Fatal Python error: Segmentation fault\n\nThread 0x7f (most recent call first):\n"
@@ -42,8 +44,24 @@ def test_of_a_librarys_own_thread_others_tell(tmp_path):
     file = tmp_path / "crash"
     other = "\nThread 0x71 (most recent call first):\n"
     ours, drivers = frame("/w/adreno_sim/base/processes/isolation.py"), frame("/w/adreno_sim/backends/opencl/device.py", "finish")
-    file.write_text(NATIVE + ours + other + drivers)
+    file.write_text(NATIVE + ours + other + drivers + "\nExtension modules: numpy (total: 1)\n")
     assert read_crash(file) == Place("the OpenCL driver", "finish, device.py:7")
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "said"),
+    [("references", 3, "unsupported: a library that computes references crashes"), ("run: k", 4, "internal error: ended by")],
+)
+def test_a_dump_that_ends_early_blames_no_thread_that_it_has(tmp_path, step, code, said):
+    """A thread that ended while it was written took the rest away: of the references, as those alone have no frames before."""
+    file = tmp_path / "crash"
+    (tmp_path / "noted").write_text(step)
+    file.write_text(NATIVE + frame("/w/adreno_sim/frontend/compiler_process.py", "_wait"))
+    assert read_crash(file) == Place()
+    found = judge_crash(signal.SIGSEGV, tmp_path / "noted", file, ["check", "model.onnx"])
+    assert (found.code, found.problem.partition(":")[0]) == (code, said.partition(":")[0]) and said in found.problem
+    file.write_text(CURRENT + frame("/w/adreno_sim/frontend/compiler_process.py", "_wait"))
+    assert read_crash(file).owner == "adreno-sim"
 
 
 def test_nothing_left_is_nothing_known(tmp_path):

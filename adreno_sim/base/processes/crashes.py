@@ -20,6 +20,8 @@ _OWNERS = (
 """Whose code runs below a Python frame, by parts of its file's path; the first that fits. TVM's functions have no frame."""
 
 _THREAD = re.compile(r"^(Current thread|Thread) .*\(most recent call first\):\n((?:  .*\n?)*)", re.MULTILINE)
+_WHOLE = re.compile(r"^Extension modules: ", re.MULTILINE)
+"""What faulthandler writes behind the last thread."""
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 
 
@@ -51,11 +53,14 @@ def keep_noting() -> None:
 def read_crash(file: Path) -> Place:
     """Returns where the process was that left `file`.
 
-    A thread that has no Python frames was a library's: then whoever some thread called, this package last.
+    A thread that has no Python frames was a library's: then whoever some thread called, this package last. A dump that ends
+    early, as where a thread ends meanwhile, and does not have the thread says nothing.
     """
     text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
     threads = _THREAD.findall(text)
     current = [frames for head, frames in threads if head == "Current thread"]
+    if not current and threads and not _WHOLE.search(text):
+        return Place()
     found = [_innermost(frames) for frames in current or [frames for _, frames in threads]]
     owners = [owner for owner, _ in _OWNERS]
     return min((place for place in found if place.owner), key=lambda place: owners.index(place.owner), default=Place())

@@ -128,6 +128,8 @@ def judge_crash(number: signal.Signals, noted: Path, crash: Path, arguments: Seq
     if place.owner == DRIVER or (real and not place.owner):
         return Outcome(1, Finding(Kind.DEVICE_CRASHED, at))
     inside = f" in {place.frame}" if place.frame else ""
+    if not place.owner and _last_step(noted) == "references":  # all else that runs meanwhile says what it was at
+        return Outcome(3, problem=f"unsupported: a library that computes references crashes: {at} ({_next_step('its makers')})")
     if place.owner not in ("", ENGINE):
         problem = f"unsupported: {place.owner} crashes: {at}{inside} ({_next_step(place.owner)})"
         return Outcome(3, problem=problem)
