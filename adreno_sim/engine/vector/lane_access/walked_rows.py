@@ -1,5 +1,6 @@
-"""Loads of lanes that walk along rows of their own (`walks.py`): as many columns as there are lanes are loaded at once, when the
-first of them is needed. One by one, each column would take a line of memory for each lane, and use one element of it."""
+"""Loads of lanes that walk along rows of their own (`walks.py`): the columns that share a line of memory are loaded at once, when
+the first of them is needed. One by one, each column would take a line of memory for each lane, and use one element of it; rows
+a power of two apart would drive each other's lines out of the cache."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ from .patterns import Pattern, pattern_of
 from .turning import turn
 from .walks import Counter, Walks
 
+_LINE = 64
+"""Bytes of a line of the processor's cache."""
 _MOST_COLUMNS = 16 << 10
 """Bytes of all columns of a region. They lie on the worker's stack, and should stay in the nearest cache."""
 
@@ -33,12 +36,13 @@ def emit_walked_load(e: LaneValues, where: LanePtr, load: ir.Instr, align: int) 
     nothing emitted, if it does not walk or there is no room for its columns."""
     counter = find_walk(e.walks, e.shapes, e.privates, load)
     t, elem, count = e.body, llvm_types.elem_of(load.type), llvm_types.lanes_of(load.type)
-    columns_bytes = e.count * e.count * llvm_types.size_of(elem)
+    columns = max(e.count, _LINE // llvm_types.size_of(elem))
+    columns_bytes = columns * e.count * llvm_types.size_of(elem)
     if counter is None or e.columns_bytes + columns_bytes > _MOST_COLUMNS:
         return None
     e.columns_bytes += columns_bytes
-    spelled, rounds = e.spelled(elem), e.count // count
-    room = e.prologue.op(f"alloca [{e.count} x {spelled}], align 64")
+    spelled, rounds = e.spelled(elem), columns // count
+    room = e.prologue.op(f"alloca [{columns} x {spelled}], align {_LINE}")
     at = t.op(f"and i64 {_emit_rounds(e, counter.start, counter.phi, counter)}, {rounds - 1}")
     fill, ready = t.fresh("rows"), t.fresh("columns")
     t.branch(t.op(f"icmp eq i64 {at}, 0"), fill, ready)
@@ -46,14 +50,14 @@ def emit_walked_load(e: LaneValues, where: LanePtr, load: ir.Instr, align: int) 
     least = e.unit.declare("llvm.umin.i64", "i64", "i64, i64")
     left = t.op(f"call {least}(i64 {_emit_rounds_left(e, counter)}, i64 {rounds})")
     known = t.op(f"mul i64 {left}, {count}")
-    _emit_fill(e, where, elem, known, room, align)
+    _emit_fill(e, where, elem, columns, known, room, align)
     t.jump(ready)
     t.block(ready)
     first = t.op(f"mul i64 {at}, {count}")
     parts = []
     for part in range(count):
         address = t.op(f"getelementptr {spelled}, ptr {room}, i64 {t.op(f'add i64 {first}, {part}')}")
-        parts.append(t.op(f"load {spelled}, ptr {address}, align {min(64, llvm_types.size_of(elem) * e.count)}"))
+        parts.append(t.op(f"load {spelled}, ptr {address}, align {min(_LINE, llvm_types.size_of(elem) * e.count)}"))
     return parts
 
 
@@ -82,37 +86,45 @@ def _emit_rounds_left(e: LaneValues, counter: Counter) -> str:
     return t.op(f"add i64 {steps}, 1")
 
 
-def _emit_fill(e: LaneValues, where: LanePtr, elem: ir.Type, known: str, room: str, align: int) -> None:
-    """Emits the load of `known` elements of each lane's row, and the store of its columns to `room`. The row of a lane without
-    work is one of zeros."""
+def _emit_fill(e: LaneValues, where: LanePtr, elem: ir.Type, columns: int, known: str, room: str, align: int) -> None:
+    """Emits the load of `known` elements of each lane's row, at most `columns`, and the store of its columns to `room`. The row
+    of a lane without work is one of zeros."""
     t, pointers = e.body, f"<{e.count} x ptr>"
     rows = emit_addresses(e, where)
     if e.mask is not None:
-        row = f"[{e.count} x {llvm_types.spell(elem)}]"
-        zeros = e.prologue.op(f"alloca {row}, align 64")
+        row = f"[{columns} x {llvm_types.spell(elem)}]"
+        zeros = e.prologue.op(f"alloca {row}, align {_LINE}")
         e.prologue.do(f"store {row} zeroinitializer, ptr {zeros}")
         aside = vt.splat_pointer(t, zeros, e.count)
         rows = t.op(f"select <{e.count} x i1> {e.mask}, {pointers} {rows}, {pointers} {aside}")
     name = f"@turn_rows.{intrinsic_suffix(e.wide(elem))}.{align}"
     if name not in e.unit.emitted:
         e.unit.emitted.add(name)
-        e.unit.functions.append(_turn_function(e, name, elem, align))
+        e.unit.functions.append(_turn_function(e, name, elem, columns, align))
     t.do(f"call void {name}({pointers} {rows}, i64 {known}, ptr {room})")
 
 
-def _turn_function(e: LaneValues, name: str, elem: ir.Type, align: int) -> str:
-    """Returns a function that loads elements of each row, and stores the columns."""
+def _turn_function(e: LaneValues, name: str, elem: ir.Type, columns: int, align: int) -> str:
+    """Returns a function that loads elements of each row, and stores the columns: as many at once as there are lanes."""
     t, row, count = Text(), e.wide(elem), e.count
     spelled, size = llvm_types.spell(row), llvm_types.size_of(elem)
-    few = t.op("trunc i64 %known to i32")
-    present = t.op(f"icmp ult <{count} x i32> {vt.numbers(ir.Int(32), range(count))}, {vt.splat(t, ir.Int(32), few, count)}")
+    few = vt.splat(t, ir.Int(32), t.op("trunc i64 %known to i32"), count)
     load = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, <{count} x i1>, {spelled}")
-    rows = []
-    for lane in range(count):
-        address = t.op(f"extractelement <{count} x ptr> %rows, i32 {lane}")
-        rows.append(t.op(f"call {load}(ptr align {align} {address}, <{count} x i1> {present}, {spelled} zeroinitializer)"))
-    for at, column in enumerate(turn(t, row, rows)):
-        there = t.op(f"getelementptr i8, ptr %room, i64 {at * size * count}")
-        t.do(f"store {spelled} {column}, ptr {there}, align {min(64, size * count)}")
+    addresses = [t.op(f"extractelement <{count} x ptr> %rows, i32 {lane}") for lane in range(count)]
+    for first in range(0, columns, count):
+        if first:
+            more = t.fresh("more")
+            t.branch(t.op(f"icmp ugt i64 %known, {first}"), more, "done")
+            t.block(more)
+        present = t.op(f"icmp ult <{count} x i32> {vt.numbers(ir.Int(32), range(first, first + count))}, {few}")
+        rows = []
+        for start in addresses:
+            address = t.op(f"getelementptr i8, ptr {start}, i64 {first * size}")
+            rows.append(t.op(f"call {load}(ptr align {align} {address}, <{count} x i1> {present}, {spelled} zeroinitializer)"))
+        for at, column in enumerate(turn(t, row, rows), first):
+            there = t.op(f"getelementptr i8, ptr %room, i64 {at * size * count}")
+            t.do(f"store {spelled} {column}, ptr {there}, align {min(_LINE, size * count)}")
+    t.jump("done")
+    t.block("done")
     lines = [f"define internal void {name}(<{count} x ptr> %rows, i64 %known, ptr %room) #2 {{", "entry:", *t.lines]
     return "\n".join([*lines, "  ret void", "}"])
