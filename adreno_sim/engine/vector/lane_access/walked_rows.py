@@ -111,6 +111,10 @@ def _turn_function(e: LaneValues, name: str, elem: ir.Type, columns: int, align:
     few = vt.splat(t, ir.Int(32), t.op("trunc i64 %known to i32"), count)
     load = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, <{count} x i1>, {spelled}")
     addresses = [t.op(f"extractelement <{count} x ptr> %rows, i32 {lane}") for lane in range(count)]
+    prefetch = e.unit.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
+    for start in addresses:
+        ahead = t.op(f"getelementptr i8, ptr {start}, i64 {columns * size}")
+        t.do(f"call {prefetch}(ptr {ahead}, i32 0, i32 3, i32 1)")
     for first in range(0, columns, count):
         if first:
             more = t.fresh("more")
