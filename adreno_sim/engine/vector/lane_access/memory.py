@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ....ir import ir, llvm_types
@@ -15,6 +16,7 @@ from ...llvm.text import Text
 from ..lane_shape import row_order, row_step, shared_width, stored_step
 from ..values import LaneValues
 from . import runs, words
+from .rows import emit_row_load, emit_row_store
 
 _I64 = ir.Int(64)
 
@@ -186,7 +188,7 @@ def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
     size = llvm_types.size_of(elem)
     step = _row_step(where, size, count)
     if step is not None:
-        return _emit_row_load(e, where, elem, count, step, mask, align)
+        return _emit_rows_load(e, where, elem, count, step, mask, align)
     if mask is None and where.index is None and (shared := _emit_shared_load(e, where, elem, count, align)) is not None:
         return shared
     if mask is not None and count == 1 and where.index is None and (order := row_order(where.lane_offsets, size)) is not None:
@@ -223,28 +225,16 @@ def _row_mask(e: LaneValues, mask: str | None, step: int, count: int) -> str | N
     return spread if step == count else e.body.op(f"and <{total} x i1> {spread}, {meant}")
 
 
-def _emit_row_load(
+def _emit_rows_load(
     e: LaneValues, where: LanePtr, elem: ir.Type, count: int, step: int, mask: str | None, align: int
 ) -> list[str]:
     word = words.word_of(elem, count)
     if word is not None and step == count:
-        return words.split_word(e, _emit_row_load(e, where, word, 1, 1, mask, align)[0], word, elem, count)
-    t, total = e.body, e.count * step
-    row = ir.Vector(elem, total)  # type: ignore[arg-type]
-    spelled, address = llvm_types.spell(row), e.address(where.pointer)
-    chosen = _row_mask(e, mask, step, count)
-    if chosen is None:
-        whole = t.op(f"load {spelled}, ptr {address}, align {align}")
-    else:
-        callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, <{total} x i1>, {spelled}")
-        whole = t.op(f"call {callee}(ptr align {align} {address}, <{total} x i1> {chosen}, {spelled} zeroinitializer)")
+        return words.split_word(e, _emit_rows_load(e, where, word, 1, 1, mask, align)[0], word, elem, count)
+    whole = emit_row_load(e, e.address(where.pointer), elem, e.count * step, _row_mask(e, mask, step, count), align)
     if step == 1:
         return [whole]
-    parts = []
-    for at in range(count):
-        order = ", ".join(f"i32 {lane * step + at}" for lane in range(e.count))
-        parts.append(t.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{e.count} x i32> <{order}>"))
-    return parts
+    return [_take(e, elem, whole, e.count * step, range(at, e.count * step, step)) for at in range(count)]
 
 
 def _emit_shared_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, align: int) -> list[str] | None:
@@ -255,24 +245,25 @@ def _emit_shared_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, 
     if width is None:
         return None
     places = [(offset - low) // size for offset in where.lane_offsets]
-    t, row = e.body, ir.Vector(elem, width)  # type: ignore[arg-type]
-    spelled, address = llvm_types.spell(row), e.address(access.offset_pointer(e, where.pointer, 1, low))
     read = {place + at for place in places for at in range(count)}
-    if len(read) == width:
-        whole = t.op(f"load {spelled}, ptr {address}, align {align}")
-    else:
-        callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, <{width} x i1>, {spelled}")
-        meant = "<" + ", ".join(f"i1 {'true' if at in read else 'false'}" for at in range(width)) + ">"
-        whole = t.op(f"call {callee}(ptr align {align} {address}, <{width} x i1> {meant}, {spelled} zeroinitializer)")
-    orders = [", ".join(f"i32 {place + at}" for place in places) for at in range(count)]
-    return [t.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{e.count} x i32> <{order}>") for order in orders]
+    meant = "<" + ", ".join(f"i1 {'true' if at in read else 'false'}" for at in range(width)) + ">"
+    address = e.address(access.offset_pointer(e, where.pointer, 1, low))
+    whole = emit_row_load(e, address, elem, width, None if len(read) == width else meant, align)
+    return [_take(e, elem, whole, width, [place + at for place in places]) for at in range(count)]
+
+
+def _take(e: LaneValues, elem: ir.Type, row: str, width: int, places: Iterable[int]) -> str:
+    """Returns the elements of a row of `width` that lie at `places`, one for each lane."""
+    spelled = llvm_types.spell(ir.Vector(elem, width))  # type: ignore[arg-type]
+    order = ", ".join(f"i32 {place}" for place in places)
+    return e.body.op(f"shufflevector {spelled} {row}, {spelled} poison, <{e.count} x i32> <{order}>")
 
 
 def _emit_ordered_load(e: LaneValues, where: LanePtr, elem: ir.Type, order: list[int], mask: str, align: int) -> str:
     """Emits a load of a row that some lanes read in another order: backwards, say. `_emit_shared_load` is for all lanes."""
     active = _take_lanes(e, f"<{e.count} x i1>", mask, order)
     start = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, where.lane_offsets[order[0]]))
-    row = _emit_row_load(e, start, elem, 1, 1, active, align)[0]
+    row = _emit_rows_load(e, start, elem, 1, 1, active, align)[0]
     return _take_lanes(e, e.spelled(elem), row, [order.index(lane) for lane in range(e.count)])
 
 
@@ -328,7 +319,7 @@ def emit_store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: lis
         step = 1 if step == len(parts) else None
         elem, parts, size = word, [words.join_word(e, parts, word, elem)], llvm_types.size_of(word)
     if step is not None:
-        _emit_row_store(e, where, elem, parts, step, mask, align)
+        _emit_rows_store(e, where, elem, parts, step, mask, align)
         return
     if len(parts) == 1 and where.index is None and (order := row_order(where.lane_offsets, size)) is not None:
         _emit_ordered_store(e, where, elem, parts[0], order, mask, align)
@@ -343,19 +334,12 @@ def emit_store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: lis
         emit_scatter(e, emit_addresses(e, moved), elem, part, mask, align)
 
 
-def _emit_row_store(
+def _emit_rows_store(
     e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], step: int, mask: str | None, align: int
 ) -> None:
-    t, total = e.body, e.count * step
-    row = ir.Vector(elem, total)  # type: ignore[arg-type]
-    spelled, address = llvm_types.spell(row), e.address(where.pointer)
+    address = e.address(where.pointer)
     whole = parts[0] if step == 1 else _interleave(e, elem, parts, step)
-    chosen = _row_mask(e, mask, step, len(parts))
-    if chosen is None:
-        t.do(f"store {spelled} {whole}, ptr {address}, align {align}")
-        return
-    callee = e.unit.declare(f"llvm.masked.store.{intrinsic_suffix(row)}.p0", "void", f"{spelled}, ptr, <{total} x i1>")
-    t.do(f"call {callee}({spelled} {whole}, ptr align {align} {address}, <{total} x i1> {chosen})")
+    emit_row_store(e, address, elem, e.count * step, whole, _row_mask(e, mask, step, len(parts)), align)
 
 
 def _emit_ordered_store(
@@ -365,7 +349,7 @@ def _emit_ordered_store(
     row = _take_lanes(e, e.spelled(elem), part, order)
     active = None if mask is None else _take_lanes(e, f"<{e.count} x i1>", mask, order)
     start = access.offset_pointer(e, where.pointer, 1, where.lane_offsets[order[0]])
-    _emit_row_store(e, replace(where, pointer=start), elem, [row], 1, active, align)
+    _emit_rows_store(e, replace(where, pointer=start), elem, [row], 1, active, align)
 
 
 def _interleave(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> str:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from ....ir import ir, llvm_types
 from ...emit import access
-from ...emit.builtin_registry import intrinsic_suffix
 from ...emit.pointers import LaneOffsets, LanePtr
 from ...llvm import vector_text as vt
 from ..values import LaneValues
+from .rows import emit_row_load, emit_row_store
 
 _LEAST = 4
 """Lanes of the shortest run that is worth an access of its own."""
@@ -55,7 +55,7 @@ def emit_load(e: LaneValues, where: LanePtr, elem: ir.Type, runs: Runs, mask: st
         there = access.offset_pointer(e, where.pointer, 1, start)
         if runs.is_row:
             active = [_slice(e, mask, number, runs.length) for number, one in enumerate(runs.starts) if one == start]
-            loaded[start] = _emit_row_load(e, e.address(there), elem, runs.length, _union(e, active, runs.length), align)
+            loaded[start] = emit_row_load(e, e.address(there), elem, runs.length, _union(e, active, runs.length), align)
         else:
             item = e.body.op(f"load {llvm_types.spell(elem)}, ptr {e.address(there)}, align {align}")
             loaded[start] = vt.splat(e.body, elem, item, runs.length)
@@ -64,27 +64,10 @@ def emit_load(e: LaneValues, where: LanePtr, elem: ir.Type, runs: Runs, mask: st
 
 def emit_store(e: LaneValues, where: LanePtr, elem: ir.Type, part: str, runs: Runs, mask: str | None, align: int) -> None:
     """Emits a store of each run, which `are_stored`."""
-    t, row = e.body, ir.Vector(elem, runs.length)  # type: ignore[arg-type]
-    spelled = llvm_types.spell(row)
     for number, start in enumerate(runs.starts):
         address = e.address(access.offset_pointer(e, where.pointer, 1, start))
         piece = _taken(e, e.spelled(elem), part, number, runs.length)
-        active = _slice(e, mask, number, runs.length)
-        if active is None:
-            t.do(f"store {spelled} {piece}, ptr {address}, align {align}")
-            continue
-        lanes = f"<{runs.length} x i1>"
-        callee = e.unit.declare(f"llvm.masked.store.{intrinsic_suffix(row)}.p0", "void", f"{spelled}, ptr, {lanes}")
-        t.do(f"call {callee}({spelled} {piece}, ptr align {align} {address}, {lanes} {active})")
-
-
-def _emit_row_load(e: LaneValues, address: str, elem: ir.Type, length: int, mask: str | None, align: int) -> str:
-    row = ir.Vector(elem, length)  # type: ignore[arg-type]
-    spelled, lanes = llvm_types.spell(row), f"<{length} x i1>"
-    if mask is None:
-        return e.body.op(f"load {spelled}, ptr {address}, align {align}")
-    callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, {lanes}, {spelled}")
-    return e.body.op(f"call {callee}(ptr align {align} {address}, {lanes} {mask}, {spelled} zeroinitializer)")
+        emit_row_store(e, address, elem, runs.length, piece, _slice(e, mask, number, runs.length), align)
 
 
 def _slice(e: LaneValues, mask: str | None, number: int, length: int) -> str | None:

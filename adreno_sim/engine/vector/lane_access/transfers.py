@@ -8,12 +8,12 @@ from ....ir import ir, llvm_types
 from ....ir.provenance import Ptr
 from ....ir.queries import private_bytes
 from ...emit import access
-from ...emit.builtin_registry import intrinsic_suffix
 from ...emit.pointers import LanePtr
 from ...llvm import vector_text as vt
 from ..private_room import emit_private_fill
 from ..values import LaneValues
 from .memory import emit_addresses, emit_checks, emit_gather, emit_load_elements, emit_scatter, emit_store_elements
+from .rows import emit_row_load, emit_row_store
 from .walked_rows import emit_walked_load
 
 
@@ -149,14 +149,8 @@ def _emit_interleaved_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: 
         if safe:
             parts.append(t.op(f"load {e.spelled(elem)}, ptr {address}, align {one}"))
         else:
-            parts.append(_emit_masked_load(e, address, elem, mask, one))
+            parts.append(emit_row_load(e, address, elem, e.count, mask, one))
     return parts
-
-
-def _emit_masked_load(e: LaneValues, address: str, elem: ir.Type, mask: str | None, align: int) -> str:
-    spelled, lanes = e.spelled(elem), f"<{e.count} x i1>"
-    callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(e.wide(elem))}.p0", spelled, f"ptr, {lanes}, {spelled}")
-    return e.body.op(f"call {callee}(ptr align {align} {address}, {lanes} {vt.text_of(mask)}, {spelled} zeroinitializer)")
 
 
 def _emit_interleaved_store(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None) -> None:
@@ -170,15 +164,9 @@ def _emit_interleaved_store(e: LaneValues, where: LanePtr, elem: ir.Type, parts:
             continue
         address = e.address(moved.pointer)
         if not safe:
-            _emit_masked_store(e, address, elem, part, mask, one)
+            emit_row_store(e, address, elem, e.count, part, mask, one)
             continue
         if mask is not None:  # blended, so that LLVM may keep the variable in registers
             old = t.op(f"load {spelled}, ptr {address}, align {one}")
             part = t.op(f"select <{e.count} x i1> {mask}, {spelled} {part}, {spelled} {old}")
         t.do(f"store {spelled} {part}, ptr {address}, align {one}")
-
-
-def _emit_masked_store(e: LaneValues, address: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
-    spelled, lanes = e.spelled(elem), f"<{e.count} x i1>"
-    callee = e.unit.declare(f"llvm.masked.store.{intrinsic_suffix(e.wide(elem))}.p0", "void", f"{spelled}, ptr, {lanes}")
-    e.body.do(f"call {callee}({spelled} {part}, ptr align {align} {address}, {lanes} {vt.text_of(mask)})")
