@@ -148,7 +148,7 @@ def function_of(blocks: int, lines: int) -> str:
 
 @pytest.mark.parametrize(
     ("blocks", "lines", "is_long"),
-    [(1, 4000, False), (1, 4001, True), (8, 600, False), (20, 600, False), (21, 600, True), (5, 1000, False), (5, 1100, True),
+    [(1, 4000, False), (1, 4001, True), (8, 600, False), (20, 600, False), (21, 600, True), (7, 1511, False), (7, 1513, True),
      (500, 24, False), (501, 9, True), (501, 7, False)],
 )  # fmt: skip
 def test_functions_of_few_short_blocks_are_optimised_up_to_three_times_the_lines(blocks, lines, is_long):

@@ -25,7 +25,8 @@ class ProcessorFamily:
     half_arithmetic: the feature with which halves are computed as halves. wide_vectors: that with which 16 lanes are a vector;
     "" where there is none. byte_masks: that with which some bytes of a vector are stored. slow_lanes: one by which processors are
     known that gather and scatter about as slowly where no lane is active; "" where there is none. conversions: features without
-    which LLVM calls functions for conversions of halves and fused multiply-add. vector_flags: clang's flag for wider vectors, by
+    which LLVM calls functions for conversions of halves and fused multiply-add. avoided: features whose instructions code is
+    better without. vector_flags: clang's flag for wider vectors, by
     the feature that it needs.
 
     Where denormals are flushed: flushes_before_rounding: whether a result that is denormal before it is rounded becomes zero.
@@ -46,6 +47,7 @@ class ProcessorFamily:
     byte_masks: str = ""
     slow_lanes: str = ""
     conversions: tuple[str, ...] = ()
+    avoided: tuple[str, ...] = ()
     c_flags: tuple[str, ...] = ()
     vector_flags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     flushes_before_rounding: bool = False

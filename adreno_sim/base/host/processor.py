@@ -19,6 +19,12 @@ class Processor:
         return f"+{feature}" in self.features.split(",")
 
     @property
+    def features_of_code(self) -> str:
+        """The features that code is compiled for."""
+        named = self.features.split(",")
+        return ",".join(f"-{name[1:]}" if name[1:] in self.family.avoided else name for name in named)
+
+    @property
     def lane_counts(self) -> tuple[int, ...]:
         """The lane counts of vectors to choose from, best first."""
         return (16, 8) if self.has(self.family.wide_vectors) else (8,)

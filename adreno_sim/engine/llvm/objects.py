@@ -52,7 +52,7 @@ class Machine:
         target = llvm.Target.from_triple(self.processor.family.triple)
         self._machine, self._quick = (
             target.create_target_machine(
-                cpu=self.cpu, features=self.processor.features, opt=level, reloc="pic", codemodel="small"
+                cpu=self.cpu, features=self.processor.features_of_code, opt=level, reloc="pic", codemodel="small"
             )
             for level in (3, 0)
         )

@@ -17,9 +17,9 @@ LONG = 4000
 number of blocks, its selection and scheduling of instructions with that of a block: 5 s for 10,000 lines. Without them it is
 linear."""
 
-LONG_OF_SHORT_BLOCKS, MOST_BLOCKS, LONG_BLOCK = 12_000, 500, 1000
-"""The most lines of a function that LLVM optimises if it has at most so many blocks, each of at most so many lines: there that
-takes twice the time of code that is not optimised, and runs in a third of it."""
+LONG_OF_SHORT_BLOCKS, MOST_BLOCKS = 12_000, 500
+"""The most lines of a function that LLVM optimises if it has at most so many blocks, and their squares are together no more than
+that of one block of LONG lines: there that takes twice the time of code that is not optimised, and runs in a third of it."""
 
 MOST_VECTORS = 100_000
 """The most lines of a function in vectors. Not optimised, each may take as many bytes of a thread's stack as its vector has."""
@@ -76,29 +76,28 @@ class Passes:
 
 @dataclass(frozen=True)
 class Size:
-    """Of a function: lines, basic blocks, and lines of the longest block."""
+    """Of a function: lines, basic blocks, and the sum of the squares of the blocks' lines."""
 
     lines: int = 0
     blocks: int = 0
-    longest_block: int = 0
+    squares: int = 0
 
     @property
     def is_long(self) -> bool:
         """It is not to be optimised."""
-        few = self.blocks <= MOST_BLOCKS and self.longest_block <= LONG_BLOCK
-        return self.lines > (LONG_OF_SHORT_BLOCKS if few else LONG)
+        shaped = self.blocks <= MOST_BLOCKS and self.squares <= LONG * LONG
+        return self.lines > (LONG_OF_SHORT_BLOCKS if shaped else LONG)
 
 
 def function_sizes(text: str) -> Iterator[Size]:
     """Returns the sizes of the functions of a module's text."""
-    lines = blocks = longest = block = 0
+    blocks: list[int] = []
     for line in text.splitlines():
         if line.startswith("define"):
-            lines, blocks, longest, block = 0, 1, 0, 0
+            blocks = [0]
         elif line == "}":
-            yield Size(lines, blocks, max(longest, block))
-        else:
-            lines += 1
+            yield Size(sum(blocks), len(blocks), sum(lines * lines for lines in blocks))
+        elif blocks:
             if line[:1] not in ("", " "):  # the label of a block
-                blocks, longest, block = blocks + 1, max(longest, block), 0
-            block += 1
+                blocks.append(0)
+            blocks[-1] += 1

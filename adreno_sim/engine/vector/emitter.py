@@ -23,6 +23,7 @@ from .lane_access.patterns import Pattern, pattern_of
 from .lane_access.walks import Walks
 from .loops import LoopFlow
 from .private_room import emit_private_fill, emit_tile_number, private_address
+from .reinterpretation import emit_reinterpreted
 from .structure import Loop, Structure
 from .values import VectorPlan
 
@@ -255,6 +256,8 @@ class VectorEmitter(LoopFlow):
             self.define_lanes(instr, self.components(source))
         elif llvm_types.lanes_of(source.type) == llvm_types.lanes_of(instr.type):
             self.define_lanes(instr, self.on_components(instr, INSTRUCTIONS["bitcast"]))
+        elif parts := emit_reinterpreted(self, self.components(source), source.type, instr.type):
+            self.define_lanes(instr, parts)
         else:
             self.scalarize_per_lane(instr)
 

@@ -82,3 +82,10 @@ def test_names_of_processors_are_in_their_files_alone():
     told = {str(path): found[0] for path, text in texts.items() if (found := NAMES.search(text))}
     assert len(files) > 500 and not told
     assert NAMES.search((own / "x86_64.h").read_text()) and NAMES.search((own / "aarch64.h").read_text())
+
+
+def test_code_does_without_what_is_avoided_and_choices_still_know_of_it():
+    found = Processor(X86_64, "+avx2,-fma,+sse4a,+sse4.1")
+    assert found.features_of_code == "+avx2,-fma,-sse4a,+sse4.1" and found.skips_lanes_slowly
+    assert Processor(X86_64, "+avx2,-sse4a").features_of_code == "+avx2,-sse4a"
+    assert Processor(AARCH64, "+fullfp16").features_of_code == "+fullfp16"

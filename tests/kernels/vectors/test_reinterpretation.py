@@ -1,0 +1,54 @@
+"""Values of each lane read as another type: the same bits as NumPy's views, without a loop over lanes."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from adreno_sim import open_device
+from adreno_sim.base.specs import BufferSpec
+
+COUNT = 64
+SIZES = {"uchar": 1, "ushort": 2, "half": 2, "uint": 4, "float": 4, "ulong": 8}
+KERNEL = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void k(global const uint4 *a, global FROM *b, global TO *d, int n) {
+  int x = get_global_id(0);
+  FROM v = GIVEN;
+  if (x % 3 != n) d[x] = as_TO(v);
+}"""
+
+
+def spelled(scalar: str, nbytes: int) -> str:
+    count = nbytes // SIZES[scalar]
+    return scalar if count == 1 else f"{scalar}{count}"
+
+
+PAIRS = [
+    (spelled(one, nbytes), spelled(other, nbytes), nbytes)
+    for nbytes in (4, 8, 16)
+    for one, other in itertools.permutations(SIZES, 2)
+    if max(SIZES[one], SIZES[other]) <= nbytes and nbytes // min(SIZES[one], SIZES[other]) <= 16 and SIZES[one] != SIZES[other]
+]
+
+
+@pytest.mark.parametrize(("source", "target", "nbytes"), PAIRS)
+@pytest.mark.parametrize("checks", ["bounds", "full"])
+def test_bits_are_those_of_numpys_view(source: str, target: str, nbytes: int, checks: str) -> None:
+    part = {4: ".x", 8: ".xy", 16: ""}[nbytes]
+    text = KERNEL.replace("GIVEN", f"as_{source}(a[x]{part})").replace("FROM", source).replace("TO", target)
+    device = open_device(f"sim:adreno-830,checks={checks},cache=false")
+    a = np.random.default_rng(nbytes).integers(0, 256, COUNT * 16).astype("uint8")
+    for at in range(3, a.size, 4):  # exponents of numbers that no rule of floats changes
+        a[at] = 0x40 | a[at] & 0x0F
+    views = []
+    for data in (a, np.zeros(COUNT * nbytes, "uint8"), np.zeros(COUNT * nbytes, "uint8")):
+        views.append(device.view(device.allocate(data.nbytes), BufferSpec(data.nbytes, "uint8")))
+        device.write(views[-1], data)
+    result = device.launch(device.build(text)["k"], (COUNT,), (COUNT,), [*views, np.int32(1)])
+    assert not result.findings
+    expected = a.reshape(COUNT, 16)[:, :nbytes].copy()
+    expected[1::3] = 0
+    np.testing.assert_array_equal(device.read(views[2]).view("uint8").reshape(COUNT, nbytes), expected)
+    assert "vectors of" in result.code[-1].description and "@llvm.cttz" not in result.code[-1].text
