@@ -1,13 +1,13 @@
 """Indices of 32 bits that differ by one between lanes: one access for all where no lane's index can wrap, right values anyway."""
 
-import re
-
 import numpy as np
 import pytest
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.engine.llvm import objects
+
+from .lane_loops import goes_from_lane_to_lane, stores_a_row
 
 SIZE = 1 << 16
 SIGNED, UNSIGNED = "int x = get_global_id(0), y = get_global_id(1);", "uint x = get_global_id(0), y = get_global_id(1);"
@@ -42,7 +42,7 @@ def expected(index, active):
 
 def is_one_access(text):
     lanes = objects.machine().processor.lane_counts[0]
-    return not re.search(r"masked\.gather|llvm\.cttz", text) and f"llvm.masked.store.v{lanes}i8" in text
+    return not goes_from_lane_to_lane(text) and stores_a_row(text, f"{lanes}i8")
 
 
 IN_A_ROW = {
@@ -124,7 +124,7 @@ def test_factors_that_a_launch_keeps_in_24_bits_are_multiplied_as_they_are(check
     """Backwards, from the last column, as a flip does: how many columns there are is an argument."""
     found, text, findings = run(SIGNED, "int i = mad24(y, step, mad24((int)far - x - 1, 1, off));", checks, "x < (int)far", 41)
     np.testing.assert_array_equal(found, expected(lambda x, y: y * 100 + 41 - x - 1 + 7, lambda x, y: x < 41))
-    assert not findings and not re.search(r"masked\.gather|llvm\.cttz", text)
+    assert not findings and not goes_from_lane_to_lane(text)
 
 
 @pytest.mark.parametrize("checks", ["off", "bounds"])

@@ -16,7 +16,7 @@ from ...llvm.text import Text
 from ..lane_shape import row_order, row_step, shared_width, stored_step
 from ..values import LaneValues
 from . import runs, words
-from .rows import emit_row_load, emit_row_store
+from .rows import Row, emit_masked_load, emit_row_load, emit_row_store
 
 _I64 = ir.Int(64)
 
@@ -212,26 +212,13 @@ def _row_step(where: LanePtr, size: int, count: int) -> int | None:
     return row_step(where.lane_offsets, size, count) if where.index is None else None
 
 
-def _row_mask(e: LaneValues, mask: str | None, step: int, count: int) -> str | None:
-    """Returns the mask of a row for a mask of lanes: `count` of every `step` elements are accessed."""
-    total = e.count * step
-    meant = "<" + ", ".join(f"i1 {'true' if at % step < count else 'false'}" for at in range(total)) + ">"
-    if mask is None:
-        return None if step == count else meant
-    if step == 1:
-        return mask
-    order = ", ".join(f"i32 {at // step}" for at in range(total))
-    spread = e.body.op(f"shufflevector <{e.count} x i1> {mask}, <{e.count} x i1> poison, <{total} x i32> <{order}>")
-    return spread if step == count else e.body.op(f"and <{total} x i1> {spread}, {meant}")
-
-
 def _emit_rows_load(
     e: LaneValues, where: LanePtr, elem: ir.Type, count: int, step: int, mask: str | None, align: int
 ) -> list[str]:
     word = words.word_of(elem, count)
     if word is not None and step == count:
         return words.split_word(e, _emit_rows_load(e, where, word, 1, 1, mask, align)[0], word, elem, count)
-    whole = emit_row_load(e, e.address(where.pointer), elem, e.count * step, _row_mask(e, mask, step, count), align)
+    whole = emit_row_load(e, e.address(where.pointer), elem, Row(e.count, count, step), mask, align)
     if step == 1:
         return [whole]
     return [_take(e, elem, whole, e.count * step, range(at, e.count * step, step)) for at in range(count)]
@@ -248,7 +235,7 @@ def _emit_shared_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, 
     read = {place + at for place in places for at in range(count)}
     meant = "<" + ", ".join(f"i1 {'true' if at in read else 'false'}" for at in range(width)) + ">"
     address = e.address(access.offset_pointer(e, where.pointer, 1, low))
-    whole = emit_row_load(e, address, elem, width, None if len(read) == width else meant, align)
+    whole = emit_masked_load(e, address, elem, width, None if len(read) == width else meant, align)
     return [_take(e, elem, whole, width, [place + at for place in places]) for at in range(count)]
 
 
@@ -339,7 +326,7 @@ def _emit_rows_store(
 ) -> None:
     address = e.address(where.pointer)
     whole = parts[0] if step == 1 else _interleave(e, elem, parts, step)
-    emit_row_store(e, address, elem, e.count * step, whole, _row_mask(e, mask, step, len(parts)), align)
+    emit_row_store(e, address, elem, Row(e.count, len(parts), step), whole, mask, align)
 
 
 def _emit_ordered_store(

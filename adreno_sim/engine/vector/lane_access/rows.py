@@ -1,14 +1,94 @@
-"""Loads and stores of elements that lie side by side in memory, one instruction each: all of them, or those of a mask."""
+"""Loads and stores of lanes that lie side by side in memory, one instruction each.
+
+Where no instruction takes some bytes of a vector, LLVM makes a masked access of small elements a branch for each of them. There
+an access of all lanes is told apart; others have a function of their own, in which a load within a page reads it all, and the
+rest is a loop over lanes.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ....ir import ir, llvm_types
 from ...emit.builtin_registry import intrinsic_suffix
+from ...llvm import objects
+from ...llvm import vector_text as vt
+from ...llvm.text import Text
 from ..values import LaneValues
 
+_PAGE = 4096
+"""Bytes of the smallest page of memory."""
 
-def emit_row_load(e: LaneValues, address: str, elem: ir.Type, length: int, mask: str | None, align: int) -> str:
-    """Emits the load of `length` elements. Elements outside `mask` are not accessed, and zero."""
+
+@dataclass(frozen=True)
+class Row:
+    """`lanes` lanes, of each of which `count` of `step` elements are accessed."""
+
+    lanes: int
+    count: int = 1
+    step: int = 1
+
+    @property
+    def length(self) -> int:
+        """Of the vector: that of all elements from the first lane's on."""
+        return self.lanes * self.step
+
+    @property
+    def meant(self) -> str | None:
+        """The mask of what lanes access; None for everything."""
+        if self.step == self.count:
+            return None
+        return "<" + ", ".join(f"i1 {'true' if at % self.step < self.count else 'false'}" for at in range(self.length)) + ">"
+
+
+def emit_row_load(e: LaneValues, address: str, elem: ir.Type, row: Row, mask: str | None, align: int) -> str:
+    """Emits the load of a row. Elements outside `mask`, which is one of lanes, are not accessed, and zero."""
+    if mask is None or not _takes_branches(elem):
+        return emit_masked_load(e, address, elem, row.length, _spread(e, row, mask), align)
+    t, bits = e.body, vt.bits_of(e.body, mask, row.lanes)
+    spelled = _spell(elem, row.length)[0]
+    every, some, done = t.fresh("every"), t.fresh("some"), t.fresh("loaded")
+    t.branch(t.op(f"icmp eq i32 {bits}, {(1 << row.lanes) - 1}"), every, some)
+    t.block(every)
+    whole = emit_masked_load(e, address, elem, row.length, row.meant, align)
+    t.jump(done)
+    t.block(some)
+    name = f"@load_lanes.{intrinsic_suffix(ir.Vector(elem, row.length))}.{row.count}.{row.step}"  # type: ignore[arg-type]
+    _define_once(e, name, elem, row, is_load=True)
+    rest = t.op(f"call {spelled} {name}(ptr {address}, i32 {bits})")
+    t.jump(done)
+    t.block(done)
+    return t.op(f"phi {spelled} [ {whole}, %{every} ], [ {rest}, %{some} ]")
+
+
+def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whole: str, mask: str | None, align: int) -> None:
+    """Emits the store of a row. Elements outside `mask`, which is one of lanes, are not accessed."""
+    spelled, suffix, lanes = _spell(elem, row.length)
+    t = e.body
+    if mask is None or not _takes_branches(elem):
+        chosen = _spread(e, row, mask)
+        if chosen is None:
+            t.do(f"store {spelled} {whole}, ptr {address}, align {align}")
+            return
+        callee = e.unit.declare(f"llvm.masked.store.{suffix}.p0", "void", f"{spelled}, ptr, {lanes}")
+        t.do(f"call {callee}({spelled} {whole}, ptr align {align} {address}, {lanes} {chosen})")
+        return
+    bits = vt.bits_of(t, mask, row.lanes)
+    every, some, done = t.fresh("every"), t.fresh("some"), t.fresh("stored")
+    t.branch(t.op(f"icmp eq i32 {bits}, {(1 << row.lanes) - 1}"), every, some)
+    t.block(every)
+    emit_row_store(e, address, elem, row, whole, None, align)
+    t.jump(done)
+    t.block(some)
+    name = f"@store_lanes.{suffix}.{row.count}.{row.step}"
+    _define_once(e, name, elem, row, is_load=False)
+    t.do(f"call void {name}(ptr {address}, i32 {bits}, {spelled} {whole})")
+    t.jump(done)
+    t.block(done)
+
+
+def emit_masked_load(e: LaneValues, address: str, elem: ir.Type, length: int, mask: str | None, align: int) -> str:
+    """Emits the load of `length` elements. Those outside `mask`, which is one of elements, are not accessed, and zero."""
     spelled, suffix, lanes = _spell(elem, length)
     if mask is None:
         return e.body.op(f"load {spelled}, ptr {address}, align {align}")
@@ -16,14 +96,74 @@ def emit_row_load(e: LaneValues, address: str, elem: ir.Type, length: int, mask:
     return e.body.op(f"call {callee}(ptr align {align} {address}, {lanes} {mask}, {spelled} zeroinitializer)")
 
 
-def emit_row_store(e: LaneValues, address: str, elem: ir.Type, length: int, row: str, mask: str | None, align: int) -> None:
-    """Emits the store of `length` elements. Elements outside `mask` are not accessed."""
-    spelled, suffix, lanes = _spell(elem, length)
-    if mask is None:
-        e.body.do(f"store {spelled} {row}, ptr {address}, align {align}")
+def _takes_branches(elem: ir.Type) -> bool:
+    """Returns whether LLVM makes a masked access of such elements one after the other."""
+    return llvm_types.size_of(elem) < 4 and not objects.machine().processor.masks_bytes
+
+
+def _spread(e: LaneValues, row: Row, mask: str | None) -> str | None:
+    """Returns the mask of elements for a mask of lanes."""
+    if mask is None or row.step == 1:
+        return row.meant if mask is None else mask
+    order = ", ".join(f"i32 {at // row.step}" for at in range(row.length))
+    lanes = f"<{row.lanes} x i1>"
+    spread = e.body.op(f"shufflevector {lanes} {mask}, {lanes} poison, <{row.length} x i32> <{order}>")
+    return spread if row.meant is None else e.body.op(f"and <{row.length} x i1> {spread}, {row.meant}")
+
+
+def _define_once(e: LaneValues, name: str, elem: ir.Type, row: Row, is_load: bool) -> None:
+    """Defines a function that loads or stores the elements of some lanes."""
+    if name in e.unit.emitted:
         return
-    callee = e.unit.declare(f"llvm.masked.store.{suffix}.p0", "void", f"{spelled}, ptr, {lanes}")
-    e.body.do(f"call {callee}({spelled} {row}, ptr align {align} {address}, {lanes} {mask})")
+    e.unit.emitted.add(name)
+    t, spelled = Text(), _spell(elem, row.length)[0]
+    t.branch(t.op("icmp eq i32 %bits, 0"), "none", "some")
+    t.block("some")
+    if is_load:
+        _emit_page(t, elem, row)
+    room = t.op(f"alloca {spelled}, align 64")
+    t.do(f"store {spelled} {'zeroinitializer' if is_load else '%whole'}, ptr {room}, align 64")
+    _emit_loop(t, e.unit.declare("llvm.cttz.i32", "i32", "i32, i1"), elem, row, room, is_load)
+    t.do(f"ret {spelled} {t.op(f'load {spelled}, ptr {room}, align 64')}" if is_load else "ret void")
+    t.block("none")
+    t.do(f"ret {spelled} zeroinitializer" if is_load else "ret void")
+    head = f"{spelled} {name}(ptr %row, i32 %bits)" if is_load else f"void {name}(ptr %row, i32 %bits, {spelled} %whole)"
+    e.unit.functions.append("\n".join([f"define internal {head} #2 {{", "entry:", *t.lines, "}"]))
+
+
+def _emit_page(t: Text, elem: ir.Type, row: Row) -> None:
+    """Emits the load of a row that lies in one page, which may be read as a whole: some lane's element is in it."""
+    spelled, flags = _spell(elem, row.length)[0], f"<{row.length} x i1>"
+    place = t.op(f"and i64 {t.op('ptrtoint ptr %row to i64')}, {_PAGE - 1}")
+    within = t.op(f"icmp ule i64 {place}, {_PAGE - row.length * llvm_types.size_of(elem)}")
+    t.branch(within, "page", "pages")
+    t.block("page")
+    lanes = "%bits" if row.lanes == 32 else t.op(f"trunc i32 %bits to i{row.lanes}")
+    mask = t.op(f"bitcast i{row.lanes} {lanes} to <{row.lanes} x i1>")
+    if row.step > 1:
+        order = ", ".join(f"i32 {at // row.step}" for at in range(row.length))
+        mask = t.op(f"shufflevector <{row.lanes} x i1> {mask}, <{row.lanes} x i1> poison, <{row.length} x i32> <{order}>")
+    whole = t.op(f"load {spelled}, ptr %row, align 1")
+    t.do(f"ret {spelled} {t.op(f'select {flags} {mask}, {spelled} {whole}, {spelled} zeroinitializer')}")
+    t.block("pages")
+
+
+def _emit_loop(t: Text, count: str, elem: ir.Type, row: Row, room: str, is_load: bool) -> None:
+    """Emits a loop over lanes that copies their elements between the row and `room`."""
+    size, lane_loop, before = llvm_types.size_of(elem), t.fresh("lane"), t.label
+    t.jump(lane_loop)
+    t.block(lane_loop)
+    left = t.open_phi("i32")
+    lane = t.op(f"zext i32 {t.op(f'call {count}(i32 {left.name}, i1 true)')} to i64")
+    offset = t.op(f"mul i64 {lane}, {row.step * size}")
+    there, here = (t.op(f"getelementptr i8, ptr {start}, i64 {offset}") for start in ("%row", room))
+    source, target = (there, here) if is_load else (here, there)
+    piece = f"[{row.count * size} x i8]" if row.count > 1 else f"i{8 * size}"
+    t.do(f"store {piece} {t.op(f'load {piece}, ptr {source}, align 1')}, ptr {target}, align 1")
+    rest = t.op(f"and i32 {left.name}, {t.op(f'sub i32 {left.name}, 1')}")
+    t.branch(t.op(f"icmp ne i32 {rest}, 0"), lane_loop, "done")
+    left.add(("%bits", before), (rest, lane_loop))
+    t.block("done")
 
 
 def _spell(elem: ir.Type, length: int) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from ...emit import access
 from ...emit.pointers import LaneOffsets, LanePtr
 from ...llvm import vector_text as vt
 from ..values import LaneValues
-from .rows import emit_row_load, emit_row_store
+from .rows import Row, emit_row_load, emit_row_store
 
 _LEAST = 4
 """Lanes of the shortest run that is worth an access of its own."""
@@ -55,7 +55,7 @@ def emit_load(e: LaneValues, where: LanePtr, elem: ir.Type, runs: Runs, mask: st
         there = access.offset_pointer(e, where.pointer, 1, start)
         if runs.is_row:
             active = [_slice(e, mask, number, runs.length) for number, one in enumerate(runs.starts) if one == start]
-            loaded[start] = emit_row_load(e, e.address(there), elem, runs.length, _union(e, active, runs.length), align)
+            loaded[start] = emit_row_load(e, e.address(there), elem, Row(runs.length), _union(e, active, runs.length), align)
         else:
             item = e.body.op(f"load {llvm_types.spell(elem)}, ptr {e.address(there)}, align {align}")
             loaded[start] = vt.splat(e.body, elem, item, runs.length)
@@ -67,7 +67,7 @@ def emit_store(e: LaneValues, where: LanePtr, elem: ir.Type, part: str, runs: Ru
     for number, start in enumerate(runs.starts):
         address = e.address(access.offset_pointer(e, where.pointer, 1, start))
         piece = _taken(e, e.spelled(elem), part, number, runs.length)
-        emit_row_store(e, address, elem, runs.length, piece, _slice(e, mask, number, runs.length), align)
+        emit_row_store(e, address, elem, Row(runs.length), piece, _slice(e, mask, number, runs.length), align)
 
 
 def _slice(e: LaneValues, mask: str | None, number: int, length: int) -> str | None:

@@ -13,7 +13,7 @@ from ...llvm import vector_text as vt
 from ..private_room import emit_private_fill
 from ..values import LaneValues
 from .memory import emit_addresses, emit_checks, emit_gather, emit_load_elements, emit_scatter, emit_store_elements
-from .rows import emit_row_load, emit_row_store
+from .rows import Row, emit_row_load, emit_row_store
 from .walked_rows import emit_walked_load
 
 
@@ -149,7 +149,7 @@ def _emit_interleaved_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: 
         if safe:
             parts.append(t.op(f"load {e.spelled(elem)}, ptr {address}, align {one}"))
         else:
-            parts.append(emit_row_load(e, address, elem, e.count, mask, one))
+            parts.append(emit_row_load(e, address, elem, Row(e.count), mask, one))
     return parts
 
 
@@ -164,7 +164,7 @@ def _emit_interleaved_store(e: LaneValues, where: LanePtr, elem: ir.Type, parts:
             continue
         address = e.address(moved.pointer)
         if not safe:
-            emit_row_store(e, address, elem, e.count, part, mask, one)
+            emit_row_store(e, address, elem, Row(e.count), part, mask, one)
             continue
         if mask is not None:  # blended, so that LLVM may keep the variable in registers
             old = t.op(f"load {spelled}, ptr {address}, align {one}")
