@@ -40,6 +40,12 @@ class Processor:
         return self.has(self.family.byte_masks)
 
     @property
+    def stores_some_lanes_slowly(self) -> bool:
+        """Whether a store of some lanes takes longer than one of all: AVX2 has instructions for it, which take 12 times as long
+        on Zen 3; others go from lane to lane."""
+        return not self.has(self.family.wide_vectors)
+
+    @property
     def skips_lanes_slowly(self) -> bool:
         """Whether a gather or scatter without an active lane takes about as long as one with all of them."""
         return self.has(self.family.slow_lanes)

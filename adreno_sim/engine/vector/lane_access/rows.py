@@ -1,8 +1,8 @@
 """Loads and stores of lanes that lie side by side in memory, one instruction each.
 
-Where no instruction takes some bytes of a vector, LLVM makes a masked access of small elements a branch for each of them. There
-an access of all lanes is told apart; others have a function of their own, in which a load within a page reads it all, and the
-rest is a loop over lanes.
+Where no instruction takes some bytes of a vector, LLVM makes a masked access of small elements a branch for each of them; and an
+instruction that stores some lanes may take many times as long as one that stores all. There an access of all lanes is told apart;
+others have a function of their own, in which a load within a page reads it all, and the rest is a loop over lanes.
 """
 
 from __future__ import annotations
@@ -63,28 +63,53 @@ def emit_row_load(e: LaneValues, address: str, elem: ir.Type, row: Row, mask: st
 
 def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whole: str, mask: str | None, align: int) -> None:
     """Emits the store of a row. Elements outside `mask`, which is one of lanes, are not accessed."""
-    spelled, suffix, lanes = _spell(elem, row.length)
-    t = e.body
-    if mask is None or not _takes_branches(elem):
-        chosen = _spread(e, row, mask)
-        if chosen is None:
-            t.do(f"store {spelled} {whole}, ptr {address}, align {align}")
-            return
-        callee = e.unit.declare(f"llvm.masked.store.{suffix}.p0", "void", f"{spelled}, ptr, {lanes}")
-        t.do(f"call {callee}({spelled} {whole}, ptr align {align} {address}, {lanes} {chosen})")
+    slowly = objects.machine().processor.stores_some_lanes_slowly
+    if not (slowly or (mask and _takes_branches(elem))):
+        _emit_masked_store(e, address, elem, row.length, whole, _spread(e, row, mask), align)
         return
-    bits = vt.bits_of(t, mask, row.lanes)
+    if mask is None:
+        _emit_whole_store(e, address, elem, row, whole, align)
+        return
+    t, bits = e.body, vt.bits_of(e.body, mask, row.lanes)
     every, some, done = t.fresh("every"), t.fresh("some"), t.fresh("stored")
     t.branch(t.op(f"icmp eq i32 {bits}, {(1 << row.lanes) - 1}"), every, some)
     t.block(every)
-    emit_row_store(e, address, elem, row, whole, None, align)
+    _emit_whole_store(e, address, elem, row, whole, align)
     t.jump(done)
     t.block(some)
-    name = f"@store_lanes.{suffix}.{row.count}.{row.step}"
-    _define_once(e, name, elem, row, is_load=False)
-    t.do(f"call void {name}(ptr {address}, i32 {bits}, {spelled} {whole})")
+    if row.step > 1 or _takes_branches(elem):
+        spelled, suffix, _ = _spell(elem, row.length)
+        name = f"@store_lanes.{suffix}.{row.count}.{row.step}"
+        _define_once(e, name, elem, row, is_load=False)
+        t.do(f"call void {name}(ptr {address}, i32 {bits}, {spelled} {whole})")
+    else:
+        _emit_masked_store(e, address, elem, row.length, whole, mask, align)
     t.jump(done)
     t.block(done)
+
+
+def _emit_whole_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whole: str, align: int) -> None:
+    """Emits the store of all lanes of a row: each for itself, if there is something between them."""
+    spelled = _spell(elem, row.length)[0]
+    if row.meant is None:
+        e.body.do(f"store {spelled} {whole}, ptr {address}, align {align}")
+        return
+    piece, size = _spell(elem, row.count)[0], llvm_types.size_of(elem)
+    for lane in range(row.lanes):
+        order = ", ".join(f"i32 {lane * row.step + at}" for at in range(row.count))
+        part = e.body.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{row.count} x i32> <{order}>")
+        there = e.body.op(f"getelementptr i8, ptr {address}, i64 {lane * row.step * size}")
+        e.body.do(f"store {piece} {part}, ptr {there}, align {min(align, size)}")
+
+
+def _emit_masked_store(e: LaneValues, address: str, elem: ir.Type, length: int, whole: str, mask: str | None, align: int) -> None:
+    """Emits the store of `length` elements. Those outside `mask`, which is one of elements, are not accessed."""
+    spelled, suffix, lanes = _spell(elem, length)
+    if mask is None:
+        e.body.do(f"store {spelled} {whole}, ptr {address}, align {align}")
+        return
+    callee = e.unit.declare(f"llvm.masked.store.{suffix}.p0", "void", f"{spelled}, ptr, {lanes}")
+    e.body.do(f"call {callee}({spelled} {whole}, ptr align {align} {address}, {lanes} {mask})")
 
 
 def emit_masked_load(e: LaneValues, address: str, elem: ir.Type, length: int, mask: str | None, align: int) -> str:
