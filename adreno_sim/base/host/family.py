@@ -26,8 +26,7 @@ class ProcessorFamily:
     "" where there is none. byte_masks: that with which some bytes of a vector are stored. slow_lanes: one by which processors are
     known that gather and scatter about as slowly where no lane is active; "" where there is none. conversions: features without
     which LLVM calls functions for conversions of halves and fused multiply-add. avoided: features whose instructions code is
-    better without. vector_flags: clang's flag for wider vectors, by
-    the feature that it needs.
+    better without. vector_flags: clang's flag for wider vectors, by the feature that it needs.
 
     Where denormals are flushed: flushes_before_rounding: whether a result that is denormal before it is rounded becomes zero.
     choices_flush: whether instructions for the lesser and the greater of two floats, which LLVM takes for a comparison and a

@@ -121,14 +121,15 @@ def judge_crash(number: signal.Signals, noted: Path, crash: Path, arguments: Seq
 
     noted: the file of steps. crash: that of `note_crash`. arguments: of the command line.
     """
-    at, place = f"ended by {number.name}; it was at {_last_step(noted)}", read_crash(crash)
+    step, place = _last_step(noted), read_crash(crash)
+    at = f"ended by {number.name}; it was at {step}"
     if number == signal.SIGKILL:
         return Outcome(2, problem=f"the process was {at}: killed from outside, as the system does where memory is short")
     real = any(re.match(r"(--device=|--compare-with=)?cl(:|$)", argument) for argument in arguments)
     if place.owner == DRIVER or (real and not place.owner):
         return Outcome(1, Finding(Kind.DEVICE_CRASHED, at))
     inside = f" in {place.frame}" if place.frame else ""
-    if not place.owner and _last_step(noted) == "references":  # all else that runs meanwhile says what it was at
+    if not place.owner and step == "references":  # all else that runs meanwhile says what it was at
         return Outcome(3, problem=f"unsupported: a library that computes references crashes: {at} ({_next_step('its makers')})")
     if place.owner not in ("", ENGINE):
         problem = f"unsupported: {place.owner} crashes: {at}{inside} ({_next_step(place.owner)})"

@@ -82,7 +82,7 @@ def emit_library_call(e: Emitter, instr: ir.Instr) -> None:
     if name is None:
         raise unsupported(f"{instr.callee.name}({', '.join(instr.callee.args)})", instr.loc)
     function = builtin_library.functions([name])[name]
-    _define_once(e.unit, function)
+    e.unit.define_once(function.name, lambda: LibraryEmitter(e.unit, function).emit())
     operands = [_argument(e, v, spelled) for v, spelled in zip(instr.operands, instr.callee.args, strict=True)]
     lanes = llvm_types.lanes_of(instr.type)
     if name == instr.callee.mangled or lanes == 1:
@@ -113,12 +113,6 @@ def _frem(e: Emitter, instr: ir.Instr) -> None:
     call = ir.Instr("call", instr.type, instr.operands, instr.loc, callee=callee)
     emit_library_call(e, call)
     e.define(instr, e.value(call))
-
-
-def _define_once(unit: Unit, function: ir.Function) -> None:
-    if function.name not in unit.emitted:
-        unit.emitted.add(function.name)
-        unit.functions.append(LibraryEmitter(unit, function).emit())
 
 
 def _emit_call(e: Emitter, function: ir.Function, operands: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -64,6 +65,12 @@ class Unit:
         self._nsw = {i for n, i in pairs if n in proofs.nsw}
         self._aligned = {i for n, i in pairs if n in proofs.aligned}
         self._narrow = {i for n, i in pairs if n in proofs.narrow}
+
+    def define_once(self, name: str, make: Callable[[], str]) -> None:
+        """Adds the function `name`, whose text `make` gives, unless it is there or being made."""
+        if name not in self.emitted:
+            self.emitted.add(name)
+            self.functions.append(make())
 
     @property
     def checked(self) -> bool:

@@ -60,7 +60,9 @@ class Machine:
     @property
     def identity(self) -> str:
         """What object code depends on besides its text."""
-        return f"{llvmlite.__version__} {llvm.llvm_version_info} {self._machine.triple} {self.cpu} {self.processor.features}"
+        return (
+            f"{llvmlite.__version__} {llvm.llvm_version_info} {self._machine.triple} {self.cpu} {self.processor.features_of_code}"
+        )
 
     @cached_property
     def _linker(self) -> llvm.LLJIT:

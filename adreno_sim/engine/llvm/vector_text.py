@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ...ir import ir, llvm_types
 from . import constants
@@ -38,6 +39,17 @@ def splat_pointer(t: Text, pointer: str, lanes: int) -> str:
     vector = f"<{lanes} x ptr>"
     first = t.op(f"insertelement {vector} poison, ptr {pointer}, i64 0")
     return t.op(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
+
+
+def shuffle(t: Text, vector: str, first: str, places: Iterable[int], second: str = "poison") -> str:
+    """Emits the elements at `places` of two values of type `vector`, one behind the other."""
+    order = [f"i32 {place}" for place in places]
+    return t.op(f"shufflevector {vector} {first}, {vector} {second}, <{len(order)} x i32> <{', '.join(order)}>")
+
+
+def mask_of(flags: Iterable[bool]) -> str:
+    """Returns a constant mask."""
+    return "<" + ", ".join(f"i1 {'true' if flag else 'false'}" for flag in flags) + ">"
 
 
 def emit_add_pattern(t: Text, type: ir.Type, operand: str, pattern: Sequence[int]) -> str:
@@ -77,3 +89,20 @@ def any_of(t: Text, mask: str, lanes: int) -> str:
     """Emits an i1: whether any lane is in the mask."""
     word = t.op(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
     return t.op(f"icmp ne i{lanes} {word}, 0")
+
+
+@contextmanager
+def each_bit(t: Text, lowest: str, bits: str, loop: str, done: str) -> Iterator[str]:
+    """Emits a loop over the bits that are set in the i32 `bits`, which is not 0. Gives the number of a bit, an i32.
+
+    loop: its first block, to which a jump is the last that was emitted. done: the block behind it, which is opened. lowest: the
+    function llvm.cttz.i32.
+    """
+    before = t.label
+    t.block(loop)
+    left = t.open_phi("i32")
+    yield t.op(f"call {lowest}(i32 {left.name}, i1 true)")
+    rest = t.op(f"and i32 {left.name}, {t.op(f'sub i32 {left.name}, 1')}")
+    left.add((bits, before), (rest, t.label))
+    t.branch(t.op(f"icmp ne i32 {rest}, 0"), loop, done)
+    t.block(done)

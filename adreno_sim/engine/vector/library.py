@@ -57,9 +57,7 @@ def find_vector_function(unit: Unit, function: ir.Function, lanes: int) -> Vecto
     )
     result = llvm_types.spell(vt.wide(llvm_types.elem_of(function.result), lanes))
     found = VectorFunction(f"{function.name}.lanes", params, (result,) * _component_count(function.result))
-    if found.name not in unit.emitted:
-        unit.emitted.add(found.name)
-        unit.functions.append(_VectorFunctionEmitter(unit, function, lanes).text(found))
+    unit.define_once(found.name, lambda: _VectorFunctionEmitter(unit, function, lanes).text(found))
     return found
 
 

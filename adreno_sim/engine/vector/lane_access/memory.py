@@ -233,31 +233,23 @@ def _emit_shared_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, 
         return None
     places = [(offset - low) // size for offset in where.lane_offsets]
     read = {place + at for place in places for at in range(count)}
-    meant = "<" + ", ".join(f"i1 {'true' if at in read else 'false'}" for at in range(width)) + ">"
+    meant = None if len(read) == width else vt.mask_of(at in read for at in range(width))
     address = e.address(access.offset_pointer(e, where.pointer, 1, low))
-    whole = emit_masked_load(e, address, elem, width, None if len(read) == width else meant, align)
+    whole = emit_masked_load(e.unit, e.body, address, elem, width, meant, align)
     return [_take(e, elem, whole, width, [place + at for place in places]) for at in range(count)]
 
 
 def _take(e: LaneValues, elem: ir.Type, row: str, width: int, places: Iterable[int]) -> str:
     """Returns the elements of a row of `width` that lie at `places`, one for each lane."""
-    spelled = llvm_types.spell(ir.Vector(elem, width))  # type: ignore[arg-type]
-    order = ", ".join(f"i32 {place}" for place in places)
-    return e.body.op(f"shufflevector {spelled} {row}, {spelled} poison, <{e.count} x i32> <{order}>")
+    return vt.shuffle(e.body, llvm_types.spell(ir.Vector(elem, width)), row, places)  # type: ignore[arg-type]
 
 
 def _emit_ordered_load(e: LaneValues, where: LanePtr, elem: ir.Type, order: list[int], mask: str, align: int) -> str:
     """Emits a load of a row that some lanes read in another order: backwards, say. `_emit_shared_load` is for all lanes."""
-    active = _take_lanes(e, f"<{e.count} x i1>", mask, order)
+    active = vt.shuffle(e.body, f"<{e.count} x i1>", mask, order)
     start = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, where.lane_offsets[order[0]]))
     row = _emit_rows_load(e, start, elem, 1, 1, active, align)[0]
-    return _take_lanes(e, e.spelled(elem), row, [order.index(lane) for lane in range(e.count)])
-
-
-def _take_lanes(e: LaneValues, spelled: str, vector: str, lanes: list[int]) -> str:
-    """Returns the vector whose elements are those `lanes` of a vector."""
-    order = ", ".join(f"i32 {lane}" for lane in lanes)
-    return e.body.op(f"shufflevector {spelled} {vector}, {spelled} poison, <{e.count} x i32> <{order}>")
+    return vt.shuffle(e.body, e.spelled(elem), row, [order.index(lane) for lane in range(e.count)])
 
 
 def emit_addresses(e: LaneValues, where: LanePtr) -> str:
@@ -333,8 +325,8 @@ def _emit_ordered_store(
     e: LaneValues, where: LanePtr, elem: ir.Type, part: str, order: list[int], mask: str | None, align: int
 ) -> None:
     """Emits a store of a row that the lanes fill in another order: backwards, say."""
-    row = _take_lanes(e, e.spelled(elem), part, order)
-    active = None if mask is None else _take_lanes(e, f"<{e.count} x i1>", mask, order)
+    row = vt.shuffle(e.body, e.spelled(elem), part, order)
+    active = None if mask is None else vt.shuffle(e.body, f"<{e.count} x i1>", mask, order)
     start = access.offset_pointer(e, where.pointer, 1, where.lane_offsets[order[0]])
     _emit_rows_store(e, replace(where, pointer=start), elem, [row], 1, active, align)
 
@@ -349,13 +341,11 @@ def _interleave(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> st
             joined.append(joined[-1])
         pairs = []
         for a, b in zip(joined[::2], joined[1::2], strict=True):
-            order = ", ".join(f"i32 {i}" for i in range(2 * width))
             vector = llvm_types.spell(ir.Vector(elem, width))  # type: ignore[arg-type]
-            pairs.append(e.body.op(f"shufflevector {vector} {a}, {vector} {b}, <{2 * width} x i32> <{order}>"))
+            pairs.append(vt.shuffle(e.body, vector, a, range(2 * width), b))
         joined, width = pairs, 2 * width
     vector = llvm_types.spell(ir.Vector(elem, width))  # type: ignore[arg-type]
-    order = ", ".join(f"i32 {part * e.count + lane}" for lane in range(e.count) for part in range(count))
-    return e.body.op(f"shufflevector {vector} {joined[0]}, {vector} poison, <{e.count * count} x i32> <{order}>")
+    return vt.shuffle(e.body, vector, joined[0], (part * e.count + lane for lane in range(e.count) for part in range(count)))
 
 
 def emit_scatter(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
@@ -373,20 +363,13 @@ def emit_scatter(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: s
 def _emit_scatter_loop(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str, align: int) -> None:
     """Emits a loop that stores elements too small for a scatter."""
     t = e.body
-    first, before = vt.bits_of(t, mask, e.count), t.label
+    bits = vt.bits_of(t, mask, e.count)
     some, done = t.fresh("store"), t.fresh("stored")
-    t.branch(t.op(f"icmp ne i32 {first}, 0"), some, done)
-    t.block(some)
-    left = t.open_phi("i32")
-    count = e.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
-    lane = t.op(f"call {count}(i32 {left.name}, i1 true)")
-    item = t.op(f"extractelement {e.spelled(elem)} {part}, i32 {lane}")
-    address = t.op(f"extractelement <{e.count} x ptr> {pointers}, i32 {lane}")
-    t.do(f"store {llvm_types.spell(elem)} {item}, ptr {address}, align {align}")
-    rest = t.op(f"and i32 {left.name}, {t.op(f'sub i32 {left.name}, 1')}")
-    t.branch(t.op(f"icmp ne i32 {rest}, 0"), some, done)
-    left.add((first, before), (rest, some))
-    t.block(done)
+    t.branch(t.op(f"icmp ne i32 {bits}, 0"), some, done)
+    with vt.each_bit(t, e.unit.declare("llvm.cttz.i32", "i32", "i32, i1"), bits, some, done) as lane:
+        item = t.op(f"extractelement {e.spelled(elem)} {part}, i32 {lane}")
+        address = t.op(f"extractelement <{e.count} x ptr> {pointers}, i32 {lane}")
+        t.do(f"store {llvm_types.spell(elem)} {item}, ptr {address}, align {align}")
 
 
 def emit_last_lane(e: LaneValues, parts: list[str], type: ir.Type) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ....ir import ir, llvm_types
 from ...emit.builtin_registry import intrinsic_suffix
+from ...emit.unit import Unit
 from ...llvm import objects
 from ...llvm import vector_text as vt
 from ...llvm.text import Text
@@ -38,23 +39,23 @@ class Row:
         """The mask of what lanes access; None for everything."""
         if self.step == self.count:
             return None
-        return "<" + ", ".join(f"i1 {'true' if at % self.step < self.count else 'false'}" for at in range(self.length)) + ">"
+        return vt.mask_of(at % self.step < self.count for at in range(self.length))
 
 
 def emit_row_load(e: LaneValues, address: str, elem: ir.Type, row: Row, mask: str | None, align: int) -> str:
     """Emits the load of a row. Elements outside `mask`, which is one of lanes, are not accessed, and zero."""
     if mask is None or not _takes_branches(elem):
-        return emit_masked_load(e, address, elem, row.length, _spread(e, row, mask), align)
+        return emit_masked_load(e.unit, e.body, address, elem, row.length, _spread(e.body, row, mask), align)
     t, bits = e.body, vt.bits_of(e.body, mask, row.lanes)
-    spelled = _spell(elem, row.length)[0]
+    spelled, suffix, _ = _spell(elem, row.length)
     every, some, done = t.fresh("every"), t.fresh("some"), t.fresh("loaded")
     t.branch(t.op(f"icmp eq i32 {bits}, {(1 << row.lanes) - 1}"), every, some)
     t.block(every)
-    whole = emit_masked_load(e, address, elem, row.length, row.meant, align)
+    whole = emit_masked_load(e.unit, e.body, address, elem, row.length, row.meant, align)
     t.jump(done)
     t.block(some)
-    name = f"@load_lanes.{intrinsic_suffix(ir.Vector(elem, row.length))}.{row.count}.{row.step}"  # type: ignore[arg-type]
-    _define_once(e, name, elem, row, is_load=True)
+    name = f"@load_lanes.{suffix}.{row.count}.{row.step}"
+    e.unit.define_once(name, lambda: _lanes_function(e.unit, name, elem, row, is_load=True))
     rest = t.op(f"call {spelled} {name}(ptr {address}, i32 {bits})")
     t.jump(done)
     t.block(done)
@@ -65,7 +66,7 @@ def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whole: 
     """Emits the store of a row. Elements outside `mask`, which is one of lanes, are not accessed."""
     slowly = objects.machine().processor.stores_some_lanes_slowly
     if not (slowly or (mask and _takes_branches(elem))):
-        _emit_masked_store(e, address, elem, row.length, whole, _spread(e, row, mask), align)
+        _emit_masked_store(e, address, elem, row.length, whole, _spread(e.body, row, mask), align)
         return
     if mask is None:
         _emit_whole_store(e, address, elem, row, whole, align)
@@ -80,7 +81,7 @@ def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whole: 
     if row.step > 1 or _takes_branches(elem):
         spelled, suffix, _ = _spell(elem, row.length)
         name = f"@store_lanes.{suffix}.{row.count}.{row.step}"
-        _define_once(e, name, elem, row, is_load=False)
+        e.unit.define_once(name, lambda: _lanes_function(e.unit, name, elem, row, is_load=False))
         t.do(f"call void {name}(ptr {address}, i32 {bits}, {spelled} {whole})")
     else:
         _emit_masked_store(e, address, elem, row.length, whole, mask, align)
@@ -96,8 +97,7 @@ def _emit_whole_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whol
         return
     piece, size = _spell(elem, row.count)[0], llvm_types.size_of(elem)
     for lane in range(row.lanes):
-        order = ", ".join(f"i32 {lane * row.step + at}" for at in range(row.count))
-        part = e.body.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{row.count} x i32> <{order}>")
+        part = vt.shuffle(e.body, spelled, whole, (lane * row.step + at for at in range(row.count)))
         there = e.body.op(f"getelementptr i8, ptr {address}, i64 {lane * row.step * size}")
         e.body.do(f"store {piece} {part}, ptr {there}, align {min(align, size)}")
 
@@ -112,13 +112,13 @@ def _emit_masked_store(e: LaneValues, address: str, elem: ir.Type, length: int, 
     e.body.do(f"call {callee}({spelled} {whole}, ptr align {align} {address}, {lanes} {mask})")
 
 
-def emit_masked_load(e: LaneValues, address: str, elem: ir.Type, length: int, mask: str | None, align: int) -> str:
+def emit_masked_load(unit: Unit, t: Text, address: str, elem: ir.Type, length: int, mask: str | None, align: int) -> str:
     """Emits the load of `length` elements. Those outside `mask`, which is one of elements, are not accessed, and zero."""
     spelled, suffix, lanes = _spell(elem, length)
     if mask is None:
-        return e.body.op(f"load {spelled}, ptr {address}, align {align}")
-    callee = e.unit.declare(f"llvm.masked.load.{suffix}.p0", spelled, f"ptr, {lanes}, {spelled}")
-    return e.body.op(f"call {callee}(ptr align {align} {address}, {lanes} {mask}, {spelled} zeroinitializer)")
+        return t.op(f"load {spelled}, ptr {address}, align {align}")
+    callee = unit.declare(f"llvm.masked.load.{suffix}.p0", spelled, f"ptr, {lanes}, {spelled}")
+    return t.op(f"call {callee}(ptr align {align} {address}, {lanes} {mask}, {spelled} zeroinitializer)")
 
 
 def _takes_branches(elem: ir.Type) -> bool:
@@ -126,21 +126,16 @@ def _takes_branches(elem: ir.Type) -> bool:
     return llvm_types.size_of(elem) < 4 and not objects.machine().processor.masks_bytes
 
 
-def _spread(e: LaneValues, row: Row, mask: str | None) -> str | None:
+def _spread(t: Text, row: Row, mask: str | None) -> str | None:
     """Returns the mask of elements for a mask of lanes."""
     if mask is None or row.step == 1:
         return row.meant if mask is None else mask
-    order = ", ".join(f"i32 {at // row.step}" for at in range(row.length))
-    lanes = f"<{row.lanes} x i1>"
-    spread = e.body.op(f"shufflevector {lanes} {mask}, {lanes} poison, <{row.length} x i32> <{order}>")
-    return spread if row.meant is None else e.body.op(f"and <{row.length} x i1> {spread}, {row.meant}")
+    spread = vt.shuffle(t, f"<{row.lanes} x i1>", mask, (at // row.step for at in range(row.length)))
+    return vt.emit_and_masks(t, spread, row.meant, row.length)
 
 
-def _define_once(e: LaneValues, name: str, elem: ir.Type, row: Row, is_load: bool) -> None:
-    """Defines a function that loads or stores the elements of some lanes."""
-    if name in e.unit.emitted:
-        return
-    e.unit.emitted.add(name)
+def _lanes_function(unit: Unit, name: str, elem: ir.Type, row: Row, is_load: bool) -> str:
+    """Returns a function that loads or stores the elements of some lanes."""
     t, spelled = Text(), _spell(elem, row.length)[0]
     t.branch(t.op("icmp eq i32 %bits, 0"), "none", "some")
     t.block("some")
@@ -148,47 +143,38 @@ def _define_once(e: LaneValues, name: str, elem: ir.Type, row: Row, is_load: boo
         _emit_page(t, elem, row)
     room = t.op(f"alloca {spelled}, align 64")
     t.do(f"store {spelled} {'zeroinitializer' if is_load else '%whole'}, ptr {room}, align 64")
-    _emit_loop(t, e.unit.declare("llvm.cttz.i32", "i32", "i32, i1"), elem, row, room, is_load)
+    _emit_loop(t, unit.declare("llvm.cttz.i32", "i32", "i32, i1"), elem, row, room, is_load)
     t.do(f"ret {spelled} {t.op(f'load {spelled}, ptr {room}, align 64')}" if is_load else "ret void")
     t.block("none")
     t.do(f"ret {spelled} zeroinitializer" if is_load else "ret void")
     head = f"{spelled} {name}(ptr %row, i32 %bits)" if is_load else f"void {name}(ptr %row, i32 %bits, {spelled} %whole)"
-    e.unit.functions.append("\n".join([f"define internal {head} #2 {{", "entry:", *t.lines, "}"]))
+    return "\n".join([f"define internal {head} #2 {{", "entry:", *t.lines, "}"])
 
 
 def _emit_page(t: Text, elem: ir.Type, row: Row) -> None:
     """Emits the load of a row that lies in one page, which may be read as a whole: some lane's element is in it."""
-    spelled, flags = _spell(elem, row.length)[0], f"<{row.length} x i1>"
+    spelled, _, flags = _spell(elem, row.length)
     place = t.op(f"and i64 {t.op('ptrtoint ptr %row to i64')}, {_PAGE - 1}")
     within = t.op(f"icmp ule i64 {place}, {_PAGE - row.length * llvm_types.size_of(elem)}")
     t.branch(within, "page", "pages")
     t.block("page")
     lanes = "%bits" if row.lanes == 32 else t.op(f"trunc i32 %bits to i{row.lanes}")
     mask = t.op(f"bitcast i{row.lanes} {lanes} to <{row.lanes} x i1>")
-    if row.step > 1:
-        order = ", ".join(f"i32 {at // row.step}" for at in range(row.length))
-        mask = t.op(f"shufflevector <{row.lanes} x i1> {mask}, <{row.lanes} x i1> poison, <{row.length} x i32> <{order}>")
     whole = t.op(f"load {spelled}, ptr %row, align 1")
-    t.do(f"ret {spelled} {t.op(f'select {flags} {mask}, {spelled} {whole}, {spelled} zeroinitializer')}")
+    t.do(f"ret {spelled} {t.op(f'select {flags} {_spread(t, row, mask)}, {spelled} {whole}, {spelled} zeroinitializer')}")
     t.block("pages")
 
 
-def _emit_loop(t: Text, count: str, elem: ir.Type, row: Row, room: str, is_load: bool) -> None:
+def _emit_loop(t: Text, lowest: str, elem: ir.Type, row: Row, room: str, is_load: bool) -> None:
     """Emits a loop over lanes that copies their elements between the row and `room`."""
-    size, lane_loop, before = llvm_types.size_of(elem), t.fresh("lane"), t.label
+    size, lane_loop = llvm_types.size_of(elem), t.fresh("lane")
     t.jump(lane_loop)
-    t.block(lane_loop)
-    left = t.open_phi("i32")
-    lane = t.op(f"zext i32 {t.op(f'call {count}(i32 {left.name}, i1 true)')} to i64")
-    offset = t.op(f"mul i64 {lane}, {row.step * size}")
-    there, here = (t.op(f"getelementptr i8, ptr {start}, i64 {offset}") for start in ("%row", room))
-    source, target = (there, here) if is_load else (here, there)
-    piece = f"[{row.count * size} x i8]" if row.count > 1 else f"i{8 * size}"
-    t.do(f"store {piece} {t.op(f'load {piece}, ptr {source}, align 1')}, ptr {target}, align 1")
-    rest = t.op(f"and i32 {left.name}, {t.op(f'sub i32 {left.name}, 1')}")
-    t.branch(t.op(f"icmp ne i32 {rest}, 0"), lane_loop, "done")
-    left.add(("%bits", before), (rest, lane_loop))
-    t.block("done")
+    with vt.each_bit(t, lowest, "%bits", lane_loop, "done") as lane:
+        offset = t.op(f"mul i64 {t.op(f'zext i32 {lane} to i64')}, {row.step * size}")
+        there, here = (t.op(f"getelementptr i8, ptr {start}, i64 {offset}") for start in ("%row", room))
+        source, target = (there, here) if is_load else (here, there)
+        piece = f"[{row.count * size} x i8]" if row.count > 1 else f"i{8 * size}"
+        t.do(f"store {piece} {t.op(f'load {piece}, ptr {source}, align 1')}, ptr {target}, align 1")
 
 
 def _spell(elem: ir.Type, length: int) -> tuple[str, str, str]:

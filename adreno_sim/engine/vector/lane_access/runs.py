@@ -76,8 +76,7 @@ def _slice(e: LaneValues, mask: str | None, number: int, length: int) -> str | N
 
 
 def _taken(e: LaneValues, spelled: str, vector: str, number: int, length: int) -> str:
-    order = ", ".join(f"i32 {number * length + at}" for at in range(length))
-    return e.body.op(f"shufflevector {spelled} {vector}, {spelled} poison, <{length} x i32> <{order}>")
+    return vt.shuffle(e.body, spelled, vector, range(number * length, (number + 1) * length))
 
 
 def _union(e: LaneValues, masks: list[str | None], length: int) -> str | None:
@@ -93,10 +92,7 @@ def _joined(e: LaneValues, elem: ir.Type, parts: list[str], length: int) -> str:
     """Returns the runs end to end; their number is a power of two."""
     while len(parts) > 1:
         spelled = llvm_types.spell(ir.Vector(elem, length))  # type: ignore[arg-type]
-        order = ", ".join(f"i32 {at}" for at in range(2 * length))
-        parts = [
-            e.body.op(f"shufflevector {spelled} {a}, {spelled} {b}, <{2 * length} x i32> <{order}>")
-            for a, b in zip(parts[::2], parts[1::2], strict=True)
-        ]
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [vt.shuffle(e.body, spelled, a, range(2 * length), b) for a, b in pairs]
         length *= 2
     return parts[0]

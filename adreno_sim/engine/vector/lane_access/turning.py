@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ....ir import ir, llvm_types
+from ...llvm import vector_text as vt
 from ...llvm.text import Text
 
 _BLOCK = 16
@@ -35,7 +34,7 @@ def _turn_within(t: Text, type: ir.Vector, rows: list[str], within: int) -> list
     for _ in range(half.bit_length()):
         pairs = list(zip(vectors[:half], vectors[half:], strict=True))
         orders = [[place + start + first for start in starts for place in _interleaved(half, type.count)] for first in (0, half)]
-        vectors = [_shuffle(t, type, pair, order) for pair in pairs for order in orders]
+        vectors = [vt.shuffle(t, llvm_types.spell(type), pair[0], order, pair[1]) for pair in pairs for order in orders]
     return vectors
 
 
@@ -52,10 +51,5 @@ def _turn_blocks(t: Text, type: ir.Vector, rows: list[str], size: int) -> list[s
         vectors = []
         for odd in (0, 1):
             order = [(2 * at + odd) * size + place for at in range(len(rows)) for place in range(size)]
-            vectors += [_shuffle(t, type, pair, order) for pair in pairs]
+            vectors += [vt.shuffle(t, llvm_types.spell(type), pair[0], order, pair[1]) for pair in pairs]
     return vectors
-
-
-def _shuffle(t: Text, type: ir.Vector, pair: tuple[str, str], order: Sequence[int]) -> str:
-    spelled, places = llvm_types.spell(type), ", ".join(f"i32 {place}" for place in order)
-    return t.op(f"shufflevector {spelled} {pair[0]}, {spelled} {pair[1]}, <{type.count} x i32> <{places}>")

@@ -15,6 +15,7 @@ from ..privates import Privates
 from ..values import LaneValues
 from .memory import emit_addresses
 from .patterns import Pattern, pattern_of
+from .rows import emit_masked_load
 from .turning import turn
 from .walks import Counter, Walks
 
@@ -98,9 +99,7 @@ def _emit_fill(e: LaneValues, where: LanePtr, elem: ir.Type, columns: int, known
         aside = vt.splat_pointer(t, zeros, e.count)
         rows = t.op(f"select <{e.count} x i1> {e.mask}, {pointers} {rows}, {pointers} {aside}")
     name = f"@turn_rows.{intrinsic_suffix(e.wide(elem))}.{align}"
-    if name not in e.unit.emitted:
-        e.unit.emitted.add(name)
-        e.unit.functions.append(_turn_function(e, name, elem, columns, align))
+    e.unit.define_once(name, lambda: _turn_function(e, name, elem, columns, align))
     t.do(f"call void {name}({pointers} {rows}, i64 {known}, ptr {room})")
 
 
@@ -109,7 +108,6 @@ def _turn_function(e: LaneValues, name: str, elem: ir.Type, columns: int, align:
     t, row, count = Text(), e.wide(elem), e.count
     spelled, size = llvm_types.spell(row), llvm_types.size_of(elem)
     few = vt.splat(t, ir.Int(32), t.op("trunc i64 %known to i32"), count)
-    load = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, <{count} x i1>, {spelled}")
     addresses = [t.op(f"extractelement <{count} x ptr> %rows, i32 {lane}") for lane in range(count)]
     prefetch = e.unit.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
     for start in addresses:
@@ -124,7 +122,7 @@ def _turn_function(e: LaneValues, name: str, elem: ir.Type, columns: int, align:
         rows = []
         for start in addresses:
             address = t.op(f"getelementptr i8, ptr {start}, i64 {first * size}")
-            rows.append(t.op(f"call {load}(ptr align {align} {address}, <{count} x i1> {present}, {spelled} zeroinitializer)"))
+            rows.append(emit_masked_load(e.unit, t, address, elem, count, present, align))
         for at, column in enumerate(turn(t, row, rows), first):
             there = t.op(f"getelementptr i8, ptr %room, i64 {at * size * count}")
             t.do(f"store {spelled} {column}, ptr {there}, align {min(_LINE, size * count)}")
