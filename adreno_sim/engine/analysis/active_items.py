@@ -9,14 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ...ir.queries import may_leave_vector
 from .failures import attempt
 from .parallel_regions import ParallelRegion, RegionPlan
 from .segments import Segment
+from .shift_amounts import written_amount
 
 _SIDE_EFFECT_FREE_OPS = {
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "trunc", "zext", "sext", "select", "phi",
     "gep", "bitcast", "addrspacecast", "freeze", "extractelement", "insertelement", "shufflevector", "fadd", "fsub", "fmul",
+    "fneg", "fpext", "sitofp", "uitofp",
 }  # fmt: skip
 """Operations that neither touch memory nor report a finding."""
 
@@ -43,7 +46,7 @@ def _find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems 
     last = first.block.instrs[-1]
     if region.number == 0 or first.sync is not None or last.op != "condbr":
         return None  # region 0 also gives private variables their zeros
-    if not all(map(_is_side_effect_free, first.instrs[:-1])):
+    if not all(map(is_side_effect_free, first.instrs[:-1])):
         return None
     ends = {s.sync.number if s.sync else 0 for s in region.order if s.sync or not s.successors}
     if len(ends) != 1 or not _goes_straight_to_sync(first.successors[1]) or _defines_live_out(plan, region):
@@ -51,15 +54,13 @@ def _find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems 
     return _items_from_condition(last.operands[0])
 
 
-def _is_side_effect_free(instr: ir.Instr) -> bool:
-    if may_leave_vector(instr):
+def is_side_effect_free(instr: ir.Instr) -> bool:
+    """Returns whether it makes no difference that a work-item executes an instruction, but for its value: it neither touches
+    memory nor may be reported."""
+    if may_leave_vector(instr) or written_amount(instr) is not None:
         return False
-    return instr.op in _SIDE_EFFECT_FREE_OPS or (instr.callee is not None and _is_id(instr))
-
-
-def _is_id(instr: ir.Instr) -> bool:
-    assert instr.callee is not None
-    return instr.callee.name in ("get_local_id", "get_group_id", "get_global_id", "get_local_size", "convert_int")
+    converts = builtin_of(instr).plain_conversion and isinstance(ir.type_of(instr.operands[0]), ir.Int)
+    return instr.op in _SIDE_EFFECT_FREE_OPS or builtin_of(instr).query or converts
 
 
 def _goes_straight_to_sync(segment: Segment) -> bool:
@@ -68,8 +69,8 @@ def _goes_straight_to_sync(segment: Segment) -> bool:
     while segment not in seen:
         seen.add(segment)
         if segment.sync is not None:
-            return all(map(_is_side_effect_free, segment.instrs))
-        if not all(map(_is_side_effect_free, segment.instrs[:-1])):
+            return all(map(is_side_effect_free, segment.instrs))
+        if not all(map(is_side_effect_free, segment.instrs[:-1])):
             return False
         last = segment.block.instrs[-1]
         if last.op != "br":

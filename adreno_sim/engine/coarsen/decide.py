@@ -28,10 +28,12 @@ _QUERIES = REWRITTEN | {"get_work_dim"}
 
 @dataclass(frozen=True)
 class Decision:
-    """The grid of the coarse launch; None, and why there is none."""
+    """The grid of the coarse launch; None, and why there is none. copies: the work-items whose work one does before a tree
+    reduction (`merge_items`); the grid is that of the launch of which this is true."""
 
     grid: CoarseGrid | None
     reason: str = ""
+    copies: int = 1
 
 
 def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCounts) -> bool:
@@ -67,10 +69,10 @@ def find_grid(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> 
     return Decision(grid)
 
 
-def pays(coarse: ir.Function, coarse_spec: Specialization, kernel: ir.Function, spec: Specialization) -> bool:
-    """Returns whether the coarse kernel costs clearly less than the kernel. Both specs have proofs. Raises NotVectorizable if one
-    of them has no vector code."""
-    return estimate_cost(coarse, coarse_spec) < estimate_cost(kernel, spec) * _CLEARLY
+def pays(coarse: ir.Function, coarse_spec: Specialization, kernel: ir.Function, spec: Specialization, copies: int) -> bool:
+    """Returns whether the coarse kernel, in which one work-item does the work of `copies`, costs clearly less than the kernel.
+    Both specs have proofs. Raises NotVectorizable if one of them has no vector code."""
+    return estimate_cost(coarse, coarse_spec) / copies < estimate_cost(kernel, spec) * _CLEARLY
 
 
 def _local_bytes(kernel: ir.Function, spec: Specialization) -> int:

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 from ...frontend.program_cache import StoredFunction
 from ...ir import ir
+from ..abi.launch_facts import LaunchFacts, Triple
 from ..abi.specialization import Specialization
 from ..analysis.failures import attempt
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..coarsen.coarse_grid import CoarseGrid
 from ..coarsen.decide import Decision, find_grid, may_be_coarse, pays
+from ..coarsen.merge_items import merge_items
 from ..coarsen.rewrite import coarsen
+from ..coarsen.tree_reduction import find_tree_reduction
 from ..llvm import objects
 from ..vector import NotVectorizable
 from .coarse_launch import CoarseLaunch
@@ -34,7 +37,7 @@ def compile_coarse(analysis: LaunchAnalysis, keep: bool) -> CoarseLaunch | None:
     found = compiled_cache.load_or_find("coarse", decide, kernel, spec, facts, identity) if keep else decide()
     if found.grid is None:
         return None
-    coarse, coarse_spec = _analyze(analysis, found.grid, keep)
+    coarse, coarse_spec = _analyze(analysis, found, keep)
     try:
         compiled = specialize(coarse.kernel, replace(coarse_spec, deferred_checks=spec.checks != "off"), keep=keep)
     except NotVectorizable:
@@ -49,32 +52,54 @@ def _decide(analysis: LaunchAnalysis, keep: bool) -> Decision:
     found = find_grid(kernel, analysis.spec, analysis.facts)
     if found.grid is None:
         return found
-    coarse, coarse_spec = _analyze(analysis, found.grid, keep)
+    tree = find_tree_reduction(kernel, analysis.spec, analysis.facts)
+    if tree is not None:
+        spec, facts = _fewer_items(analysis.spec, analysis.facts, tree.copies)
+        found = replace(find_grid(merge_items(kernel, tree), spec, facts), copies=tree.copies)
+    coarse, coarse_spec = _analyze(analysis, found, keep)
     try:
-        worth = pays(coarse.kernel, coarse_spec, kernel, replace(analysis.spec, proofs=analysis.proven.proofs))
+        worth = pays(coarse.kernel, coarse_spec, kernel, replace(analysis.spec, proofs=analysis.proven.proofs), found.copies)
     except NotVectorizable as reason:
         return Decision(None, f"no vector code: {reason}")
     return found if worth else Decision(None, "it would not cost less")
 
 
-def _analyze(analysis: LaunchAnalysis, grid: CoarseGrid, keep: bool) -> tuple[LaunchAnalysis, Specialization]:
+def _fewer_items(spec: Specialization, facts: LaunchFacts, copies: int) -> tuple[Specialization, LaunchFacts]:
+    """Returns those of a launch in which one work-item does the work of `copies` along x."""
+    (items, *others), (whole, *rest) = spec.local_size, facts.global_size
+    local_size, global_size = (items // copies, *others), (whole // copies, *rest)
+    return replace(spec, local_size=local_size), replace(facts, local_size=local_size, global_size=global_size)
+
+
+def _analyze(analysis: LaunchAnalysis, decision: Decision, keep: bool) -> tuple[LaunchAnalysis, Specialization]:
     """Returns what is known of the coarse launch, and its specialization with proofs."""
-    kernel = _coarse_kernel(analysis, grid)
-    coarse = analyze_launch(kernel, grid.spec(analysis.spec, analysis.facts), grid.facts(analysis.facts), keep=keep)
+    grid = decision.grid
+    assert grid is not None
+    spec, facts = _fewer_items(analysis.spec, analysis.facts, decision.copies)
+    kernel = _coarse_kernel(analysis, grid, spec.local_size)
+    coarse = analyze_launch(kernel, grid.spec(spec, facts), grid.facts(facts), keep=keep)
     return coarse, replace(coarse.spec, proofs=coarse.proven.proofs)
 
 
-def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid) -> ir.Function:
+def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid, local_size: Triple) -> ir.Function:
     """Returns the coarse kernel, the same one for equal arguments. Its body is made when it is asked for, which is not where its
-    code is on disk."""
-    kernel, spec = analysis.kernel, analysis.spec
+    code is on disk. local_size: of the groups that it runs, with fewer work-items than the launch's own where some are merged."""
+    kernel, spec, facts = analysis.kernel, analysis.spec, analysis.facts
     assert spec.most_groups is not None
-    local_size, most_groups = spec.local_size, spec.most_groups[0]
+    most_groups = spec.most_groups[0]
+
+    def make_body() -> ir.Function:
+        merged = kernel
+        if local_size != spec.local_size:
+            tree = find_tree_reduction(kernel, spec, facts)
+            assert tree is not None
+            merged = merge_items(kernel, tree)
+        return coarsen(merged, grid, local_size, most_groups)
 
     def make() -> ir.Function:
         digest = f"{kernel.digest} {grid} {local_size} {most_groups}" if kernel.digest else ""
         head = ir.Function(kernel.name, kernel.params, kernel.result, [], is_kernel=True, loc=kernel.loc, digest=digest)
-        return StoredFunction(head, lambda: coarsen(kernel, grid, local_size, most_groups))
+        return StoredFunction(head, make_body)
 
     return _kernels.get(kernel, grid, local_size, most_groups, make=make)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,13 @@ class Run:
     @property
     def is_coarse(self) -> bool:
         return COARSE in self.code[-1]
+
+    def copies(self, items: int) -> int:
+        """The work-items of a group of `items` whose work one does; 0 of a launch that runs its groups one by one."""
+        if not self.is_coarse:
+            return 0
+        lanes, *size = map(int, re.findall(r"vectors of (\d+) .* work-groups of (\d+) x (\d+) x (\d+)", self.code[-1])[0])
+        return items * lanes // prod(size)
 
 
 def run(

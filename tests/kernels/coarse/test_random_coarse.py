@@ -21,7 +21,7 @@ class RandomKernel:
         self._random = choose = random.Random(seed)
         self.row, self.rows, planes = choose.choice([9, 13, 16, 20, 33]), choose.choice([1, 2, 3]), choose.choice([1, 2, 4])
         self.groups = self.row * self.rows * planes, choose.choice([1, 1, 2])
-        self.local = choose.choice([4, 8, 11, 24]), choose.choice([1, 1, 2])
+        self.local = self._local_size()
         self.items = self.local[0] * self.local[1]
         self.type = choose.choice(list(TYPES))
         self.splits = choose.random() < 0.8
@@ -33,6 +33,9 @@ class RandomKernel:
             np.zeros(self.groups[0] * self.groups[1] * self.items, TYPES[self.type]),
         ]
         self.grid = self.groups[0] * self.local[0], self.groups[1] * self.local[1], 1
+
+    def _local_size(self) -> tuple[int, int]:
+        return self._random.choice([4, 8, 11, 24]), self._random.choice([1, 1, 2])
 
     def _index(self, depth: int = 2) -> str:
         pick = self._random
@@ -83,24 +86,55 @@ class RandomKernel:
             lines.append("if (l < s) kept[l] += kept[l + s]; barrier(CLK_LOCAL_MEM_FENCE); }")
             lines.append("r += kept[0];")
         lines.append(f"if ({self._condition()}) r = r * (T)2 + (T)({self._index()});")
-        body = "\n  ".join(lines)
+        lines.append("out[(get_group_id(1) * get_num_groups(0) + get_group_id(0)) * N + l] = r;")
+        return self._around("\n  ".join(lines))
+
+    def _around(self, body: str) -> str:
         return f"""#define N {self.items}
 #define T {self.type}
 kernel void k(global const T *restrict in, global T *restrict out) {{
   local T kept[N]; int l = get_local_id(1) * {self.local[0]} + get_local_id(0); {self.id_type} g = get_group_id(0);
   {body}
-  out[(get_group_id(1) * get_num_groups(0) + get_group_id(0)) * N + l] = r;
 }}"""
 
 
-@pytest.mark.parametrize("start", [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(40, 640, 100))])
-def test_random_kernels_give_the_same_bits(start, wherever_allowed):
-    count, coarse = 40 if not start else 100, 0
+class RandomTree(RandomKernel):
+    """A kernel whose work-items hand one value over to a tree, each step of which is written out."""
+
+    def _local_size(self) -> tuple[int, int]:
+        return self._random.choice([8, 16, 32, 64]), 1
+
+    def _kernel(self) -> str:
+        pick, lines = self._random, [f"T v = {self._read()};"]
+        for _ in range(pick.randrange(3)):
+            lines.append(f"if ({self._condition()}) v += {self._read()}; else v -= (T){pick.randrange(9)};")
+        if pick.random() < 0.4:
+            lines.append(f"for (int i = 0; i < {pick.choice([2, 5])}; i++) v += in[({self._index()} + i) & {MASK}];")
+        lines.append(f"{pick.choice(['', 'barrier(CLK_LOCAL_MEM_FENCE); '])}kept[l] = v; barrier(CLK_LOCAL_MEM_FENCE);")
+        combine = pick.choice(["{0} + {1}", "{1} + {0}", "max({0}, {1})", "{0} * {1}"])
+        for step in range(1, self.items.bit_length()):
+            sum = combine.format("kept[l]", f"kept[l + {self.items >> step}]")
+            lines.append(f"if (l < {self.items >> step}) kept[l] = {sum}; barrier(CLK_LOCAL_MEM_FENCE);")
+        lines.append(f"T r = {pick.choice(['1', '(T)l', 'v'])}; int at = (get_group_id(1) * get_num_groups(0) + g) * N;")
+        for count in sorted(pick.sample([1, 1, 2, 3, self.items // 4, self.items], 2)):
+            lines.append(f"if (l < {count}) out[at + l] = kept[{pick.choice(['0', '0', 'l'])}] * r + (T)({self._index()});")
+        return self._around("\n  ".join(lines))
+
+
+STARTS = [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(40, 640, 100))]
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("kind", [RandomKernel, RandomTree])
+def test_random_kernels_give_the_same_bits(kind, start, wherever_allowed):
+    count, coarse, merged = 40 if not start else 100, 0, 0
     for seed in range(start, start + count):
-        kernel = RandomKernel(seed)
+        kernel = kind(seed)
         try:
             ours, _ = run_both(kernel.source, kernel.grid, (*kernel.local, 1), kernel.args)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}\n{kernel.source}\n{kernel.grid} {kernel.local}") from None
         coarse += ours.is_coarse
+        merged += ours.copies(kernel.items) > 1
     assert coarse > count / 2, f"{coarse} of {count} ran several groups as one"
+    assert kind is RandomKernel or merged > count / 5, f"in {merged} of {count} a work-item did the work of several"
