@@ -19,8 +19,11 @@ _VECTOR_POISON = re.compile(r"<\d+ x i\d+> (?:[a-z]+ )*(?:poison|<[^<>]*\bpoison
 _ELEMENT = re.compile(r"\b(i\d+) poison\b")
 _WHOLE = re.compile(r"(<\d+ x i\d+>(?: [a-z]+)*) poison\b")
 _INSERT = re.compile(
-    r" *(?P<name>%\w+) = insertelement <\d+ x i\d+> (?P<base>%\w+|poison|<[^<>]*>), i\d+ \S+, i\d+ (?:(?P<lane>\d+)|%\w+)"
+    r" *(?P<name>%[\w.]+) = insertelement <\d+ x i\d+> (?P<base>%[\w.]+|poison|<[^<>]*>), i\d+ \S+, i\d+ (?:(?P<lane>\d+)|%[\w.]+)"
 )
+
+_SPLAT = re.compile(r"= shufflevector <\d+ x i\d+> (%[\w.]+), <\d+ x i\d+> (?:poison|undef), <\d+ x i32> zeroinitializer")
+"""A vector whose elements are all the first one of another."""
 
 _MARK = re.compile(
     r"^ *call [^@\n]*@__ubsan_handle_(?P<kind>\w+)\(ptr(?: addrspace\(\d+\))? @[^,\s]+(?P<operands>(?:, i64 [^,)\n]+)*)\)"
@@ -43,7 +46,9 @@ def has_folded_operation(text: str) -> bool:
     """Returns True if an integer of the LLVM text is `poison`, or an element of a vector that nothing fills later."""
     open_lanes: dict[str, set[int]] = {}
     for line in text.splitlines():
-        insert = _INSERT.match(line)
+        insert, splat = _INSERT.match(line), _SPLAT.search(line)
+        if splat is not None and 0 not in open_lanes.get(splat[1], ()):
+            open_lanes.pop(splat[1], None)
         if insert is not None:
             lanes = open_lanes.pop(insert["base"], None) or _poison_lanes(insert["base"])
             open_lanes[insert["name"]] = lanes - {int(insert["lane"] or -1)}

@@ -144,6 +144,21 @@ def test_a_guard_does_not_hide_that_the_others_left(engine):
     assert result.kinds() == ["divergent-barrier"]
 
 
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("int s = 5 << l * 2; if (l < 5) t[at] = s;", "overwide-shift"),
+        ("int s = 9 / (l - 20); if (l < 5) t[at] = s;", "division-by-zero"),
+    ],
+)
+def test_a_guard_does_not_hide_what_the_others_compute(engine, body, kind):
+    """The work-items that the guard leaves out have no effect, but something to report."""
+    args = [Buffer(np.zeros(128, np.int32)), Scalar(np.int32(9))]
+    (found,) = engine.run(HEAD + body + TAIL, "k", SIZE, SIZE, args).findings
+    assert found.kind.label == kind and found.work_item.local_id[0] > 5
+    assert not engine.run(HEAD + body.replace("l * 2", "(l & 7)").replace("20", "40") + TAIL, "k", SIZE, SIZE, args).findings
+
+
 def test_private_variables_are_zero_for_everybody(engine):
     """The first region may begin with a guard; a second group finds what the first left behind."""
     source = """__kernel void k(__global int *r) { int l = get_local_id(0), p[4]; __local int t[32];

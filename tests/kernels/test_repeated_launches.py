@@ -69,6 +69,44 @@ def test_findings_are_of_each_launch_anew(level):
         assert [finding.count for finding in found] == expected
 
 
+def test_arguments_that_the_caller_changes_are_read_again():
+    device = opened()
+    kernel = device.build("kernel void k(global int *a, int2 n) { a[get_global_id(0)] = n.x + n.y; }")["k"]
+    first, second = ints(device), ints(device)
+    numbers = np.array([1, 2], np.int32)
+    args, size = [first, numbers], [N]
+    for x, expected in ((1, 3), (5, 7), (5, 7)):
+        numbers[0] = x
+        device.launch(kernel, size, (8,), args)
+        assert device.read(first).tolist() == [expected] * N
+    args[0] = second
+    device.launch(kernel, size, (8,), args)
+    assert device.read(second).tolist() == [7] * N
+    size[0], numbers[0] = 8, 0
+    device.launch(kernel, size, (8,), args)
+    assert device.read(second).tolist() == [2] * 8 + [7] * (N - 8)
+
+
+def test_a_launch_once_more_needs_its_views():
+    device = opened()
+    kernel = device.build("kernel void k(global int *a, int n) { a[get_global_id(0)] += n; }")["k"]
+    view, n, sizes = ints(device), np.int32(2), ((N,), (8,))
+    args = [view, n]
+    for _ in range(3):
+        device.launch(kernel, *sizes, args)
+    assert device.read(view).tolist() == [6] * N
+    view.release()
+    with pytest.raises(DeviceError, match="released"):
+        device.launch(kernel, *sizes, args)
+    other = [ints(device), n]
+    device.launch(kernel, *sizes, other)
+    device.free(other[0].storage)
+    with pytest.raises(DeviceError, match="freed"):
+        device.launch(kernel, *sizes, other)
+    with pytest.raises(DeviceError, match="takes 2 arguments"):
+        device.launch(kernel, *sizes, other[:1])
+
+
 def test_bytes_that_become_unwritten_are_found_out():
     device = opened("full")
     kernel = device.build("kernel void k(global int *a, global const int *b) { int i = get_global_id(0); a[i] = b[i]; }")["k"]

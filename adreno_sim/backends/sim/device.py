@@ -44,7 +44,7 @@ from .argument_shadows import ShadowRange, Shadows
 from .arguments import bind_argument, check_arguments
 from .group_counts import count_sample
 from .info import device_info, front_end_target
-from .launch_config import LaunchConfig, PreparedLaunch, launch_signature, specialize_launch
+from .launch_config import LaunchConfig, PreparedLaunch, asked_for, launch_signature, specialize_launch
 from .program import SimKernel, SimProgram, allows_non_uniform
 from .shared_storage import find_shared
 from .views import ViewMaker
@@ -74,6 +74,7 @@ class SimDevice:
         self._configs: KernelMemo[LaunchConfig] = KernelMemo()
         self._peak_used = 0
         self._ml: Workspace | None = None
+        self._last: PreparedLaunch | None = None  # launches are often done once more
 
     # -- memory
 
@@ -99,6 +100,7 @@ class SimDevice:
         """Return `storage` to the pool; its views cannot be used any more. CL_INVALID_MEM_OBJECT if it was freed before."""
         ours = self._live(storage)
         ours.live = False
+        self._last = None  # it may hold views of this storage
         self._storages.remove(ours)
         for view in list(ours.views):
             view.release()
@@ -210,7 +212,14 @@ class SimDevice:
         Everything is checked first, as clSetKernelArg and clEnqueueNDRangeKernel would; a DeviceError leaves all memory as
         it was. local_size None: chosen by `limits.choose_local`. Defects that show while running are the result's findings.
         """
-        return self._run_prepared(self.prepare(kernel, global_size, local_size, args, offset=offset), watch)
+        last = self._last
+        if last is not None and last.asked is not None and last.asked.is_same(kernel, global_size, local_size, args, offset):
+            self._check_live(last.kernel, last.config, last.args)
+        else:
+            last = self.prepare(kernel, global_size, local_size, args, offset=offset)
+            last.asked = asked_for(last.kernel, global_size, local_size, args, offset)
+            self._last = last
+        return self._run_prepared(last, watch)
 
     def prepare(
         self,
@@ -356,7 +365,7 @@ class SimDevice:
     def _run(self, launch: PreparedLaunch, analysis: LaunchAnalysis, watched: tuple[int, int] | None) -> RawResult:
         """Runs checked arguments whose views are up to date, and marks the written ones."""
         args = launch.args
-        bound = [bind_argument(arg) for arg in args]
+        bound = launch.bind()
         ranges = self._lay_out(analysis, args)
         if self._shadows:
             bound = self._shadows.bind(ranges, args, bound)

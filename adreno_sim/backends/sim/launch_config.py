@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ...engine.run.launch_analysis import LaunchAnalysis
 from ...findings import Finding
 from ...memory.storage import StorageView
 from ...profiles.profile import Profile
-from .arguments import specialize_argument
+from .arguments import bind_argument, specialize_argument
 from .limits import Size
 from .program import SimKernel
 
@@ -37,11 +38,39 @@ class LaunchConfig:
     analysis: LaunchAnalysis | None
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a caller of `launch` gives. It holds no argument that a caller may change."""
+
+    kernel: SimKernel
+    global_size: Any
+    local_size: Any
+    args: tuple[Any, ...]
+    offset: Any
+
+    def is_same(self, kernel: Any, global_size: Any, local_size: Any, args: Sequence[Any], offset: Any) -> bool:
+        """Returns whether the very same arguments are given once more, and sizes that are equal."""
+        same = kernel is self.kernel and len(args) == len(self.args) and all(map(is_, args, self.args))
+        return same and (global_size, local_size, offset) == (self.global_size, self.local_size, self.offset)
+
+
+_UNCHANGING = (StorageView, np.number, np.bool_, int, float, bytes, Local, Null, Sampler)
+
+
+def asked_for(kernel: SimKernel, global_size: Any, local_size: Any, args: Sequence[Any], offset: Any) -> Asked | None:
+    """Returns what was asked for, None if some of it could be changed before it is asked for again."""
+    sizes = all(size is None or isinstance(size, tuple) for size in (global_size, local_size, offset))
+    if not sizes or not all(isinstance(arg, _UNCHANGING) for arg in args):
+        return None
+    return Asked(kernel, global_size, local_size, tuple(args), offset)
+
+
 @dataclass(eq=False)
 class PreparedLaunch:
     """A checked launch: its arguments as the kernel reads them, and how many dimensions were given.
 
     shared: findings on arguments that share a storage, once they are known, where they depend on nothing that a run changes.
+    asked: what was asked for, where asking once more for the same is known to mean the same.
     """
 
     kernel: SimKernel
@@ -49,6 +78,16 @@ class PreparedLaunch:
     args: Sequence[Any]
     dimensions: int
     shared: list[Finding] | None = None
+    asked: Asked | None = None
+    _bound: list[Any] | None = None
+
+    def bind(self) -> list[Any]:
+        """Returns what the engine gets for each argument. Views may have moved since the last run."""
+        if self._bound is None:
+            self._bound = list(map(bind_argument, self.args))
+        for index in self.config.views:
+            self._bound[index] = bind_argument(self.args[index])
+        return list(self._bound)
 
     @property
     def sizes(self) -> dict[str, Any]:

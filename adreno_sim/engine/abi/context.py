@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ..llvm.text import Text
 
-NEXT_GROUP = 0  # counter from which workers take chunks
+FIRST_GROUP = 0
 STOP = 8  # set to end the launch early: watchdog or interrupt; own cache line, as loops poll it
-GROUP_COUNT = 16
-CHUNK = 17
+GROUP_COUNT = 16  # the group after the last
+CHUNK = 17  # groups that a worker takes at once
 NUM_GROUPS = 18  # three words
 GLOBAL_OFFSET = 21  # three words
 GLOBAL_SIZE = 24  # three words
@@ -30,6 +30,7 @@ EXECUTED = 39  # accesses, where they are counted
 EXECUTED_PROVEN = 40  # those of them that were proven in range
 LEFT_OUT = 41  # set when a worker found groups to do, but the launch stopped
 COUNTERS = 42  # address of the counter block (`abi.counting`), of counted launches
+SHARES = 43  # into which the groups are divided, each with a worker that begins with it
 
 # Level full. An epoch counts the times a worker began with a region; words hold it in the upper half, as race cells do.
 LAUNCH_EPOCH = 48  # the first epoch of this launch
@@ -43,7 +44,10 @@ GROUP_EPOCHS = 55  # address: the first epoch of the group of each step
 RACES = 56  # address of the race records
 RACE_COUNT = 57
 MISSING_FLAGS = 58  # flags that some work-item did not give at the barrier that the group has reached, of those that a run knows
-WORDS = 64
+TAKEN = 64  # counters: the groups of each share that are taken; a cache line each
+SHARE_WORDS = 8
+MOST_SHARES = 16
+WORDS = TAKEN + SHARE_WORDS * MOST_SHARES
 
 # One record per site: how often it fired, and the first occurrence in the order (group, work-item).
 SITE_COUNT, SITE_LOCK, SITE_ORDER, SITE_GROUP, SITE_LOCAL, SITE_VALUES = 0, 1, 2, 3, 4, 5

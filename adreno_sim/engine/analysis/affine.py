@@ -190,6 +190,16 @@ class AffineForms:
             self._assumptions -= 1
             self.roll_back(mark)
 
+    @contextmanager
+    def afresh(self) -> Iterator[None]:
+        """Inside the `with` statement no form is known, so that one may be assumed of any phi. What is found is dropped."""
+        kept = self._forms, self._trail, self.conditions, self.nsw
+        self._forms, self._trail, self.conditions, self.nsw = {}, [], PathConditions(self), set()
+        try:
+            yield
+        finally:
+            self._forms, self._trail, self.conditions, self.nsw = kept
+
     def _new_opaque(self, instr: ir.Instr) -> Linear:
         form = self.symbols.new(*signed_range(bits_of(instr.type)))
         self.opaque.update(dict.fromkeys(form.terms, instr))

@@ -14,6 +14,8 @@ from .linear import Interval, Linear
 Edge = tuple[ir.Value, ir.Block]
 
 _PURE = {"trunc", "zext", "sext", "add", "sub", "mul", "shl"}
+_WAYS = 4
+"""What a loop adds may differ by that many branches one behind another."""
 _OPERATIONS = 16
 """What a loop adds in each iteration is written with fewer, constants and arguments included."""
 
@@ -36,6 +38,52 @@ def induction_form(forms: AffineForms, phi: ir.Instr, lane: int) -> Linear | Non
         if counter:
             return counter
     return _inductive_range(forms, phi, lane, entry, inside)
+
+
+def count_iterations(forms: AffineForms, phi: ir.Instr) -> int | None:
+    """Returns an upper bound of the iterations of the loop in whose header an integer phi is: if it is an induction variable, or
+    if each iteration adds to it, or takes from it, at least one. None if neither is known."""
+    here = forms.block_of[id(phi)]
+    with forms.afresh():
+        counters = [symbol for symbol in forms.of(phi).terms if forms.iterations.get(symbol) is here]
+    if counters:
+        return min(forms.symbols[symbol].high for symbol in counters)
+    edges = [(v, b) for v, b in zip(phi.operands, phi.blocks, strict=True) if forms.dominators.reachable(b)]
+    inside = [(v, b) for v, b in edges if forms.dominators.dominates(here, b)]
+    outside = [(v, b) for v, b in edges if not forms.dominators.dominates(here, b)]
+    if any(not _is_loop_entry(forms, here, b) for _, b in outside):
+        return None
+    with forms.afresh():
+        starts = [forms.conditions.bounds_on_edge(b, here).range_of(forms.of(v)) for v, b in outside]
+        value = forms.symbols.new(*signed_range(bits_of(phi.type)))
+        with forms.assuming(phi, 0, value):
+            after = [found for edge in inside if _may_be_taken(forms, phi, edge) for found in _ways_to(forms, phi, *edge, here)]
+            steps = [at.range_of(form.plus(value, -1)) for form, at in after]
+            ends = [at.range_of(form) for form, at in after]
+    if not after:
+        return 0
+    least, most = min(low for low, _ in steps), max(high for _, high in steps)
+    if least > 0:
+        return max(0, (max(high for _, high in ends) - min(low for low, _ in starts)) // least)
+    if most < 0:
+        return max(0, (max(high for _, high in starts) - min(low for low, _ in ends)) // -most)
+    return None
+
+
+def _ways_to(
+    forms: AffineForms, phi: ir.Instr, value: ir.Value, source: ir.Block, target: ir.Block, depth: int = 0
+) -> Iterator[tuple[Linear, Bounds]]:
+    """Yields the forms that `value` may have where control goes from `source` to `target`, and what is known there: one for each
+    way to it inside the loop of `phi`."""
+    if depth < _WAYS and isinstance(value, ir.Instr) and value.op == "phi" and value is not phi:
+        here = forms.block_of[id(value)]
+        ways = [(v, b) for v, b in zip(value.operands, value.blocks, strict=True) if forms.dominators.reachable(b)]
+        inside = forms.dominators.dominates(forms.block_of[id(phi)], here)
+        if inside and not any(forms.dominators.dominates(here, b) for _, b in ways):
+            for operand, block in ways:
+                yield from _ways_to(forms, phi, operand, block, here, depth + 1)
+            return
+    yield forms.of(value), forms.conditions.bounds_on_edge(source, target)
 
 
 def _counter(

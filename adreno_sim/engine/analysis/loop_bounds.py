@@ -14,26 +14,32 @@ from .segments import Graph, ScopeOf, Segment
 _SHORT = 1 << 22
 """The most iterations, those of counted inner loops included, that may run between two watchdog polls."""
 
+CountTrips = Callable[[Segment, set[Segment]], "int | None"]
+
 _UPWARD = {"slt", "sle", "ult", "ule"}
 _DOWNWARD = {"sgt", "sge", "ugt", "uge"}
 _INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge", "uge": "ult", "ule": "ugt", "ugt": "ule",
             "eq": "ne", "ne": "eq"}  # fmt: skip
 
 
-def needs_no_watchdog(function: ir.Function) -> bool:
-    """Returns True if every loop of `function` has a small static trip count, loops with barriers included."""
-    return not polled_edges(reverse_postorder(Graph(function, ScopeOf()).entry))
+def needs_no_watchdog(function: ir.Function, count: CountTrips | None = None) -> bool:
+    """Returns True if every loop of `function` has a small trip count, loops with barriers included. count: as of
+    `polled_edges`."""
+    return not polled_edges(reverse_postorder(Graph(function, ScopeOf()).entry), count)
 
 
-def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
-    """Returns the back edges on which the machine code must poll the stop flag."""
+def polled_edges(order: list[Segment], count: CountTrips | None = None) -> set[tuple[Segment, Segment]]:
+    """Returns the back edges on which the machine code must poll the stop flag. count: bounds the iterations of a loop, by its
+    header and body; `trip_count`, if none is given."""
     edges = back_edges(order)
-    return attempt("lengths of loops", lambda: _find_polled(order, edges), set(edges))
+    return attempt("lengths of loops", lambda: _find_polled(order, edges, count or trip_count), set(edges))
 
 
-def _find_polled(order: list[Segment], edges: Collection[tuple[Segment, Segment]]) -> set[tuple[Segment, Segment]]:
+def _find_polled(
+    order: list[Segment], edges: Collection[tuple[Segment, Segment]], count: CountTrips
+) -> set[tuple[Segment, Segment]]:
     bodies = find_loop_bodies(order, edges)
-    trips = {head: trip_count(head, body) for head, body in bodies.items()}
+    trips = {head: count(head, body) for head, body in bodies.items()}
     return {(tail, head) for tail, head in edges if not _is_short(head, bodies, trips)}
 
 

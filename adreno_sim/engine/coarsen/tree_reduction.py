@@ -133,7 +133,8 @@ class _Search:
         _, where = hand_over.operands
         named = self._analysis.object_of(where)
         assert named is not None
-        steps, region = [], before
+        steps: list[tuple[Step, _Region]] = []
+        region = before
         while len(steps) < MOST_STEPS and self._items >> len(steps) + 1 >= LEAST_ITEMS:
             assert region.end is not None and region.end.resume is not None
             region = self._region(region.end.resume)

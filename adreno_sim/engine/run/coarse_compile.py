@@ -66,8 +66,8 @@ def _decide(analysis: LaunchAnalysis, keep: bool) -> Decision:
 
 def _fewer_items(spec: Specialization, facts: LaunchFacts, copies: int) -> tuple[Specialization, LaunchFacts]:
     """Returns those of a launch in which one work-item does the work of `copies` along x."""
-    (items, *others), (whole, *rest) = spec.local_size, facts.global_size
-    local_size, global_size = (items // copies, *others), (whole // copies, *rest)
+    (x, y, z), (whole, high, deep) = spec.local_size, facts.global_size
+    local_size, global_size = (x // copies, y, z), (whole // copies, high, deep)
     return replace(spec, local_size=local_size), replace(facts, local_size=local_size, global_size=global_size)
 
 

@@ -26,7 +26,7 @@ from .compiled_kernel import CompiledKernel
 from .printed_text import print_records
 from .race_findings import RaceRecords, merge_race_findings, race_findings
 from .results import add_watchdog, findings_of, store_events
-from .workers import Words, execute, execute_per_worker, worth_help
+from .workers import Words, execute, execute_per_worker
 
 EVENTS = 1 << 16
 PRINT_BYTES = 1 << 20
@@ -83,6 +83,7 @@ def run(
     first_epoch: int = 1,
     counters: CounterBlock | None = None,
     chosen: np.ndarray | None = None,
+    ends_soon: bool = False,
 ) -> RawResult:
     """Runs every work-group of `global_size` and waits. The memory of `args` is used in place.
 
@@ -97,7 +98,7 @@ def run(
 
     Race cells must hold nothing from `first_epoch` (> 0) on; the result's `last_epoch` is the last epoch they then hold. Raises
     DeviceError if an argument does not fit. A launch that runs longer than `timeout` seconds is stopped and has a watchdog
-    finding.
+    finding. ends_soon: it is proven not to.
     """
     launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
     memory, words = launch.memory, launch.words
@@ -110,9 +111,9 @@ def run(
     full = _FullLevel(compiled, launch, seed, first_epoch, threads) if scheduled else None
     start = time.perf_counter()
     if full is None or len(full.blocks) == 1:
-        execute(compiled, words, memory.context, memory.arguments, threads if full is None else 1, timeout)
+        execute(compiled, words, memory.context, memory.arguments, threads if full is None else 1, timeout, ends_soon)
     else:
-        execute_per_worker(compiled, full.blocks, memory.arguments, timeout)
+        execute_per_worker(compiled, full.blocks, memory.arguments, timeout, ends_soon)
         full.gather()
     seconds = time.perf_counter() - start
     found: list[Finding] = []
@@ -312,7 +313,8 @@ class _FullLevel:
         count = order_tables.items_in_table(compiled.module.by_subgroup, spec.items, spec.wave_size)
         self.group_order, self.items = order_tables.tables(launch.groups, count, seed)
         self.group_epochs = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
-        workers = min(threads, launch.groups) if _are_groups_independent(compiled) and worth_help(compiled, launch.groups) else 1
+        helped = _are_groups_independent(compiled) and compiled.pace.wants_help(launch.groups)
+        workers = min(threads, launch.groups) if helped else 1
         self.races = np.zeros((workers, context.RACE_CAPACITY, context.RACE_WORDS), np.uint64)
         launch.words[context.LAUNCH_EPOCH] = first_epoch << 32
         launch.words[context.EPOCH] = (first_epoch - 1) << 32
@@ -330,7 +332,7 @@ class _FullLevel:
         memory, address = zeroed_aligned(self.words.nbytes)
         words = memoryview(memory.data).cast("Q")
         words[:] = self.words
-        words[context.NEXT_GROUP], words[context.GROUP_COUNT] = self.bounds[number], self.bounds[number + 1]
+        words[context.FIRST_GROUP], words[context.GROUP_COUNT] = self.bounds[number], self.bounds[number + 1]
         words[context.RACES] = self.races[number].ctypes.data
         return words, address
 

@@ -26,6 +26,7 @@ from ..prove.explain import explain_launch
 from ..prove.in_range import AccessAnalysis, prove_in_range
 from ..prove.known_factors import find_known_factors
 from ..prove.local_races import race_free_local_arrays
+from ..prove.short_launch import ends_soon
 from ..prove.single_writer import single_writer_args
 from ..shadow.argument_cells import cells_of_block, may_change
 from .coarse_launch import CoarseLaunch
@@ -42,13 +43,14 @@ class ProvenLaunch:
     """What the proofs say of a launch, as it is kept on disk.
 
     accesses: how many instructions access memory, and how many of them are proven in range. single_writer (level full): the
-    arguments in which no two work-items race and no store is dead, if no other argument shares their memory. failures: why
-    something is not proven, for each analysis that failed.
+    arguments in which no two work-items race and no store is dead, if no other argument shares their memory. ends_soon: no loop
+    may go on for long. failures: why something is not proven, for each analysis that failed.
     """
 
     accesses: AccessCounts
     proofs: Proofs
     single_writer: frozenset[int]
+    ends_soon: bool
     failures: tuple[str, ...]
 
 
@@ -148,6 +150,7 @@ def prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) 
     single_writer: frozenset[int] = frozenset()
     with collect() as failures:
         proofs = find("proofs about", prove_in_range, Proofs())
+        short = find("lengths of loops in", ends_soon, False)
         if spec.emitter == "spmd":
             proofs = replace(proofs, factors=find("known factors in", find_known_factors, proofs.factors))
         if spec.full:
@@ -155,4 +158,4 @@ def prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) 
             race_free = find("races in local memory of", race_free_local_arrays, proofs.race_free_locals)
             proofs = replace(proofs, race_free_locals=race_free)
     accesses = AccessCounts(len(access_sites), len(access_sites & proofs.in_range))
-    return ProvenLaunch(accesses, proofs, single_writer, tuple(failures))
+    return ProvenLaunch(accesses, proofs, single_writer, short, tuple(failures))

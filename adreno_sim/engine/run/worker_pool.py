@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from ..abi.mailbox import CALL, MAILBOX_WORDS, SPINS
-from .aligned_memory import zeroed_aligned
+from .aligned_memory import private_memory, zeroed_aligned
 from .futex_pool import futex_pool
 
 _MAILBOX_BYTES = MAILBOX_WORDS * 8
@@ -31,7 +31,7 @@ class WorkerPool:
         self.size, self._native = size, futex_pool()
         self._memory, self._mailboxes = zeroed_aligned(size * _MAILBOX_BYTES)
         self._bytes = memoryview(self._memory.data)
-        self._private = [zeroed_aligned(0) for _ in range(size)]
+        self._private = [private_memory(0, number) for number in range(1, size + 1)]
         self._room = 0
         _all_pools.append(self)
         self._threads = [self._start_thread(self._mailboxes + number * _MAILBOX_BYTES) for number in range(size)]
@@ -92,7 +92,7 @@ class WorkerPool:
 
     def _write(self, calls: Sequence[Call], private: int) -> None:
         if self._room < private:
-            self._private = [zeroed_aligned(private) for _ in self._private]
+            self._private = [private_memory(private, number) for number in range(1, self.size + 1)]
             self._room = private
         for number, call in enumerate(calls):
             struct.pack_into("<4Q", self._bytes, number * _MAILBOX_BYTES + CALL * 8, *call, self._private[number][1])

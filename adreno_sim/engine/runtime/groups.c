@@ -101,15 +101,31 @@ static INLINE void run_group(uint64_t *ctx, void *restrict args, char *restrict 
   group(ctx, args, mem, arena, gx, gy, gz, gl, 0, items_of_group(ctx, gx, gy, gz));
 }
 
+/* Where a worker is: the share from which it takes groups, how many shares it has not seen the end of, and the groups that it
+ * has taken, from one turn to another. */
+enum { SHARE, UNSEEN, TURN, END, PROGRESS_WORDS };
+
+/* Takes a chunk of groups; 0 if none is left. A worker begins with its own share, which is the same at each launch: what its
+ * processor wrote then is in its cache still. After that it helps with the others. */
+static NOINLINE int take_chunk(uint64_t *ctx, uint64_t *at) {
+  const uint64_t first = ctx[FIRST_GROUP], count = ctx[GROUP_COUNT] - first, shares = ctx[SHARES], chunk = ctx[CHUNK];
+  for (; at[UNSEEN]; --at[UNSEEN], at[SHARE] = (at[SHARE] + 1) % shares) {
+    const uint64_t begin = first + count * at[SHARE] / shares, end = first + count * (at[SHARE] + 1) / shares;
+    at[TURN] = begin + __atomic_fetch_add(&ctx[TAKEN + SHARE_WORDS * at[SHARE]], chunk, __ATOMIC_RELAXED);
+    at[END] = least(at[TURN] + chunk, end);
+    if (at[TURN] < end) return 1;
+  }
+  return 0;
+}
+
 /* Runs chunks of groups until none is left, or until the launch stops. It is one loop, not one in another: LLVM takes a
- * twentieth less time for a kernel in it. */
+ * twentieth less time for a kernel in it. The worker's number lies ahead of its memory. */
 static INLINE void take_groups(uint64_t *ctx, void *restrict args, char *restrict mem, char *restrict arena) {
-  const uint64_t count = ctx[GROUP_COUNT], chunk = ctx[CHUNK];
+  uint64_t at[PROGRESS_WORDS] = {((const uint64_t *)mem)[-1] % ctx[SHARES], ctx[SHARES]};
   for (uint64_t turn = 0, end = 0;; ++turn) {
     if (turn == end) {
-      turn = __atomic_fetch_add(&ctx[NEXT_GROUP], chunk, __ATOMIC_RELAXED);
-      if (turn >= count) return;
-      end = least(turn + chunk, count);
+      if (!take_chunk(ctx, at)) return;
+      turn = at[TURN], end = at[END];
     }
     if (is_stopped(ctx)) {
       store_relaxed(&ctx[LEFT_OUT], 1);

@@ -99,6 +99,8 @@ def test_only_a_program_with_folded_arithmetic_is_compiled_twice(monkeypatch):
     monkeypatch.setattr(driver, "execute", lambda *args: compiled.append(args) or execute(*args))
     for body, times in (
         ("int2 v = (int2)(0, o[1]); o[0] = v.x; int4 w = (int4)(1, 2, 3, o[0]); o[1] = w.w; int3 e; e.x = 1; o[2] = e.x;", 1),
+        ("int2 v = (int2)(o[0], o[1]), w = v > o[2] ? v : (int2)(o[3]); o[4] = w.x + w.y; v += o[5]; o[6] = v.x;", 1),
+        ("int2 v = (int2)(o[0], o[1]) + (int2)(1 / 0); o[2] = v.x;", 2),
         ("int poison = o[0]; o[1] = poison, poison; /* a, poison */", 1),
         ("o[0] = 1 / 0;", 2),
     ):

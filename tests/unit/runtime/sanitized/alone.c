@@ -41,12 +41,12 @@ static void access_cells(uint64_t stride) {
 static void launch(int diverges) {
   uint64_t *ctx = make_context();
   struct arguments *arguments = calloc(1, sizeof *arguments);
-  char *memory = malloc(MEMORY);
+  char *memory = make_memory(diverges);
   arguments->diverges = diverges;
   worker(ctx, arguments, memory);
   if (!diverges) expect_whole(ctx, arguments);
   EXPECT((((uint64_t *)address_in(ctx, SITES))[SITE_COUNT] + ((uint64_t *)address_in(ctx, SITES))[SITE_WORDS] > 0) == diverges);
-  free(memory), free(arguments), free_context(ctx);
+  free_memory(memory), free(arguments), free_context(ctx);
 }
 
 static void watch_bytes(void) {

@@ -39,11 +39,20 @@ static inline uint64_t *make_context(void) {
   memcpy(&ctx[GROUP_ORDER], &order, 8);
   memcpy(&ctx[GROUP_EPOCHS], &epochs, 8);
   memcpy(&ctx[RACES], &races, 8);
-  ctx[GROUP_COUNT] = GROUPS, ctx[CHUNK] = 3, ctx[NUM_GROUPS] = GROUPS, ctx[NUM_GROUPS + 1] = 1;
+  ctx[GROUP_COUNT] = GROUPS, ctx[CHUNK] = 3, ctx[SHARES] = 1, ctx[NUM_GROUPS] = GROUPS, ctx[NUM_GROUPS + 1] = 1;
   ctx[GLOBAL_SIZE] = GROUPS * ITEMS - 3, ctx[GLOBAL_SIZE + 1] = ctx[GLOBAL_SIZE + 2] = 1;
   ctx[FLUSHES] = 0;
   return ctx;
 }
+
+/* Returns the memory of a worker, with its number ahead of it. */
+static inline char *make_memory(uint64_t number) {
+  uint64_t *memory = aligned_alloc(128, 128 + MEMORY);
+  memory[15] = number;
+  return (char *)(memory + 16);
+}
+
+static inline void free_memory(char *memory) { free(memory - 128); }
 
 static inline void free_context(uint64_t *ctx) {
   free(address_in(ctx, SITES)), free(address_in(ctx, GROUP_ORDER)), free(address_in(ctx, GROUP_EPOCHS));

@@ -60,11 +60,12 @@ static void share_groups(void) {
     uint64_t *ctx = make_context();
     struct arguments *arguments = calloc(1, sizeof *arguments);
     char *memory[THREADS + 1];
-    for (int n = 0; n <= THREADS; ++n) memory[n] = malloc(MEMORY);
+    for (int n = 0; n <= THREADS; ++n) memory[n] = make_memory(n);
+    ctx[SHARES] = 1 + round % (THREADS + 2), ctx[CHUNK] = 1 + round % 30;
     for (int n = 0; n < THREADS; ++n) write_call(n, worker, ctx, arguments, memory[n]);
     run_and_join(mailboxes, THREADS, worker, ctx, arguments, memory[THREADS]);
     expect_whole(ctx, arguments);
-    for (int n = 0; n <= THREADS; ++n) free(memory[n]);
+    for (int n = 0; n <= THREADS; ++n) free_memory(memory[n]);
     free(arguments), free_context(ctx);
   }
 }

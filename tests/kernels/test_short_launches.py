@@ -1,0 +1,60 @@
+"""Which launches are proven to end soon, by their arguments and their grid, and which are not."""
+
+from __future__ import annotations
+
+import pytest
+from in_range_checks import launch_of
+
+from adreno_sim.engine.prove.in_range import AccessAnalysis
+from adreno_sim.engine.prove.short_launch import ends_soon
+
+ENDING = {
+    "no loop": "a[i] = 1;",
+    "to a constant": "for (int j = 0; j < 100; j++) a[i] += j;",
+    "to an argument": "for (int j = 0; j < n; j++) a[i] += j;",
+    "down to an argument": "for (int j = 100; j > n; j -= 3) a[i] += j;",
+    "by the grid": "for (int j = i; j < 3000; j += get_global_size(0)) a[i] += j;",
+    "by an argument": "for (int j = 0; j < 1000; j += n) a[i] += j;",
+    "by at least one": "for (int j = 0; j < 1000; j += 1 + (i & 3)) a[i] += j;",
+    "by one or two": "for (int j = 0; j < 1000;) { if (b[j & 7]) j++; else j += 2; a[i] += j; }",
+    "to a limited number": "for (int j = 0; j < min(b[i & 7], 50); j++) a[i] += j;",
+    "over columns and rows": "for (int y = 0; y < n; y++) for (int x = y; x < n; x++) a[i] += x * y;",
+    "that leaves early": "for (int j = 0; j < n; j++) if (b[j & 7] > 5) break;",
+    "by two counters": "for (int j = 0, k = b[0]; j < n; j++, k *= 3) a[i] += k;",
+    "that halves": "for (int j = n; j > 0; j /= 2) a[i] += j;",
+    "with a barrier": "for (int j = 0; j < n; j++) { barrier(CLK_GLOBAL_MEM_FENCE); a[i] += j; }",
+    "of unsigned numbers": "for (uint j = 0; j < u; j++) a[i] += j;",
+    "of long numbers": "for (long j = i; j < n * 10; j += 2) a[i] += j;",
+    "until it does": "int j = 0; do { a[i] += j; } while (++j < n);",
+    "inside one that does not run": "for (int j = 5; j < 5; j++) while (b[i & 7]) ;",
+}
+OPEN = {
+    "to what memory holds": "for (int j = 0; j < b[i & 7]; j++) a[i] += j;",
+    "until memory changes": "while (b[i & 7]) a[i]++;",
+    "for ever": "for (;;) a[i]++;",
+    "by zero": "for (int j = 0; j < 10; j += n - 7) a[i] += j;",
+    "by zero, perhaps": "for (int j = 0; j < 1000; j += i & 3) a[i] += j;",
+    "that goes on": "for (int j = 0; j != 7; j += 2) a[i] += j;",
+    "that wraps": "for (uint j = 5; j < u + 0x7ffffff0u; j += 0x10000000u) a[i] += j;",
+    "to and fro": "for (int j = 0; j < n; j += b[j & 7] ? 1 : -1) a[i] += j;",
+    "too long": "for (int j = 0; j < n * 100000000; j++) a[i] += j;",
+    "too long together": "for (int j = 0; j < n * 1000; j++) for (int k = 0; k < n * 1000; k++) a[i] += k;",
+    "inside a short one": "for (int j = 0; j < n; j++) while (b[i & 7]) a[i]++;",
+    "around a short one": "while (b[i & 7]) for (int j = 0; j < n; j++) a[i] += j;",
+    "by a goto": "int j = 0; again: if (b[j & 7]) goto middle; j++; middle: a[i]++; if (j < n) goto again;",
+}
+
+
+def is_short(body: str) -> bool:
+    source = f"kernel void k(global int *a, global const int *b, int n, uint u) {{ int i = get_global_id(0); {body} }}"
+    return ends_soon(AccessAnalysis(*launch_of(source, 4096)))
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_what_ends_soon(name):
+    assert is_short(ENDING[name])
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_may_go_on(name):
+    assert not is_short(OPEN[name])
