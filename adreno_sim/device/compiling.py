@@ -17,6 +17,10 @@ class LaunchCompiler(Protocol):
 
     @property
     def options(self) -> RunOptions: ...
+    def begin_compiler(self) -> None:
+        """Have a thread make what the machine code of every kernel needs."""
+        ...
+
     def compile_launch(
         self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
     ) -> None:

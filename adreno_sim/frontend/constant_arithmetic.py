@@ -19,9 +19,9 @@ _VECTOR_POISON = re.compile(r"<\d+ x i\d+> (?:[a-z]+ )*(?:poison|<[^<>]*\bpoison
 _ELEMENT = re.compile(r"\b(i\d+) poison\b")
 _WHOLE = re.compile(r"(<\d+ x i\d+>(?: [a-z]+)*) poison\b")
 _INSERT = re.compile(
-    r" *(?P<name>%[\w.]+) = insertelement <\d+ x i\d+> (?P<base>%[\w.]+|poison|<[^<>]*>), i\d+ \S+, i\d+ (?:(?P<lane>\d+)|%[\w.]+)"
+    r" *(?P<name>%[\w.]+) = insertelement <\d+ x i\d+> (?P<base>%[\w.]+|poison|<[^<>]*>), i\d+ \S+, "
+    r"i\d+ (?:(?P<lane>\d+)|%[\w.]+)"
 )
-
 _SPLAT = re.compile(r"= shufflevector <\d+ x i\d+> (%[\w.]+), <\d+ x i\d+> (?:poison|undef), <\d+ x i32> zeroinitializer")
 """A vector whose elements are all the first one of another."""
 

@@ -20,6 +20,7 @@ from ...base.errors import AdrenoSimError, BuildError, DeviceError, OptionError,
 from ...base.processes.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
+from ...device.compiling import find_compiler
 from ...device.protocol import Device, DeviceInfo, refuse_checks
 from ...findings import Finding, Kind, Severity
 from ...memory.spilled import let_go
@@ -165,6 +166,9 @@ class CheckRun:
         entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
         self.reproducer = self._reproducer()
         second = None if self.options.compare_with is None else open_device(self.options.compare_with, **self.asked)
+        compiler = find_compiler(self.device)
+        if compiler is not None:
+            compiler.begin_compiler()  # while TVM is imported
         ready = prepare_run(self.device.info, self._stage, self._settle)
         self.unchecked += ready.unchecked
         report = self._report(ready)

@@ -231,7 +231,10 @@ class Statements(Writer):
         while read.kind(loops[-1].body) == "For":
             loops.append(loops[-1].body)
         body = loops[-1].body
+        moves = _computes_each_alone(body)
         for loop in _with_elements_inside(loops, body):
+            if moves:
+                self.line(_NOT_UNROLLED)
             self._open_loop(loop)
         self.statement(body)
         for _ in loops:
@@ -380,6 +383,13 @@ def _elements(tensor: Tensor) -> int:
     return math.prod(extent or 0 for extent in tensor.extents)
 
 
+def _computes_each_alone(body: Any) -> bool:
+    """Returns whether a statement is a block that computes each element once, not a sum."""
+    if not read.kind(body).endswith("BlockRealize"):
+        return False
+    return all(int(axis.iter_type) == ELEMENT for axis in body.block.iter_vars)
+
+
 def _with_elements_inside(loops: list[Any], body: Any) -> list[Any]:
     """Loops around one block, the innermost over its elements put inside those over the terms of its sum.
 
@@ -412,5 +422,8 @@ def _size_text(node: Any, names: Mapping[int, Value]) -> str:
     a, b = _size_text(node.a, names), _size_text(node.b, names)
     return f"({a} {_SIZES[kind]} {b})" if len(_SIZES[kind]) == 1 else f"{_SIZES[kind]}({a}, {b})"
 
+
+_NOT_UNROLLED = '_Pragma("clang loop unroll(disable)")'
+"""Ahead of loops that compute each element once: it takes clang half its time to unroll them all, and the code is no faster."""
 
 _SIZES = {"IntImm": "", "Var": "", "Cast": "", "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "floordiv", "FloorMod": "floormod"}

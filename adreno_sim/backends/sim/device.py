@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,9 +16,10 @@ from ...base.specs import Storage as AnyStorage
 from ...device.group_sample import SampledLaunch
 from ...device.inspection import LaunchProofs
 from ...device.launch_sizes import require_launch
-from ...device.protocol import Kernel, LaunchResult, PoolStats, StoreEvent, Watch
+from ...device.protocol import Kernel, LaunchResult, PoolStats, Watch
 from ...engine.abi.launch_facts import facts_of
 from ...engine.caching.kernel_memo import KernelMemo
+from ...engine.emit.c_runtime import begin_runtime
 from ...engine.run import optimistic
 from ...engine.run.counted import run_counted
 from ...engine.run.launch import RawResult
@@ -48,6 +48,7 @@ from .launch_config import LaunchConfig, PreparedLaunch, asked_for, launch_signa
 from .program import SimKernel, SimProgram, allows_non_uniform
 from .shared_storage import find_shared
 from .views import ViewMaker
+from .watching import find_watched, with_value
 
 
 class SimDevice:
@@ -213,12 +214,12 @@ class SimDevice:
         it was. local_size None: chosen by `limits.choose_local`. Defects that show while running are the result's findings.
         """
         last = self._last
-        if last is not None and last.asked is not None and last.asked.is_same(kernel, global_size, local_size, args, offset):
-            self._check_live(last.kernel, last.config, last.args)
-        else:
+        if last is None or not last.is_asked(kernel, global_size, local_size, args, offset):
             last = self.prepare(kernel, global_size, local_size, args, offset=offset)
             last.asked = asked_for(last.kernel, global_size, local_size, args, offset)
             self._last = last
+        else:
+            self._check_live(last.kernel, last.config, last.args)
         return self._run_prepared(last, watch)
 
     def prepare(
@@ -235,6 +236,10 @@ class SimDevice:
         config = self._config(kernel, global_size, local_size, args, offset)
         checked = [arg if known is None else known for arg, known in zip(args, config.checked, strict=True)]
         return PreparedLaunch(kernel, config, checked, len(global_size))
+
+    def begin_compiler(self) -> None:
+        """Have a thread make what the machine code of every kernel needs, before any does."""
+        begin_runtime()
 
     def compile_launch(
         self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
@@ -255,14 +260,14 @@ class SimDevice:
 
     def _run_prepared(self, launch: PreparedLaunch, watch: Watch | None) -> LaunchResult:
         config, args = launch.config, launch.args
-        watched = self._watch_range(watch)
+        watched = None if watch is None else find_watched(self._own(watch.view), watch.element)
         if config.analysis is None:
             return LaunchResult()
         for index in config.views:
             before_access(args[index])
         shared = find_shared(self, launch)
         raw = self._run(launch, config.analysis, watched)
-        stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
+        stores = [with_value(event, self._own(watch.view)) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys(raw.failures))
         code = tuple(compiled.code for compiled in raw.ran)
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses, failures, code, raw.counters)
@@ -398,15 +403,6 @@ class SimDevice:
     def _variant(self, analysis: LaunchAnalysis, ranges: Mapping[int, ShadowRange]) -> LaunchVariant:
         return analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items()))
 
-    def _watch_range(self, watch: Watch | None) -> tuple[int, int] | None:
-        if watch is None:
-            return None
-        view = self._own(watch.view)
-        try:
-            return view.element_range(watch.element)
-        except IndexError as error:
-            raise DeviceError("CL_INVALID_VALUE", f"watch: {error}") from None
-
     def _current(self, view: object) -> StorageView:
         """Returns a live view of this device, with its bytes up to date."""
         ours = self._own(view)
@@ -449,11 +445,3 @@ class SimDevice:
 
 def _tuple_of(size: Sequence[int] | None) -> tuple[int, ...] | None:
     return None if size is None else tuple(size)
-
-
-def _with_value(event: StoreEvent, view: View) -> StoreEvent:
-    """Returns the event with the element's value in place of its bits."""
-    assert isinstance(view, StorageView)
-    dtype = view.array().dtype
-    value = np.frombuffer(int(event.value).to_bytes(8, "little")[: dtype.itemsize], dtype)[0]
-    return replace(event, value=value.item())

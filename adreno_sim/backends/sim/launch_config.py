@@ -48,11 +48,6 @@ class Asked:
     args: tuple[Any, ...]
     offset: Any
 
-    def is_same(self, kernel: Any, global_size: Any, local_size: Any, args: Sequence[Any], offset: Any) -> bool:
-        """Returns whether the very same arguments are given once more, and sizes that are equal."""
-        same = kernel is self.kernel and len(args) == len(self.args) and all(map(is_, args, self.args))
-        return same and (global_size, local_size, offset) == (self.global_size, self.local_size, self.offset)
-
 
 _UNCHANGING = (StorageView, np.number, np.bool_, int, float, bytes, Local, Null, Sampler)
 
@@ -80,6 +75,13 @@ class PreparedLaunch:
     shared: list[Finding] | None = None
     asked: Asked | None = None
     _bound: list[Any] | None = None
+
+    def is_asked(self, kernel: Any, global_size: Any, local_size: Any, args: Sequence[Any], offset: Any) -> bool:
+        """Returns whether it was asked for with the very same arguments, and sizes that are equal."""
+        asked = self.asked
+        if asked is None or kernel is not asked.kernel or len(args) != len(asked.args) or not all(map(is_, args, asked.args)):
+            return False
+        return (global_size, local_size, offset) == (asked.global_size, asked.local_size, asked.offset)
 
     def bind(self) -> list[Any]:
         """Returns what the engine gets for each argument. Views may have moved since the last run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from concurrent.futures import ThreadPoolExecutor
 
 from ...base.host.current import current_family
 from ..abi import context, counting, kernel_shape, mailbox, race_cells
@@ -32,6 +33,13 @@ def constants() -> str:
 def runtime() -> CModule:
     """Returns the functions of the C runtime."""
     return compile_files(constants(), FILES)
+
+
+def begin_runtime() -> None:
+    """Has a thread make the functions before they are needed. What goes wrong is told where they are."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="runtime")
+    pool.submit(runtime)
+    pool.shutdown(wait=False)
 
 
 def add_runtime(unit: Unit) -> None:
