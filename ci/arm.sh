@@ -55,7 +55,7 @@ if [ $# -gt 0 ]; then
     exit
 fi
 tests="tests/kernels/language/test_least_normal.py tests/unit/engine/test_processors.py tests/unit/engine/test_far_sections.py
-    tests/unit/engine/test_flush_after_rounding.py tests/unit/engine/test_engine_worker_pool.py tests/unit/runtime/test_symbols.py"
+    tests/unit/engine/test_flush_after_rounding.py tests/unit/engine/threads/test_worker_pool.py tests/unit/runtime/test_symbols.py"
 status=0
 # shellcheck disable=SC2086 # several words
 enter sh -c "cd '$ROOT' && python3 -m pytest -q -p no:cacheprovider $(echo $tests)" || status=1

@@ -94,7 +94,9 @@ class _Region:
 
     @property
     def end(self) -> SyncPoint | None:
-        return self.syncs[0] if len(self.syncs) == 1 else None
+        """The barrier that all work-items reach; None if there may be none."""
+        leaves = any(not segment.successors for segment in self.segments if segment.sync is None)
+        return self.syncs[0] if len(self.syncs) == 1 and not leaves else None
 
     @property
     def instrs(self) -> Iterator[ir.Instr]:
@@ -128,30 +130,40 @@ class _Search:
             return None
         before = self._region(self._graph.entry)
         hand_over = self._hand_over(before)
-        if hand_over is None or before.end is None:
+        if hand_over is None:
             return None
-        _, where = hand_over.operands
-        named = self._analysis.object_of(where)
+        named = self._analysis.object_of(hand_over.operands[1])
         assert named is not None
-        steps: list[tuple[Step, _Region]] = []
-        region = before
-        while len(steps) < MOST_STEPS and self._items >> len(steps) + 1 >= LEAST_ITEMS:
-            assert region.end is not None and region.end.resume is not None
-            region = self._region(region.end.resume)
-            step = self._step(region, hand_over, named, self._items >> len(steps) + 1)
-            if step is None:
-                break
-            steps.append((step, region))
+        steps = self._steps(before, hand_over, named)
         size = sum(len(segment.instrs) for segment in before.segments)
         while steps and (size << len(steps) > MOST_INSTRUCTIONS or not self._is_last_use(steps, named, hand_over)):
             steps.pop()
         if not steps:
             return None
-        variable = self._analysis.global_named(named[1])
         blocks = {id(segment.block): segment.block for segment in before.segments}
-        last = self._analysis.forms.block_of[id(hand_over)]
-        found = tuple(step for step, _ in steps)
-        return TreeReduction(variable, self._items, hand_over, last, tuple(blocks.values()), frozenset(self._needless), found)
+        return TreeReduction(
+            self._analysis.global_named(named[1]),
+            self._items,
+            hand_over,
+            self._analysis.forms.block_of[id(hand_over)],
+            tuple(blocks.values()),
+            frozenset(self._needless),
+            tuple(step for step, _ in steps),
+        )
+
+    def _steps(self, before: _Region, hand_over: ir.Instr, named: ObjectId) -> list[tuple[Step, _Region]]:
+        """Returns the steps that follow the hand-over to the array `named`, with their regions, as many as may be of use."""
+        found: list[tuple[Step, _Region]] = []
+        region = before
+        for number in range(1, MOST_STEPS + 1):
+            bound = self._items >> number
+            following = self._after(region)
+            step = self._step(following, hand_over, named, bound) if following is not None and bound >= LEAST_ITEMS else None
+            if following is None or step is None:
+                break
+            found.append((step, following))
+            region = following
+        return found
 
     def _asks_for_more(self, instr: ir.Instr) -> bool:
         """Returns whether an instruction asks for what is not known where work-items are fewer."""
@@ -175,11 +187,15 @@ class _Search:
                 region.syncs.append(segment.sync)
         return region
 
+    def _after(self, region: _Region) -> _Region | None:
+        """Returns the region behind the barrier at which one ends."""
+        return None if region.end is None or region.end.resume is None else self._region(region.end.resume)
+
     def _hand_over(self, region: _Region) -> ir.Instr | None:
         """Returns the store with which every work-item ends the region before the tree; None if the region does anything else
         that others see."""
         end = region.end
-        if end is None or any(not s.successors for s in region.segments if s.sync is None):
+        if end is None:
             return None
         last = next(segment for segment in region.segments if segment.sync is end)
         if end.resume is None or last in self._reach(end.resume):
@@ -236,7 +252,7 @@ class _Search:
         """Returns the step that a region is, of the work-items below `bound`, each of which takes the value of the one `bound`
         further on."""
         end = region.end
-        if end is None or any(not s.successors for s in region.segments if s.sync is None):
+        if end is None:
             return None
         moves = [instr for instr in region.instrs if touches_memory(instr)]
         if [instr.op for instr in moves] != ["load", "load", "store"]:
@@ -280,22 +296,29 @@ class _Search:
 
     def _is_last_use(self, steps: list[tuple[Step, _Region]], named: ObjectId, hand_over: ir.Instr) -> bool:
         """Returns whether what follows the steps is done by those work-items alone whose values are left, and with no others."""
-        last = steps[-1][1]
-        assert last.end is not None and last.end.resume is not None
         left = self._items >> len(steps)
         size = store_size(ir.type_of(hand_over.operands[0]))
-        for segment in self._reach(last.end.resume):
-            for instr in segment.instrs:
-                bounds = self._analysis.forms.bounds_at(instr)
-                if not bounds.implies_within(self._item, 0, left - 1) and not self._is_harmless(instr):
-                    return False
-                objects = self._shared_objects(instr)
-                if named not in objects and all(kind != "any" for kind, _ in objects):
-                    continue
-                where = self._analysis.forms.of(address_operands(instr)[0])
-                if instr.op not in ("load", "store") or not bounds.implies_within(where, 0, size * (left - 1)):
-                    return False
+        region, seen = self._after(steps[-1][1]), set[Segment]()
+        while region is not None:
+            if region.segments[0] in seen or (region.end is None and region.syncs):  # some may wait where others do not
+                return False
+            seen.update(region.segments)
+            if not all(self._is_of_those_left(instr, left, named, size) for instr in region.instrs):
+                return False
+            region = self._after(region)
         return True
+
+    def _is_of_those_left(self, instr: ir.Instr, left: int, named: ObjectId, size: int) -> bool:
+        """Returns whether the first `left` work-items alone execute an instruction, or it makes no difference, and whether it
+        accesses no other elements of the array `named` than theirs, of `size` bytes each."""
+        bounds = self._analysis.forms.bounds_at(instr)
+        if not bounds.implies_within(self._item, 0, left - 1) and not self._is_harmless(instr):
+            return False
+        objects = self._shared_objects(instr)
+        if named not in objects and all(kind != "any" for kind, _ in objects):
+            return True
+        where = self._analysis.forms.of(address_operands(instr)[0])
+        return instr.op in ("load", "store") and bounds.implies_within(where, 0, size * (left - 1))
 
     def _is_harmless(self, instr: ir.Instr) -> bool:
         """Returns whether it makes no difference that a work-item executes an instruction, but for its value."""

@@ -82,6 +82,8 @@ def test_what_is_merged(name, wherever_allowed):
 
 TREE = steps(64)
 KEPT = {
+    "a barrier that some may skip": FIRST + TREE + "  if (n > 5) return; B if (l < 1) out[g] = sums[0];\n",
+    "a barrier in a loop": FIRST + TREE + "  for (int i = 0; i < n; i++) { B } if (l < 1) out[g] = sums[0];\n",
     "a value of all work-items behind it": FIRST + TREE + "  out[g * N + l] = sums[0] * s;\n",
     "a value of some that are gone": FIRST + TREE + "  if (l == 40) out[g] = sums[0] * s;\n",
     "another's sum": FIRST + TREE + "  if (l == 0) out[g] = sums[0] + sums[40];\n",
@@ -123,6 +125,13 @@ def test_what_a_work_item_that_is_gone_would_report(wherever_allowed):
     (finding,) = ran.findings
     assert finding.kind == Kind.DIVISION_BY_ZERO and finding.work_item.local_id == (40, 0, 0)
     assert not run_tree(body.replace("l - 40", "l - 64"), type="int").findings
+
+
+def test_a_barrier_that_a_work_item_that_is_gone_would_not_reach(wherever_allowed):
+    body = FIRST + TREE + "  if (l >= 50) return; B if (l == 0) out[g] = sums[0];\n"
+    ran = run_tree(body)
+    assert [finding.kind for finding in ran.findings] == [Kind.DIVERGENT_BARRIER]
+    assert not run_tree(body.replace("return; B", "return;")).findings
 
 
 def test_a_merged_work_item_reports_as_itself(wherever_allowed):
