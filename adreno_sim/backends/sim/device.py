@@ -268,7 +268,7 @@ class SimDevice:
         shared = find_shared(self, launch)
         raw = self._run(launch, config.analysis, watched)
         stores = [with_value(event, self._own(watch.view)) for event in raw.stores] if watch else []
-        failures = tuple(dict.fromkeys(raw.failures))
+        failures = tuple(dict.fromkeys(raw.failures)) if raw.failures else ()
         code = tuple(compiled.code for compiled in raw.ran)
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses, failures, code, raw.counters)
 
@@ -369,26 +369,19 @@ class SimDevice:
 
     def _run(self, launch: PreparedLaunch, analysis: LaunchAnalysis, watched: tuple[int, int] | None) -> RawResult:
         """Runs checked arguments whose views are up to date, and marks the written ones."""
-        args = launch.args
-        bound = launch.bind()
-        ranges = self._lay_out(analysis, args)
+        args, options, bound = launch.args, self.options, launch.bind()
+        ranges: dict[int, ShadowRange] = {}
+        variant, plain, epoch = analysis.plain, bound, 1
         if self._shadows:
-            bound = self._shadows.bind(ranges, args, bound)
-        run = partial(
-            optimistic.run,
-            self._variant(analysis, ranges),
-            args=bound,
-            threads=self.options.threads or len(os.sched_getaffinity(0)),
-            timeout=self.options.timeout,
-            seed=self.options.seed,
-            watch_range=watched,
-            keep=self.options.cache,
-            first_epoch=self._shadows.epoch if self._shadows else 1,
-            **launch.sizes,
-        )
-        if self.options.counters and watched is None:
-            plain, line = [bind_argument(arg) for arg in args], self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
-            result = run_counted(analysis, plain, run, line, self.options.cache, timeout=self.options.timeout, **launch.sizes)
+            ranges = self._lay_out(analysis, args)
+            bound, epoch = self._shadows.bind(ranges, args, bound), self._shadows.epoch
+            variant = self._variant(analysis, ranges)
+        threads = options.threads or len(os.sched_getaffinity(0))
+        run = partial(optimistic.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch)
+        run = partial(run, threads=threads, timeout=options.timeout, seed=options.seed, **launch.sizes)
+        if options.counters and watched is None:
+            line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
+            result = run_counted(analysis, plain, run, line, options.cache, timeout=options.timeout, **launch.sizes)
         else:
             result = run()
         if self._shadows:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import is_
 from typing import Any
 
@@ -91,7 +92,7 @@ class PreparedLaunch:
             self._bound[index] = bind_argument(self.args[index])
         return list(self._bound)
 
-    @property
+    @cached_property
     def sizes(self) -> dict[str, Any]:
         """What runs of it share, as options of `engine.run.launch.run`."""
         return {"global_size": self.config.total, "offset": self.config.offset, "work_dim": self.dimensions}

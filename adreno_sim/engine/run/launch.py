@@ -313,8 +313,8 @@ class _FullLevel:
         count = order_tables.items_in_table(compiled.module.by_subgroup, spec.items, spec.wave_size)
         self.group_order, self.items = order_tables.tables(launch.groups, count, seed)
         self.group_epochs = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
-        helped = _are_groups_independent(compiled) and compiled.pace.wants_help(launch.groups)
-        workers = min(threads, launch.groups) if helped else 1
+        workers = min(threads, launch.groups) if _are_groups_independent(compiled) else 1
+        workers = compiled.pace.choose(workers, launch.groups)
         self.races = np.zeros((workers, context.RACE_CAPACITY, context.RACE_WORDS), np.uint64)
         launch.words[context.LAUNCH_EPOCH] = first_epoch << 32
         launch.words[context.EPOCH] = (first_epoch - 1) << 32

@@ -76,6 +76,11 @@ class LaunchAnalysis:
         return known or self._variants.setdefault(shadows, LaunchVariant(self, self._spec_with(shadows)))
 
     @cached_property
+    def plain(self) -> LaunchVariant:
+        """The launches whose arguments have no shadows."""
+        return self.variant()
+
+    @cached_property
     def accessed(self) -> dict[int, AccessedBytes]:
         """What a launch may access of each buffer argument; of those that are missing, anything."""
         what = f"accessed bytes of kernel {self.kernel.name}"

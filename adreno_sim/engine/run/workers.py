@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 _QUICK = 0.02
 """The most seconds that a launch may be expected to take to run in the calling thread, which nothing can interrupt."""
-_TRIED_ALONE = 4e-4
-"""A launch that takes several threads no longer than this may take one thread less."""
+_SHORT = 5e-4
+"""Seconds of a launch that fewer threads are tried for: they take no less time for a longer one."""
+_FEWER = 4
+"""By this factor fewer are tried next."""
 _TRIES = 3
-"""Launches by one thread, or by several, until it is known how long that takes."""
+"""Launches by a number of threads until it is known how long that takes: a first one finds its data in no cache, or another's."""
 _DRIFT = 0.1
 """The share of a longer time that goes into what is expected; a shorter one is."""
 
@@ -37,39 +39,32 @@ Words = memoryview
 
 @dataclass
 class Pace:
-    """Seconds that a group of a kernel takes in launches by one thread, and in launches by several, together; None before the
-    first. Each way is tried some times before the faster one is chosen: a first launch finds its data in no cache, or in
-    another's."""
+    """By number of threads: the seconds that a group of a kernel takes in launches by so many, together; and how many launches
+    there were."""
 
-    alone: float | None = None
-    helped: float | None = None
-    times_alone: int = 0
-    times_helped: int = 0
+    seconds: dict[int, float] = field(default_factory=dict)
+    times: dict[int, int] = field(default_factory=dict)
 
     def expected(self, groups: int) -> float | None:
         """Returns the expected seconds of a launch of `groups` groups, or None if nothing is known."""
-        known = [pace for pace in (self.alone, self.helped) if pace is not None]
-        return min(known) * groups if known else None
+        return min(self.seconds.values()) * groups if self.seconds else None
 
-    def wants_help(self, groups: int) -> bool:
-        """Returns True if several threads are expected to take less time for `groups` groups than one, or nothing is known."""
-        if self.helped is None or self.times_helped < _TRIES:
-            return True
-        if self.alone is None or self.times_alone < _TRIES:
-            return self.helped * groups > _TRIED_ALONE
-        return self.helped < self.alone
+    def choose(self, most: int, groups: int) -> int:
+        """Returns how many threads, at most `most`, are to run a launch of `groups` groups: all of them at first. If it is short,
+        fewer and fewer, as long as they take less time. Then those that took the least."""
+        count = best = most
+        while self.times.get(count, 0) >= _TRIES:
+            best = count if self.seconds[count] < self.seconds[best] else best
+            if count == 1 or self.seconds[count] * groups > _SHORT or best != count:
+                return best
+            count = max(1, count // _FEWER)
+        return count
 
     def note(self, seconds: float, groups: int, workers: int) -> None:
         """Takes note of a launch of `groups` groups by so many threads."""
-        pace = seconds / groups
-        if workers == 1:
-            self.alone, self.times_alone = _drift(self.alone, pace), self.times_alone + 1
-        else:
-            self.helped, self.times_helped = _drift(self.helped, pace), self.times_helped + 1
-
-
-def _drift(known: float | None, pace: float) -> float:
-    return pace if known is None or pace < known else known + (pace - known) * _DRIFT
+        pace, known = seconds / groups, self.seconds.get(workers)
+        self.seconds[workers] = pace if known is None or pace < known else known + (pace - known) * _DRIFT
+        self.times[workers] = self.times.get(workers, 0) + 1
 
 
 def execute(
@@ -84,9 +79,7 @@ def execute(
     """Runs the launch's groups on `threads` workers; stops them after `timeout` seconds or on an interrupt, of which there is no
     need if it `ends_soon`."""
     groups = words[context.GROUP_COUNT]
-    workers = max(1, min(threads, groups))
-    if not compiled.pace.wants_help(groups):
-        workers = 1
+    workers = compiled.pace.choose(max(1, min(threads, groups)), groups)
     words[context.SHARES] = min(workers, context.MOST_SHARES)
     words[context.CHUNK] = max(1, groups // (workers * 8))
     call = compiled.loaded.address, context_address, arguments_address

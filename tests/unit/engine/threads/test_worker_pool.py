@@ -170,7 +170,7 @@ def script(text: str) -> str:
     import adreno_sim
     from adreno_sim.device import BufferSpec
     from adreno_sim.engine.run import workers
-    workers.Pace.wants_help = lambda self, groups: True
+    workers.Pace.choose = lambda self, most, groups: most
     SOURCE = '''kernel void add(global int *a) { a[get_global_id(0)] += 1; }
     kernel void endless(global int *a, int n) { while (n) a[0] += n; }'''
 
