@@ -233,14 +233,12 @@ class Statements(Writer):
         body = loops[-1].body
         moves = _computes_each_alone(body)
         for loop in _with_elements_inside(loops, body):
-            if moves:
-                self.line(_NOT_UNROLLED)
-            self._open_loop(loop)
+            self._open_loop(loop, _NOT_UNROLLED if moves else "")
         self.statement(body)
         for _ in loops:
             self.close()
 
-    def _open_loop(self, node: Any) -> None:
+    def _open_loop(self, node: Any, pragma: str = "") -> None:
         if node.thread_binding is not None:
             raise Unmodelled("loops that are bound to threads: it is scheduled already")
         start, extent = self.value(node.min), self.value(node.extent)
@@ -254,6 +252,8 @@ class Statements(Writer):
         if start.range is not None and extent.range is not None:
             known = (start.range[0], max(start.range[0], start.range[1] + extent.range[1] - 1))
         self.names[read.key(node.loop_var)] = Value(name, dtype, loaded=start.loaded or extent.loaded, range=known)
+        if pragma:
+            self.line(pragma)
         self.open(f"for ({type} {name} = {start.text}; {name} < ({type})({start.text} + {extent.text}); {name}++)")
 
     def write_While(self, node: Any) -> None:

@@ -30,7 +30,7 @@ SOURCE = """__kernel void k(__global int *a, __global const int *b, int n) {
 PARTS = {  # what is broken, what the report names, and which code asks for it
     "affine": (affine.AffineForms, "of", "proofs about kernel k", {"bounds", "full"}, {"scalar", "spmd"}),
     "intervals": (intervals.Intervals, "of", "ranges of integers", {"bounds"}, {"spmd"}),
-    "active items": (active_items, "_is_side_effect_free", "work-items without effect", {"bounds", "full"}, {"scalar"}),
+    "active items": (active_items, "is_side_effect_free", "work-items without effect", {"bounds", "full"}, {"scalar"}),
     "lengths of loops": (loop_bounds, "trip_count", "lengths of loops", {"bounds", "full"}, {"scalar", "spmd"}),
     "lane shapes": (lane_shapes.LaneShapes, "__init__", "vector code of kernel k", {"bounds"}, {"spmd"}),
 }

@@ -61,7 +61,7 @@ class AffineForms:
         self._in_progress: set[Slot] = set()
         self._nested = 0
         self._assumptions = 0
-        self._budget = Budget.of("values that loops carry", function, *_STEPS)
+        self.budget = Budget.of("values that loops carry", function, *_STEPS)
         self._ids: dict[tuple[str, int], Linear] = {}
         self.iterations: dict[int, ir.Block] = {}
         """The symbols that count iterations of a loop from 0, each with the loop's header."""
@@ -101,7 +101,7 @@ class AffineForms:
         if slot in self._in_progress:  # a phi that is asked for while it is being computed: only its type is known
             return self.symbols.new(*signed_range(bits_of(instr.type)))
         if self._assumptions:
-            self._budget.spend()
+            self.budget.spend()
         if self._nested >= _NESTED:
             self._compute_operands(instr, lane)
         self._nested += 1
@@ -116,10 +116,10 @@ class AffineForms:
         mark, slot = self.mark(), (id(phi), lane)
         if self._assumptions:
             return self._form_of_phi(phi, slot)
-        if self._budget.used_up:
+        if self.budget.used_up:
             return None
         try:
-            with self._budget.share(_SHARE):
+            with self.budget.share(_SHARE):
                 return self._form_of_phi(phi, slot)
         except OverBudget as over:
             note([str(over)])
@@ -179,7 +179,7 @@ class AffineForms:
     def assuming(self, phi: ir.Instr, lane: int, form: Linear) -> Iterator[None]:
         """Inside the `with` statement the form of `phi` is `form`. What is derived from that is dropped at its end."""
         if self._assumptions == _ASSUMPTIONS:
-            raise OverBudget(self._budget.reason)
+            raise OverBudget(self.budget.reason)
         mark = self.mark()
         self._assumptions += 1
         self.record(phi, lane, form)

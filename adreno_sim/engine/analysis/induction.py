@@ -41,32 +41,35 @@ def induction_form(forms: AffineForms, phi: ir.Instr, lane: int) -> Linear | Non
 
 
 def count_iterations(forms: AffineForms, phi: ir.Instr) -> int | None:
-    """Returns an upper bound of the iterations of the loop in whose header an integer phi is: if it is an induction variable, or
-    if each iteration adds to it, or takes from it, at least one. None if neither is known."""
+    """Returns an upper bound of the iterations of the loop in whose header an integer phi is, if each adds to it, or takes from
+    it, at least one; else None. What is added may differ between them, and be computed in a wider type. All of it takes steps of
+    the budget.
+
+    If the phi may be anything, it is after an iteration in some range, which with its first values holds all that it is: then it
+    is asked once more of a phi in that range.
+    """
     here = forms.block_of[id(phi)]
-    with forms.afresh():
-        counters = [symbol for symbol in forms.of(phi).terms if forms.iterations.get(symbol) is here]
-    if counters:
-        return min(forms.symbols[symbol].high for symbol in counters)
     edges = [(v, b) for v, b in zip(phi.operands, phi.blocks, strict=True) if forms.dominators.reachable(b)]
     inside = [(v, b) for v, b in edges if forms.dominators.dominates(here, b)]
     outside = [(v, b) for v, b in edges if not forms.dominators.dominates(here, b)]
-    if any(not _is_loop_entry(forms, here, b) for _, b in outside):
+    if not outside or any(not _is_loop_entry(forms, here, b) for _, b in outside):
         return None
-    with forms.afresh():
-        starts = [forms.conditions.bounds_on_edge(b, here).range_of(forms.of(v)) for v, b in outside]
-        value = forms.symbols.new(*signed_range(bits_of(phi.type)))
-        with forms.assuming(phi, 0, value):
+    assumed = signed_range(bits_of(phi.type))
+    for _ in range(2):
+        value = forms.symbols.new(*assumed)
+        with forms.afresh(), forms.assuming(phi, 0, value):
+            starts = [forms.conditions.bounds_on_edge(b, here).range_of(forms.of(v)) for v, b in outside]
             after = [found for edge in inside if _may_be_taken(forms, phi, edge) for found in _ways_to(forms, phi, *edge, here)]
             steps = [at.range_of(form.plus(value, -1)) for form, at in after]
             ends = [at.range_of(form) for form, at in after]
-    if not after:
-        return 0
-    least, most = min(low for low, _ in steps), max(high for _, high in steps)
-    if least > 0:
-        return max(0, (max(high for _, high in ends) - min(low for low, _ in starts)) // least)
-    if most < 0:
-        return max(0, (max(high for _, high in starts) - min(low for low, _ in ends)) // -most)
+        if not after:
+            return 0
+        least, most = min(low for low, _ in steps), max(high for _, high in steps)
+        if least > 0:
+            return max(0, (max(high for _, high in ends) - min(low for low, _ in starts)) // least)
+        if most < 0:
+            return max(0, (max(high for _, high in starts) - min(low for low, _ in ends)) // -most)
+        assumed = min(low for low, _ in (*starts, *ends)), max(high for _, high in (*starts, *ends))
     return None
 
 
@@ -91,7 +94,7 @@ def _counter(
 ) -> Linear | None:
     """Returns the form of a phi to which every iteration adds the same, None if nothing bounds it: neither a comparison of its
     own, with it or with what it is next, nor another one of its loop. What is compared itself is tried first."""
-    compared = _is_compared(forms, phi)
+    compared = is_compared(forms, phi)
     found = None if compared else _beside_another(forms, phi, start, inside, assumed)
     found = found or _induction_variable(forms, phi, start, entry, inside, assumed)
     if not found:
@@ -159,11 +162,11 @@ def _iterations_of(forms: AffineForms, phi: ir.Instr) -> Iterator[Linear]:
     here = forms.block_of[id(phi)]
     others = [i for i in here.instrs if i.op == "phi" and isinstance(i.type, ir.Int) and i is not phi]
     for other in others:
-        if _is_compared(forms, other) and not forms.is_in_progress(other):
+        if is_compared(forms, other) and not forms.is_in_progress(other):
             yield from (Linear({s: 1}, 0) for s in forms.of(other).terms if forms.iterations.get(s) is here)
 
 
-def _is_compared(forms: AffineForms, phi: ir.Instr) -> bool:
+def is_compared(forms: AffineForms, phi: ir.Instr) -> bool:
     """Returns True if a comparison takes the phi, or what it is next."""
     return any(id(value) in forms.compared for value in (phi, *phi.operands))
 

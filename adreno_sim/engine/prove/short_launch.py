@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 from ...ir import ir
-from ..analysis.induction import count_iterations
+from ..analysis.budget import OverBudget
+from ..analysis.induction import count_iterations, is_compared
 from ..analysis.loop_bounds import needs_no_watchdog, trip_count
 from ..analysis.segments import Segment
 from .in_range import AccessAnalysis
 
+_SHARE = 8
+"""The part of the steps of `AffineForms` that one phi may take."""
+_MOST_LOOPS = 32
+"""Each loop is looked at with all that leads to it, so that these are few."""
+
 
 def ends_soon(analysis: AccessAnalysis) -> bool:
     """Returns True if every loop ends after few iterations, so that nothing need stop the launch."""
+    asked = 0
 
     def count(head: Segment, body: set[Segment]) -> int | None:
+        nonlocal asked
         found = trip_count(head, body)
-        return _count_by_launch(analysis, head.block) if found is None else found
+        if found is not None or asked == _MOST_LOOPS:
+            return found
+        asked += 1
+        return _count_by_launch(analysis, head.block)
 
     return needs_no_watchdog(analysis.function, count)
 
 
 def _count_by_launch(analysis: AccessAnalysis, head: ir.Block) -> int | None:
-    """Returns an upper bound of the iterations of the loop with this header, from the phis that count them; None if none does."""
-    forms = analysis.forms
-    if not forms.dominators.reachable(head) or forms.conditions.bounds_at(head).unreachable:
+    """Returns an upper bound of the iterations of the loop with this header, from the phis that count them. None if none does, or
+    finding out takes too long: then the launch is watched, and nothing else is lost."""
+    forms, found = analysis.forms, list[int]()
+    if not forms.dominators.reachable(head):
         return 0
-    found = [count_iterations(forms, phi) for phi in head.phis if isinstance(phi.type, ir.Int)]
-    return min((count + 2 for count in found if count is not None), default=None)
+    try:
+        if forms.conditions.bounds_at(head).unreachable:
+            return 0
+        for phi in head.phis:
+            if isinstance(phi.type, ir.Int) and is_compared(forms, phi):
+                with forms.budget.share(_SHARE):
+                    count = count_iterations(forms, phi)
+                found += [] if count is None else [count]
+    except (OverBudget, RecursionError):
+        pass
+    return min(found) + 2 if found else None

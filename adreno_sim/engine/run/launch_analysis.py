@@ -155,12 +155,12 @@ def prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) 
     single_writer: frozenset[int] = frozenset()
     with collect() as failures:
         proofs = find("proofs about", prove_in_range, Proofs())
-        short = find("lengths of loops in", ends_soon, False)
         if spec.emitter == "spmd":
             proofs = replace(proofs, factors=find("known factors in", find_known_factors, proofs.factors))
         if spec.full:
             single_writer = find("single writers of", single_writer_args, single_writer)
             race_free = find("races in local memory of", race_free_local_arrays, proofs.race_free_locals)
             proofs = replace(proofs, race_free_locals=race_free)
+        short = find("lengths of loops in", ends_soon, False)
     accesses = AccessCounts(len(access_sites), len(access_sites & proofs.in_range))
     return ProvenLaunch(accesses, proofs, single_writer, short, tuple(failures))

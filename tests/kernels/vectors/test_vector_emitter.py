@@ -47,7 +47,7 @@ def arguments(items: int) -> list[object]:
 @pytest.mark.parametrize("name", BODIES)
 def test_control_flow(engine, name, local):
     items = local[0] * 3
-    result = engine.run(HEAD + BODIES[name] + " }", "k", (items,), local, arguments(items), checks="off")
+    result = engine.run(HEAD + BODIES[name] + " }", "k", (items,), local, arguments(items), checks="off", threads=1)
     assert result.outputs[1].any()
 
 
