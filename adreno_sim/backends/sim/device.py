@@ -369,13 +369,13 @@ class SimDevice:
 
     def _run(self, launch: PreparedLaunch, analysis: LaunchAnalysis, watched: tuple[int, int] | None) -> RawResult:
         """Runs checked arguments whose views are up to date, and marks the written ones."""
-        args, options, bound = launch.args, self.options, launch.bind()
+        args, options, plain = launch.args, self.options, launch.bind()
         ranges: dict[int, ShadowRange] = {}
-        variant, plain, epoch = analysis.plain, bound, 1
         if self._shadows:
             ranges = self._lay_out(analysis, args)
-            bound, epoch = self._shadows.bind(ranges, args, bound), self._shadows.epoch
-            variant = self._variant(analysis, ranges)
+            variant, bound, epoch = self._variant(analysis, ranges), self._shadows.bind(ranges, args, plain), self._shadows.epoch
+        else:
+            variant, bound, epoch = analysis.plain, plain, 1
         threads = options.threads or len(os.sched_getaffinity(0))
         run = partial(optimistic.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch)
         run = partial(run, threads=threads, timeout=options.timeout, seed=options.seed, **launch.sizes)
