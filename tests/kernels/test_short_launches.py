@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from in_range_cases import ITEMS
 from in_range_checks import launch_of
 
 from adreno_sim.engine.prove.in_range import AccessAnalysis
@@ -45,9 +46,9 @@ OPEN = {
 }
 
 
-def is_short(body: str) -> bool:
+def is_short(body: str, items: int = ITEMS) -> bool:
     source = f"kernel void k(global int *a, global const int *b, int n, uint u) {{ int i = get_global_id(0); {body} }}"
-    return ends_soon(AccessAnalysis(*launch_of(source, 4096)))
+    return ends_soon(AccessAnalysis(*launch_of(source, 4096, items)))
 
 
 @pytest.mark.parametrize("name", ENDING)
@@ -58,3 +59,8 @@ def test_what_ends_soon(name):
 @pytest.mark.parametrize("name", OPEN)
 def test_what_may_go_on(name):
     assert not is_short(OPEN[name])
+
+
+def test_many_work_items_may_do_less_each():
+    body = "for (int j = 0; j < n * 1000; j++) a[i] += j;"
+    assert is_short(body, 1 << 14) and not is_short(body, 1 << 16)

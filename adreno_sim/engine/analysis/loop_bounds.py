@@ -22,25 +22,32 @@ _INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge"
             "eq": "ne", "ne": "eq"}  # fmt: skip
 
 
-def needs_no_watchdog(function: ir.Function, count: CountTrips | None = None) -> bool:
-    """Returns True if every loop of `function` has a small trip count, loops with barriers included. count: as of
-    `polled_edges`."""
-    return not polled_edges(reverse_postorder(Graph(function, ScopeOf()).entry), count)
+def needs_no_watchdog(function: ir.Function) -> bool:
+    """Returns True if every loop of `function` has a small static trip count, loops with barriers included."""
+    return has_short_loops(function, trip_count, _SHORT)
 
 
-def polled_edges(order: list[Segment], count: CountTrips | None = None) -> set[tuple[Segment, Segment]]:
-    """Returns the back edges on which the machine code must poll the stop flag. count: bounds the iterations of a loop, by its
-    header and body; `trip_count`, if none is given."""
+def has_short_loops(function: ir.Function, count: CountTrips, most: int) -> bool:
+    """Returns True if no loop of `function` has more than `most` iterations, those of inner loops included, as far as `count`
+    bounds them: it gets a loop's header and body, and returns None if it does not know."""
+    order = reverse_postorder(Graph(function, ScopeOf()).entry)
     edges = back_edges(order)
-    return attempt("lengths of loops", lambda: _find_polled(order, edges, count or trip_count), set(edges))
+    return not attempt("lengths of loops", lambda: _find_long(order, edges, count, most), set(edges))
 
 
-def _find_polled(
-    order: list[Segment], edges: Collection[tuple[Segment, Segment]], count: CountTrips
+def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
+    """Returns the back edges on which the machine code must poll the stop flag."""
+    edges = back_edges(order)
+    return attempt("lengths of loops", lambda: _find_long(order, edges, trip_count, _SHORT), set(edges))
+
+
+def _find_long(
+    order: list[Segment], edges: Collection[tuple[Segment, Segment]], count: CountTrips, most: int
 ) -> set[tuple[Segment, Segment]]:
+    """Returns the back edges of loops that may have more than `most` iterations."""
     bodies = find_loop_bodies(order, edges)
     trips = {head: count(head, body) for head, body in bodies.items()}
-    return {(tail, head) for tail, head in edges if not _is_short(head, bodies, trips)}
+    return {(tail, head) for tail, head in edges if not _is_short(head, bodies, trips, most)}
 
 
 def find_loop_bodies(order: list[Segment], edges: Collection[tuple[Segment, Segment]]) -> dict[Segment, set[Segment]]:
@@ -52,14 +59,14 @@ def find_loop_bodies(order: list[Segment], edges: Collection[tuple[Segment, Segm
     return bodies
 
 
-def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Segment, int | None]) -> bool:
+def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Segment, int | None], most: int) -> bool:
     total = trips[head]
     if total is None:
         return False
     for other in bodies[head]:
         if other is not head:
             total *= max(trips.get(other) or 1, 1)  # one of unknown length looks at the flag itself
-    return total <= _SHORT
+    return total <= most
 
 
 def counted_exits(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ...ir import ir
 from ..analysis.budget import OverBudget
 from ..analysis.induction import count_iterations, is_compared
-from ..analysis.loop_bounds import needs_no_watchdog, trip_count
+from ..analysis.loop_bounds import has_short_loops, trip_count
 from ..analysis.segments import Segment
 from .in_range import AccessAnalysis
 
+_MOST = 1 << 28
+"""The iterations of a loop that all work-items of a launch may make together: a second or two, on one slow thread."""
 _SHARE = 8
 """The part of the steps of `AffineForms` that one phi may take."""
 _MOST_LOOPS = 32
@@ -16,8 +20,9 @@ _MOST_LOOPS = 32
 
 
 def ends_soon(analysis: AccessAnalysis) -> bool:
-    """Returns True if every loop ends after few iterations, so that nothing need stop the launch."""
+    """Returns True if the launch makes so few iterations that nothing need stop it, whatever is in memory."""
     asked = 0
+    most = _MOST // max(1, prod(analysis.forms.facts.global_size))
 
     def count(head: Segment, body: set[Segment]) -> int | None:
         nonlocal asked
@@ -27,7 +32,7 @@ def ends_soon(analysis: AccessAnalysis) -> bool:
         asked += 1
         return _count_by_launch(analysis, head.block)
 
-    return needs_no_watchdog(analysis.function, count)
+    return has_short_loops(analysis.function, count, most)
 
 
 def _count_by_launch(analysis: AccessAnalysis, head: ir.Block) -> int | None:

@@ -112,7 +112,7 @@ def _turn_function(e: LaneValues, name: str, elem: ir.Type, columns: int, align:
     prefetch = e.unit.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
     for start in addresses:
         ahead = t.op(f"getelementptr i8, ptr {start}, i64 {columns * size}")
-        t.do(f"call {prefetch}(ptr {ahead}, i32 0, i32 3, i32 1)")
+        t.do(f"call {prefetch}(ptr {ahead}, i32 0, i32 2, i32 1)")
     for first in range(0, columns, count):
         if first:
             more = t.fresh("more")
