@@ -11,12 +11,13 @@ from ...frontend import builtin_library
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.provenance import is_pointer
-from ..emit.access import offset_pointer
+from ..emit.access import gep_index, offset_pointer
 from ..emit.builtin_registry import find_emitter
 from ..emit.check import NotVectorizable
 from ..emit.emitter import INSTRUCTIONS
 from . import images
 from .lane_access import memory, transfers
+from .lane_access.patterns import vector_offsets
 from .library import find_vector_function
 
 if TYPE_CHECKING:
@@ -144,6 +145,9 @@ def _emit_vector_access(e: LaneValues, instr: ir.Instr) -> None:
     if e.uniform(index):
         number = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else e.value(index)
         where = replace(where, pointer=offset_pointer(e, where.pointer, number, step))
+    elif where.index is None and (offsets := vector_offsets(e.shapes, instr)) is not None:
+        first = offset_pointer(e, where.pointer, gep_index(e, index), step)
+        where = replace(where, pointer=first, lane_offsets=offsets)
     else:
         where = memory.step_lanes(e, where, index, step)
     if storing:

@@ -51,8 +51,24 @@ def test_control_flow(engine, name, local):
     assert result.outputs[1].any()
 
 
+@pytest.mark.parametrize("width", [2, 3, 4, 8, 16])
+@pytest.mark.parametrize("guard", ["", "if (i & 1) ", "if (i < n / 32) "])
+def test_vectors_of_neighbours_are_rows(engine, width, guard):
+    """vloadN and vstoreN whose index counts the lanes are accesses of whole rows, of all lanes or of some."""
+    body = f"size_t i = get_global_id(0); {guard}vstore{width}(vload{width}(i, a) * 3 + n, i, r);"
+    source = f"__kernel void k(__global const int* a, __global int* r, int n) {{ {body} }}"
+    result = engine.run(source, "k", (64,), (32,), arguments(64 * width), threads=1)
+    assert result.outputs[1].any()
+    text = module_of_source(source).text
+    assert width > 4 or ("gather" not in text and "scatter" not in text)
+
+
 def module_of(body: str, **key: object) -> codegen.ModuleText:
-    made = compile_source(HEAD + body + " }", "", target=FrontEndTarget())
+    return module_of_source(HEAD + body + " }", **key)
+
+
+def module_of_source(source: str, **key: object) -> codegen.ModuleText:
+    made = compile_source(source, "", target=FrontEndTarget())
     args = (BufferArg(), BufferArg(), ScalarArg(4))
     options = {"local_size": (64, 1, 1), "checks": "off", "emitter": "spmd", **key}
     return codegen.emit_module(made.kernels["k"], Specialization(args=args, **options))

@@ -31,11 +31,11 @@ def pattern_of(shapes: LaneShapes, privates: Privates, instr: ir.Instr) -> Patte
         return _texel_pattern(shapes, instr)
     addresses = [v for v in address_operands(instr) if is_pointer(v) and not privates.is_private(v)]
     if builtin_of(instr).vector is not None and addresses:
-        return _pattern(instr, _vector_offsets(shapes, instr))
+        return _pattern(instr, vector_offsets(shapes, instr))
     return max((_pattern(instr, shapes.of(v).lane_offsets) for v in addresses), default=Pattern.SAME)
 
 
-def _vector_offsets(shapes: LaneShapes, instr: ir.Instr) -> LaneOffsets | None:
+def vector_offsets(shapes: LaneShapes, instr: ir.Instr) -> LaneOffsets | None:
     """Returns the lane offsets of vloadN and vstoreN, whose index counts whole vectors."""
     index, base = (shapes.of(v).lane_offsets for v in instr.operands[-2:])
     if index is None or base is None:
