@@ -23,9 +23,7 @@ _OPERATIONS = 16
 def induction_form(forms: AffineForms, phi: ir.Instr, lane: int) -> Linear | None:
     """Returns the form of a phi: from its loop if it is in a loop header, else merged from its incoming values."""
     here = forms.block_of[id(phi)]
-    edges = [(v, b) for v, b in zip(phi.operands, phi.blocks, strict=True) if forms.dominators.reachable(b)]
-    inside = [(v, b) for v, b in edges if forms.dominators.dominates(here, b)]
-    outside = [(v, b) for v, b in edges if not forms.dominators.dominates(here, b)]
+    inside, outside = _edges_of(forms, phi)
     if not inside:
         return merge(forms, [(forms.of(v, lane), forms.conditions.bounds_on_edge(b, here)) for v, b in outside])
     if any(not _is_loop_entry(forms, here, b) for _, b in outside):
@@ -49,9 +47,7 @@ def count_iterations(forms: AffineForms, phi: ir.Instr) -> int | None:
     is asked once more of a phi in that range.
     """
     here = forms.block_of[id(phi)]
-    edges = [(v, b) for v, b in zip(phi.operands, phi.blocks, strict=True) if forms.dominators.reachable(b)]
-    inside = [(v, b) for v, b in edges if forms.dominators.dominates(here, b)]
-    outside = [(v, b) for v, b in edges if not forms.dominators.dominates(here, b)]
+    inside, outside = _edges_of(forms, phi)
     if not outside or any(not _is_loop_entry(forms, here, b) for _, b in outside):
         return None
     assumed = signed_range(bits_of(phi.type))
@@ -71,6 +67,14 @@ def count_iterations(forms: AffineForms, phi: ir.Instr) -> int | None:
             return max(0, (max(high for _, high in starts) - min(low for low, _ in ends)) // -most)
         assumed = min(low for low, _ in (*starts, *ends)), max(high for _, high in (*starts, *ends))
     return None
+
+
+def _edges_of(forms: AffineForms, phi: ir.Instr) -> tuple[list[Edge], list[Edge]]:
+    """Returns the edges on which control comes to a phi: those back from inside its loop, and the others."""
+    here = forms.block_of[id(phi)]
+    edges = [(v, b) for v, b in zip(phi.operands, phi.blocks, strict=True) if forms.dominators.reachable(b)]
+    inside = [(v, b) for v, b in edges if forms.dominators.dominates(here, b)]
+    return inside, [(v, b) for v, b in edges if not forms.dominators.dominates(here, b)]
 
 
 def _ways_to(

@@ -30,21 +30,23 @@ def needs_no_watchdog(function: ir.Function) -> bool:
 def has_short_loops(function: ir.Function, count: CountTrips, most: int) -> bool:
     """Returns True if no loop of `function` has more than `most` iterations, those of inner loops included, as far as `count`
     bounds them: it gets a loop's header and body, and returns None if it does not know."""
-    order = reverse_postorder(Graph(function, ScopeOf()).entry)
-    edges = back_edges(order)
-    return not attempt("lengths of loops", lambda: _find_long(order, edges, count, most), set(edges))
+    return not _long_edges(reverse_postorder(Graph(function, ScopeOf()).entry), count, most)
 
 
 def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
     """Returns the back edges on which the machine code must poll the stop flag."""
+    return _long_edges(order, trip_count, _SHORT)
+
+
+def _long_edges(order: list[Segment], count: CountTrips, most: int) -> set[tuple[Segment, Segment]]:
+    """Returns the back edges of loops that may have more than `most` iterations; all of them if finding out fails."""
     edges = back_edges(order)
-    return attempt("lengths of loops", lambda: _find_long(order, edges, trip_count, _SHORT), set(edges))
+    return attempt("lengths of loops", lambda: _find_long(order, edges, count, most), set(edges))
 
 
 def _find_long(
     order: list[Segment], edges: Collection[tuple[Segment, Segment]], count: CountTrips, most: int
 ) -> set[tuple[Segment, Segment]]:
-    """Returns the back edges of loops that may have more than `most` iterations."""
     bodies = find_loop_bodies(order, edges)
     trips = {head: count(head, body) for head, body in bodies.items()}
     return {(tail, head) for tail, head in edges if not _is_short(head, bodies, trips, most)}

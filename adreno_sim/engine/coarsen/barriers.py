@@ -41,7 +41,7 @@ def find_needless_barriers(kernel: ir.Function) -> set[int]:
     graph = Graph(kernel, Scopes())
     before: dict[Segment, list[Segment]] = {segment: [] for segment in graph.segments}
     for segment in graph.segments:
-        for successor in _after(segment):
+        for successor in after(segment):
             before[successor].append(segment)
     accesses_of, always = _accesses_of(kernel), _always_passed(kernel)
     needless: set[int] = set()
@@ -53,14 +53,15 @@ def find_needless_barriers(kernel: ir.Function) -> set[int]:
         if segment.sync is None or segment.sync.resume is None or id(segment.sync.instr) not in always:
             continue
         resume = segment.sync.resume
-        earlier = _reach(segment, lambda s: [other for other in before[s] if is_open(other)])
-        later = _reach(resume, lambda s: _after(s) if is_open(s) else [])
-        if segment not in _reach(resume, _after) and not accesses_of(earlier).meet(accesses_of(later)):
+        earlier = reach(segment, lambda s: [other for other in before[s] if is_open(other)])
+        later = reach(resume, lambda s: after(s) if is_open(s) else [])
+        if segment not in reach(resume, after) and not accesses_of(earlier).meet(accesses_of(later)):
             needless.add(id(segment.sync.instr))
     return needless
 
 
-def _after(segment: Segment) -> list[Segment]:
+def after(segment: Segment) -> list[Segment]:
+    """Returns the segments that may follow one, also behind a barrier."""
     return [segment.sync.resume] if segment.sync and segment.sync.resume else segment.successors
 
 
@@ -76,12 +77,13 @@ def _always_passed(kernel: ir.Function) -> set[int]:
     return found
 
 
-def _reach(first: Segment, following: Callable[[Segment], Iterable[Segment]]) -> set[Segment]:
-    found, pending = set[Segment](), [first]
+def reach(first: Segment, following: Callable[[Segment], Iterable[Segment]]) -> dict[Segment, None]:
+    """Returns the segments to which `following` leads from `first` on, which is the first of them, in the order of a walk."""
+    found, pending = dict[Segment, None](), [first]
     while pending:
         segment = pending.pop()
         if segment not in found:
-            found.add(segment)
+            found[segment] = None
             pending += following(segment)
     return found
 

@@ -65,13 +65,13 @@ def _transfer(instr: ir.Instr, found: dict[int, Known], most_groups: int) -> Kno
         return None
     if instr.op in ("trunc", "zext", "sext", "freeze") or builtin_of(instr).plain_conversion:
         return number if most_groups <= 1 << (instr.type.bits - 1) else None  # no bit is lost, and none is a sign
-    divisor = _divisor(instr)
+    divisor = divisor_of(instr)
     if divisor is None:
         return None
     return RowNumber(number, divisor) if instr.op in ("udiv", "sdiv", "lshr", "ashr") else GroupNumber((*number.periods, divisor))
 
 
-def _divisor(instr: ir.Instr) -> int | None:
+def divisor_of(instr: ir.Instr) -> int | None:
     """Returns the positive constant by which `instr` divides its first operand, or takes the remainder of it."""
     if len(instr.operands) != 2 or not isinstance(instr.type, ir.Int):
         return None

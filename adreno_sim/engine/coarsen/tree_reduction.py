@@ -23,10 +23,11 @@ from ..analysis.active_items import is_side_effect_free
 from ..analysis.segments import Graph, Segment, SyncPoint
 from ..emit.sync_points import Scopes
 from ..prove.in_range import AccessAnalysis
-from .barriers import find_needless_barriers
+from .barriers import after, find_needless_barriers, reach
+from .group_number import divisor_of
 
 MOST_STEPS = 4
-"""More save little: what is handed over is the fourth part then."""
+"""More save little: what is handed over is the sixteenth part then."""
 LEAST_ITEMS = 4
 """Work-items that a group must still have."""
 MOST_INSTRUCTIONS = 1600
@@ -174,18 +175,8 @@ class _Search:
 
     def _region(self, first: Segment) -> _Region:
         """Returns what work-items do from `first` on until they wait for each other."""
-        region, pending, seen = _Region([], []), [first], set[Segment]()
-        while pending:
-            segment = pending.pop()
-            if segment in seen:
-                continue
-            seen.add(segment)
-            region.segments.append(segment)
-            if segment.sync is None:
-                pending += segment.successors
-            else:
-                region.syncs.append(segment.sync)
-        return region
+        segments = list(reach(first, lambda segment: segment.successors if segment.sync is None else ()))
+        return _Region(segments, [segment.sync for segment in segments if segment.sync is not None])
 
     def _after(self, region: _Region) -> _Region | None:
         """Returns the region behind the barrier at which one ends."""
@@ -198,7 +189,7 @@ class _Search:
         if end is None:
             return None
         last = next(segment for segment in region.segments if segment.sync is end)
-        if end.resume is None or last in self._reach(end.resume):
+        if end.resume is None or last in reach(end.resume, after):
             return None
         found = None
         for segment in region.segments:
@@ -210,16 +201,6 @@ class _Search:
                 if found is not None or segment is not last or not self._is_own(instr, objects):
                     return None
                 found = instr
-        return found
-
-    def _reach(self, first: Segment) -> set[Segment]:
-        found, pending = set[Segment](), [first]
-        while pending:
-            segment = pending.pop()
-            if segment not in found:
-                found.add(segment)
-                resume = segment.sync.resume if segment.sync is not None else None
-                pending += segment.successors if resume is None else [resume]
         return found
 
     def _shared_objects(self, instr: ir.Instr) -> list[ObjectId]:
@@ -325,13 +306,8 @@ class _Search:
         if instr.op in ("br", "condbr", "switch", "ret") or id(instr) in self._needless:
             return True
         if instr.op in ("sdiv", "udiv", "srem", "urem"):
-            by = instr.operands[1]
-            return isinstance(by, ir.Const) and isinstance(by.value, int) and 0 < by.value < 1 << (_bits_of(instr.type) - 1)
+            return divisor_of(instr) is not None
         return is_side_effect_free(instr)
-
-
-def _bits_of(type: ir.Type) -> int:
-    return type.bits if isinstance(type, ir.Int) else 1
 
 
 def _instrs(blocks: Iterable[ir.Block]) -> Iterator[ir.Instr]:

@@ -52,10 +52,11 @@ def _decide(analysis: LaunchAnalysis, keep: bool) -> Decision:
     found = find_grid(kernel, analysis.spec, analysis.facts)
     if found.grid is None:
         return found
-    tree = find_tree_reduction(kernel, analysis.spec, analysis.facts)
-    if tree is not None:
-        spec, facts = _fewer_items(analysis.spec, analysis.facts, tree.copies)
-        found = replace(find_grid(merge_items(kernel, tree), spec, facts), copies=tree.copies)
+    merged = _merged(analysis)
+    if merged is not None:
+        fewer, copies = merged
+        spec, facts = _fewer_items(analysis.spec, analysis.facts, copies)
+        found = replace(find_grid(fewer, spec, facts), copies=copies)
     coarse, coarse_spec = _analyze(analysis, found, keep)
     try:
         worth = pays(coarse.kernel, coarse_spec, kernel, replace(analysis.spec, proofs=analysis.proven.proofs), found.copies)
@@ -84,17 +85,17 @@ def _analyze(analysis: LaunchAnalysis, decision: Decision, keep: bool) -> tuple[
 def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid, local_size: Triple) -> ir.Function:
     """Returns the coarse kernel, the same one for equal arguments. Its body is made when it is asked for, which is not where its
     code is on disk. local_size: of the groups that it runs, with fewer work-items than the launch's own where some are merged."""
-    kernel, spec, facts = analysis.kernel, analysis.spec, analysis.facts
+    kernel, spec = analysis.kernel, analysis.spec
     assert spec.most_groups is not None
     most_groups = spec.most_groups[0]
 
     def make_body() -> ir.Function:
-        merged = kernel
+        own = kernel
         if local_size != spec.local_size:
-            tree = find_tree_reduction(kernel, spec, facts)
-            assert tree is not None
-            merged = merge_items(kernel, tree)
-        return coarsen(merged, grid, local_size, most_groups)
+            merged = _merged(analysis)
+            assert merged is not None
+            own, _ = merged
+        return coarsen(own, grid, local_size, most_groups)
 
     def make() -> ir.Function:
         digest = f"{kernel.digest} {grid} {local_size} {most_groups}" if kernel.digest else ""
@@ -104,4 +105,17 @@ def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid, local_size: Tripl
     return _kernels.get(kernel, grid, local_size, most_groups, make=make)
 
 
+def _merged(analysis: LaunchAnalysis) -> tuple[ir.Function, int] | None:
+    """Returns the kernel in which one work-item does the work of several before a tree reduction, and of how many; None if there
+    is no such tree. It is found once for equal launches."""
+    kernel, spec, facts = analysis.kernel, analysis.spec, analysis.facts
+
+    def make() -> tuple[ir.Function, int] | None:
+        tree = find_tree_reduction(kernel, spec, facts)
+        return None if tree is None else (merge_items(kernel, tree), tree.copies)
+
+    return _merged_kernels.get(kernel, spec, facts, make=make)
+
+
 _kernels: KernelMemo[ir.Function] = KernelMemo()
+_merged_kernels: KernelMemo[tuple[ir.Function, int] | None] = KernelMemo()
