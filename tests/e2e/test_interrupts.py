@@ -123,9 +123,21 @@ def convert(args):
         raise RuntimeError("something failed") from error
 
 
-@pytest.mark.parametrize("run", [swallow, convert])
+def die_interrupted(args):
+    """The interrupt comes where Python can raise nothing, as in the import system's callbacks."""
+
+    class Mortal:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    Mortal()
+    return 0
+
+
+@pytest.mark.parametrize("run", [swallow, convert, die_interrupted])
 def test_an_interrupt_that_a_library_took_is_none_the_less_one(monkeypatch, capsys, run):
     catch_interrupts()
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)  # as without pytest
     monkeypatch.setattr("adreno_sim.cli.devices._devices", run)
     assert command_line.main(["devices"]) == 130
     assert capsys.readouterr().err == "error: interrupted\n"
@@ -136,6 +148,19 @@ def test_a_run_without_one_ends_as_it_ends(capsys):
     assert command_line.main(["devices"]) == 0
     assert not interrupts.was_interrupted()
     interrupts.raise_if_interrupted()
+
+
+def test_what_else_python_cannot_raise_is_still_printed(monkeypatch, capsys):
+    class Mortal:
+        def __del__(self):
+            raise ValueError("a defect of somebody's")
+
+    catch_interrupts()
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
+    with interrupts.watching_interrupts():
+        Mortal()
+    assert sys.unraisablehook is sys.__unraisablehook__
+    assert "a defect of somebody's" in capsys.readouterr().err
 
 
 def test_an_ignored_signal_stays_ignored():

@@ -1,11 +1,13 @@
 """Ctrl-C in the command line: noticed once, whatever becomes of the KeyboardInterrupt that Python raises for it.
 
-Libraries swallow one (a bare `except`, a callback from C), or make another error of it.
+Libraries swallow one (a bare `except`, a callback from C), or make another error of it. Python itself prints those that it
+raises where nobody can catch them (in `__del__`, in the callback of a weak reference): a traceback that tells nobody anything.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,9 +25,12 @@ def watching_interrupts() -> Iterator[None]:
         yield
         return
     signal.signal(signal.SIGINT, _notice)
+    report = sys.unraisablehook
+    sys.unraisablehook = lambda raised: None if isinstance(raised.exc_value, KeyboardInterrupt) else report(raised)
     try:
         yield
     finally:
+        sys.unraisablehook = report
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
