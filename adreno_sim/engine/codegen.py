@@ -125,7 +125,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     if memory > MOST_GROUP_MEMORY:
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
-    polls = not needs_no_watchdog(kernel)
+    polls = not (spec.proofs.ends_soon or needs_no_watchdog(kernel))
     successions = Successions({site: spans for check in plan.checks for site, spans in check.find_successions().spans.items()})
     sites, static_findings = tuple(unit.table.sites), tuple(unit.static_findings)
     return ModuleText(
@@ -163,7 +163,7 @@ def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
 
 def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     graph = Graph(kernel, sync_points.Scopes())
-    regions = RegionPlan(graph)
+    regions = RegionPlan(graph, polls=not unit.spec.proofs.ends_soon)
     by_subgroup = any(s.scope == "wave" for s in graph.sync_points)
     plan = KernelPlan(unit, Provenance(kernel), regions, by_subgroup, argument_block.slots(unit.spec.args)[0])
     if unit.spec.full:

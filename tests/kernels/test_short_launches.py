@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from in_range_cases import ITEMS
 from in_range_checks import launch_of
 
+from adreno_sim import open_device
+from adreno_sim.base.specs import BufferSpec
+from adreno_sim.engine.analysis.loop_bounds import needs_no_watchdog
 from adreno_sim.engine.prove.in_range import AccessAnalysis
 from adreno_sim.engine.prove.short_launch import ends_soon
 
@@ -48,7 +52,8 @@ OPEN = {
 
 def is_short(body: str, items: int = ITEMS) -> bool:
     source = f"kernel void k(global int *a, global const int *b, int n, uint u) {{ int i = get_global_id(0); {body} }}"
-    return ends_soon(AccessAnalysis(*launch_of(source, 4096, items)))
+    kernel, *launch = launch_of(source, 4096, items)
+    return needs_no_watchdog(kernel) or ends_soon(AccessAnalysis(kernel, *launch))
 
 
 @pytest.mark.parametrize("name", ENDING)
@@ -59,6 +64,23 @@ def test_what_ends_soon(name):
 @pytest.mark.parametrize("name", OPEN)
 def test_what_may_go_on(name):
     assert not is_short(OPEN[name])
+
+
+@pytest.mark.parametrize("emitter", ["spmd", "scalar"])
+def test_code_of_a_launch_that_ends_soon_looks_at_no_flag(emitter):
+    """That of one that may go on does, and both give the same."""
+    source = "kernel void k(global int *a, int n) { int i = get_global_id(0); for (int j = 0; j < n; j++) a[i] += i & j; }"
+    device = open_device("sim:adreno-740", cache=False, emitter=emitter)
+    kernel, seen = device.build(source)["k"], []
+    for items in (64, 1 << 14):
+        view = device.view(device.allocate(items * 4), BufferSpec(items * 4, "int32"))
+        device.write(view, np.zeros(items, np.int32))
+        (code,) = device.launch(kernel, (items, 1, 1), (64, 1, 1), [view, np.int32(20_000)]).code
+        region = code.text.partition("@region.0(")[2].partition("\n}")[0]
+        seen.append("monotonic" in region)
+        wanted = (np.arange(items)[:, None] & np.arange(20_000)).sum(1) if items == 64 else None
+        assert wanted is None or (device.read(view) == wanted).all()
+    assert seen == [False, True]
 
 
 def test_many_work_items_may_do_less_each():

@@ -89,6 +89,8 @@ class Proofs:
     not negative where it is unsigned; or both factors of a mul24 or mad24 that is signed are ROOM_24 from the ends of 24 bits.
     race_free_locals: local arrays, by kind and name (`provenance.ObjectId`), in which no two work-items race.
     factors: of a product, the number of its instruction, which operand is the same number in all work-items, and that number.
+
+    ends_soon: so few iterations are made that nothing need stop the launch, although its text leaves the length of a loop open.
     """
 
     in_range: frozenset[int] = frozenset()
@@ -97,6 +99,7 @@ class Proofs:
     race_free_locals: frozenset[tuple[str, object]] = frozenset()
     aligned: frozenset[int] = frozenset()
     factors: frozenset[tuple[int, int, int]] = frozenset()
+    ends_soon: bool = False
 
 
 NOTHING = Proofs()

@@ -11,7 +11,7 @@ from ...ir.loops import back_edges, loop_body
 from .failures import attempt
 from .segments import Graph, ScopeOf, Segment
 
-_SHORT = 1 << 22
+SHORT = 1 << 22
 """The most iterations, those of counted inner loops included, that may run between two watchdog polls."""
 
 CountTrips = Callable[[Segment, set[Segment]], "int | None"]
@@ -24,7 +24,7 @@ _INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge"
 
 def needs_no_watchdog(function: ir.Function) -> bool:
     """Returns True if every loop of `function` has a small static trip count, loops with barriers included."""
-    return has_short_loops(function, trip_count, _SHORT)
+    return has_short_loops(function, trip_count, SHORT)
 
 
 def has_short_loops(function: ir.Function, count: CountTrips, most: int) -> bool:
@@ -34,8 +34,8 @@ def has_short_loops(function: ir.Function, count: CountTrips, most: int) -> bool
 
 
 def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
-    """Returns the back edges on which the machine code must poll the stop flag."""
-    return _long_edges(order, trip_count, _SHORT)
+    """Returns the back edges on which the machine code must poll the stop flag, as far as the text tells."""
+    return _long_edges(order, trip_count, SHORT)
 
 
 def _long_edges(order: list[Segment], count: CountTrips, most: int) -> set[tuple[Segment, Segment]]:

@@ -48,10 +48,10 @@ class ParallelRegion:
 
 
 class RegionPlan:
-    """The regions of a kernel, and the values live into each."""
+    """The regions of a kernel, and the values live into each. polls: its loops are watched, those aside that its text bounds."""
 
-    def __init__(self, graph: Graph):
-        self.graph = graph
+    def __init__(self, graph: Graph, *, polls: bool = True):
+        self.graph, self._polls = graph, polls
         self._known = {s: _uses_and_definitions(s) for s in graph.segments} if graph.sync_points else {}
         self.live = _liveness(graph, self._known)
         self.regions = [self._region(0, graph.entry, [])]
@@ -76,7 +76,7 @@ class RegionPlan:
         defined = {id(i) for s in order for i in s.instrs}
         used = {value for s in order if s in self._known for value in self._known[s][0]}
         live_in = [value for value in live if id(value) in used or id(value) in defined]
-        return ParallelRegion(number, order, polled_edges(order), live_in, defined)
+        return ParallelRegion(number, order, polled_edges(order) if self._polls else set(), live_in, defined)
 
 
 def _uses(segment: Segment) -> list[ir.Value]:

@@ -50,11 +50,12 @@ def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCoun
 
 
 def find_grid(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> Decision:
-    """Returns the grid over which a launch may run several of its groups as one, of those that may be coarse."""
+    """Returns the grid over which a launch may run several of its groups as one, of those that may be coarse. spec: with
+    proofs."""
     memory = LocalMemory(kernel)
     if not memory.is_used or not any(builtin_of(i).sync for block in kernel.blocks for i in block.instrs):
         return Decision(None, "no work-items that share local memory")
-    if not needs_no_watchdog(kernel):
+    if not (spec.proofs.ends_soon or needs_no_watchdog(kernel)):
         return Decision(None, "a loop whose length is not known")
     obstacle = _obstacle(kernel) or memory.obstacle()
     if obstacle is not None:

@@ -15,6 +15,7 @@ from ..analysis.lane_uses import LaneUses
 from ..analysis.normal_halves import NormalHalves
 from ..llvm import constants
 from ..llvm.flush_after_rounding import FLUSHING, FLUSHING_FLOATS
+from ..llvm.passes import UNROLLING
 from . import diagnostic_sites
 
 MOST_CONSTANT_DATA = 16 << 20
@@ -50,7 +51,7 @@ class Unit:
     counter_offsets: dict[int, int] = field(default_factory=dict)
     may_fail: bool = False
     multiplies_to_flush: bool = False
-    unrolled: int = 0
+    unrolled: list[str] = field(default_factory=list)
     _users: dict[int, dict[int, list[ir.Instr]]] = field(default_factory=dict)
     _lane_uses: dict[int, LaneUses] = field(default_factory=dict)
     _normal_halves: dict[int, NormalHalves] = field(default_factory=dict)
@@ -168,10 +169,13 @@ class Unit:
             self.counter_offsets[site] = self.reserve_arena(8)
         return self.counter_offsets[site]
 
-    def unrolled_loop(self) -> str:
-        """Returns the metadata suffix of the back edge of a loop that LLVM must unroll fully."""
-        self.unrolled += 1
-        return f", !llvm.loop !{_FIRST_LOOP + self.unrolled - 1}"
+    def unrolled_loop(self, rounds: int) -> str:
+        """Returns the metadata suffix of the back edge of a loop of which LLVM must make `rounds` iterations one; all, if 0. Of a
+        loop that is to stay (1) there is none."""
+        if rounds == 1:
+            return ""
+        self.unrolled.append('!"llvm.loop.unroll.full"' if rounds == 0 else f'!"{UNROLLING}", i32 {rounds}')
+        return f", !llvm.loop !{_FIRST_LOOP + len(self.unrolled) - 1}"
 
     def add_static_finding(self, site: diagnostic_sites.DiagnosticSite) -> None:
         """Adds a finding that is certain at compile time. Every launch reports it once."""
@@ -192,7 +196,6 @@ class Unit:
                 f'attributes #4 = {{ nounwind alwaysinline "no-trapping-math"="true"{flush} }}',
                 '!0 = !{!"branch_weights", i32 1, i32 1048576}',
                 "!1 = !{}",
-                '!2 = !{!"llvm.loop.unroll.full"}',
-                *(f"!{n} = distinct !{{!{n}, !2}}" for n in range(_FIRST_LOOP, _FIRST_LOOP + self.unrolled)),
+                *(f"!{n} = distinct !{{!{n}, !{{{how}}}}}" for n, how in enumerate(self.unrolled, _FIRST_LOOP)),
             ]
         )

@@ -23,7 +23,7 @@ from .float_table import move_to_table
 from .flush_after_rounding import flush_after_rounding, flushes
 from .kept_choices import keep_choices
 from .long_blocks import cut_long_blocks
-from .passes import LONG, Passes, function_sizes
+from .passes import LONG, UNROLLING, Passes, function_sizes
 
 VECTORS = "; vectors\n"
 """The first line of a module whose code is vectorised."""
@@ -89,7 +89,7 @@ class Machine:
             if long or text.startswith(QUICK):
                 passes.run_least(module)
             elif text.startswith(VECTORS):
-                passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"))
+                passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"), UNROLLING in text)
             else:
                 passes.run(module)
             if self.processor.family.choices_flush and flushes(text) and " = fcmp " in text:

@@ -11,6 +11,8 @@ SHORT = 175
 """The most lines of vectorised code in a module that gets LLVM's own pipeline: it costs little there, and its second round
 removes vector elements that are extracted and inserted again, as in sums of images."""
 
+UNROLLING = "llvm.loop.unroll.count"
+"""What a module says of a loop of which several iterations are to become one."""
 
 LONG = 4000
 """The most lines of a function of any shape that LLVM optimises. Some of its passes take time that grows with the square of the
@@ -58,14 +60,15 @@ class Passes:
         """Runs LLVM's own pipeline at level 3."""
         self._whole.getModulePassManager().run(module, self._whole)
 
-    def run_on_vectors(self, module: llvm.ModuleRef, lines: int) -> None:
+    def run_on_vectors(self, module: llvm.ModuleRef, lines: int, unrolling: bool) -> None:
         """Optimises `lines` of vectorised code, whose inlining is decided (`inlining`): one round of function simplification over
         each function.
 
         This is a third of LLVM's pipeline; the rest are module passes that find nothing here, and a second round after the
-        vectorisers. The code runs as fast, except in some modules of at most SHORT lines.
+        vectorisers. The code runs as fast, except in some modules of at most SHORT lines, and in those of `unrolling`, which LLVM
+        does late.
         """
-        if lines <= SHORT:
+        if lines <= SHORT or unrolling:
             self._function.getModulePassManager().run(module, self._function)
             return
         self._once.run(module, self._function)

@@ -7,12 +7,13 @@ from math import prod
 from ...ir import ir
 from ..analysis.budget import OverBudget
 from ..analysis.induction import count_iterations, is_compared
-from ..analysis.loop_bounds import has_short_loops, trip_count
+from ..analysis.loop_bounds import SHORT, has_short_loops, needs_no_watchdog, trip_count
 from ..analysis.segments import Segment
 from .in_range import AccessAnalysis
 
 _MOST = 1 << 28
-"""The iterations of a loop that all work-items of a launch may make together: a second or two, on one slow thread."""
+"""The iterations of a loop that all work-items of a launch may make together: a second or two, on one slow thread. Code that is
+compiled for one such launch runs in the calling thread for all of them."""
 _SHARE = 8
 """The part of the steps of `AffineForms` that one phi may take."""
 _MOST_LOOPS = 32
@@ -20,9 +21,12 @@ _MOST_LOOPS = 32
 
 
 def ends_soon(analysis: AccessAnalysis) -> bool:
-    """Returns True if the launch makes so few iterations that nothing need stop it, whatever is in memory."""
+    """Returns `Proofs.ends_soon`: whether the launch makes so few iterations that nothing need stop it, whatever is in memory.
+    False also where that shows in the kernel's text."""
+    if needs_no_watchdog(analysis.function):
+        return False
     asked = 0
-    most = _MOST // max(1, prod(analysis.forms.facts.global_size))
+    most = min(SHORT, _MOST // max(1, prod(analysis.forms.facts.global_size)))
 
     def count(head: Segment, body: set[Segment]) -> int | None:
         nonlocal asked

@@ -48,18 +48,17 @@ def compile_coarse(analysis: LaunchAnalysis, keep: bool) -> CoarseLaunch | None:
 
 def _decide(analysis: LaunchAnalysis, keep: bool) -> Decision:
     """Returns the grid of the coarse launch, if there is one that pays."""
-    kernel = analysis.kernel
-    found = find_grid(kernel, analysis.spec, analysis.facts)
+    kernel, proven = analysis.kernel, replace(analysis.spec, proofs=analysis.proven.proofs)
+    found = find_grid(kernel, proven, analysis.facts)
     if found.grid is None:
         return found
     merged = _merged(analysis)
     if merged is not None:
         fewer, copies = merged
-        spec, facts = _fewer_items(analysis.spec, analysis.facts, copies)
-        found = replace(find_grid(fewer, spec, facts), copies=copies)
+        found = replace(find_grid(fewer, *_fewer_items(proven, analysis.facts, copies)), copies=copies)
     coarse, coarse_spec = _analyze(analysis, found, keep)
     try:
-        worth = pays(coarse.kernel, coarse_spec, kernel, replace(analysis.spec, proofs=analysis.proven.proofs), found.copies)
+        worth = pays(coarse.kernel, coarse_spec, kernel, proven, found.copies)
     except NotVectorizable as reason:
         return Decision(None, f"no vector code: {reason}")
     return found if worth else Decision(None, "it would not cost less")

@@ -83,7 +83,6 @@ def run(
     first_epoch: int = 1,
     counters: CounterBlock | None = None,
     chosen: np.ndarray | None = None,
-    ends_soon: bool = False,
 ) -> RawResult:
     """Runs every work-group of `global_size` and waits. The memory of `args` is used in place.
 
@@ -98,7 +97,7 @@ def run(
 
     Race cells must hold nothing from `first_epoch` (> 0) on; the result's `last_epoch` is the last epoch they then hold. Raises
     DeviceError if an argument does not fit. A launch that runs longer than `timeout` seconds is stopped and has a watchdog
-    finding. ends_soon: it is proven not to.
+    finding.
     """
     launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
     memory, words = launch.memory, launch.words
@@ -111,9 +110,9 @@ def run(
     full = _FullLevel(compiled, launch, seed, first_epoch, threads) if scheduled else None
     start = time.perf_counter()
     if full is None or len(full.blocks) == 1:
-        execute(compiled, words, memory.context, memory.arguments, threads if full is None else 1, timeout, ends_soon)
+        execute(compiled, words, memory.context, memory.arguments, threads if full is None else 1, timeout)
     else:
-        execute_per_worker(compiled, full.blocks, memory.arguments, timeout, ends_soon)
+        execute_per_worker(compiled, full.blocks, memory.arguments, timeout)
         full.gather()
     seconds = time.perf_counter() - start
     found: list[Finding] = []

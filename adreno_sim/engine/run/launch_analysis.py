@@ -43,14 +43,13 @@ class ProvenLaunch:
     """What the proofs say of a launch, as it is kept on disk.
 
     accesses: how many instructions access memory, and how many of them are proven in range. single_writer (level full): the
-    arguments in which no two work-items race and no store is dead, if no other argument shares their memory. ends_soon: no loop
-    may go on for long. failures: why something is not proven, for each analysis that failed.
+    arguments in which no two work-items race and no store is dead, if no other argument shares their memory. failures: why
+    something is not proven, for each analysis that failed.
     """
 
     accesses: AccessCounts
     proofs: Proofs
     single_writer: frozenset[int]
-    ends_soon: bool
     failures: tuple[str, ...]
 
 
@@ -161,6 +160,6 @@ def prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) 
             single_writer = find("single writers of", single_writer_args, single_writer)
             race_free = find("races in local memory of", race_free_local_arrays, proofs.race_free_locals)
             proofs = replace(proofs, race_free_locals=race_free)
-        short = find("lengths of loops in", ends_soon, False)
+        proofs = replace(proofs, ends_soon=find("lengths of loops in", ends_soon, False))
     accesses = AccessCounts(len(access_sites), len(access_sites & proofs.in_range))
-    return ProvenLaunch(accesses, proofs, single_writer, short, tuple(failures))
+    return ProvenLaunch(accesses, proofs, single_writer, tuple(failures))

@@ -51,7 +51,6 @@ def run(
         watching = replace(variant.spec, watch=True, proofs=NOTHING)
         return launch.run(code(watching), global_size, offset, args, watch_range=watch_range, **options)
     proven = variant.analysis.proven
-    options["ends_soon"] = proven.ends_soon
     compile_first(variant, keep)
     if variant.coarse is not None:
         result = _run_coarse(variant, variant.coarse, args, options)

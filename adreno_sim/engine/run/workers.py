@@ -74,35 +74,31 @@ def execute(
     arguments_address: int,
     threads: int,
     timeout: float,
-    ends_soon: bool,
 ) -> None:
-    """Runs the launch's groups on `threads` workers; stops them after `timeout` seconds or on an interrupt, of which there is no
-    need if it `ends_soon`."""
+    """Runs the launch's groups on `threads` workers; stops them after `timeout` seconds or on an interrupt."""
     groups = words[context.GROUP_COUNT]
     workers = compiled.pace.choose(max(1, min(threads, groups)), groups)
     words[context.SHARES] = min(workers, context.MOST_SHARES)
     words[context.CHUNK] = max(1, groups // (workers * 8))
     call = compiled.loaded.address, context_address, arguments_address
-    _run(compiled, [call] * workers, [words], groups, timeout, ends_soon)
+    _run(compiled, [call] * workers, [words], groups, timeout)
 
 
 def execute_per_worker(
-    compiled: CompiledKernel, blocks: Sequence[tuple[Words, int]], arguments_address: int, timeout: float, ends_soon: bool
+    compiled: CompiledKernel, blocks: Sequence[tuple[Words, int]], arguments_address: int, timeout: float
 ) -> None:
     """As `execute`, with a context block (words and address) for each worker that names the groups it runs."""
     groups = sum(words[context.GROUP_COUNT] - words[context.FIRST_GROUP] for words, _ in blocks)
     for words, _ in blocks:
         words[context.SHARES] = 1
     calls = [(compiled.loaded.address, address, arguments_address) for _, address in blocks]
-    _run(compiled, calls, [words for words, _ in blocks], groups, timeout, ends_soon)
+    _run(compiled, calls, [words for words, _ in blocks], groups, timeout)
 
 
-def _run(
-    compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], groups: int, timeout: float, ends_soon: bool
-) -> None:
+def _run(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], groups: int, timeout: float) -> None:
     """Makes one call for each worker; together they run `groups`."""
     expected = compiled.pace.expected(groups)
-    quick = (ends_soon or not compiled.module.polls) and expected is not None and expected < _QUICK
+    quick = not compiled.module.polls and expected is not None and expected < _QUICK
     start = perf_counter()
     if quick:
         _run_in_caller(compiled, calls)

@@ -144,8 +144,8 @@ class VectorEmitter(LoopFlow):
         self.exits.append((t.label, sync.number))
         t.jump("left")
 
-    def should_unroll(self, loop: Loop, lines: list[str]) -> bool:
-        return unroll.should_unroll(loop, self.structure, self.privates, lines)
+    def rounds_at_once(self, loop: Loop, lines: list[str]) -> int:
+        return unroll.choose_rounds(loop, self.structure, self.privates, lines, self.walked_rounds.get(loop, 1))
 
     # Instructions
 

@@ -59,8 +59,8 @@ class FlowState(LaneValues):
         its exits itself."""
         raise NotImplementedError
 
-    def should_unroll(self, loop: Loop, lines: list[str]) -> bool:
-        """Returns whether a uniform loop with these lines should be unrolled."""
+    def rounds_at_once(self, loop: Loop, lines: list[str]) -> int:
+        """Returns how many iterations of a uniform loop with these lines LLVM should make one; 0: all of them."""
         raise NotImplementedError
 
     def _reset_flow(self) -> None:

@@ -37,7 +37,8 @@ def plan(unit: Unit, kernel: ir.Function, plan_checks: Callable[[KernelPlan], li
     graph, provenance, privates = _prepare(kernel)
     shapes = choose_shapes(kernel, spec, privates, functools.partial(_check_barriers, kernel))
     slots = argument_block.slots(spec.args)[0]
-    result = VectorPlan(unit, provenance, RegionPlan(graph), False, slots, tile=shapes.tile, shapes=shapes, privates=privates)
+    regions = RegionPlan(graph, polls=not spec.proofs.ends_soon)
+    result = VectorPlan(unit, provenance, regions, False, slots, tile=shapes.tile, shapes=shapes, privates=privates)
     result.checks = plan_checks(result)
     _place_private(result, kernel)
     _place_spills(result)

@@ -48,7 +48,7 @@ class LoopFlow(Flow):
             self._emit_item(level, item)
         t.block(head.label + ".latch")
         self._emit_latch(loop)
-        t.jump(head.label + ".head", self.unit.unrolled_loop() if self.should_unroll(loop, t.lines_from(start)) else "")
+        t.jump(head.label + ".head", self.unit.unrolled_loop(self.rounds_at_once(loop, t.lines_from(start))))
         self._open_loops.pop()
         if not linear:
             return None

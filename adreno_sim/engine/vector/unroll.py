@@ -1,4 +1,4 @@
-"""Small loops that should be unrolled: private arrays that they index then become registers."""
+"""Small loops that should be unrolled: private arrays that they index then become registers, and columns that they load."""
 
 from __future__ import annotations
 
@@ -15,16 +15,24 @@ _INNER_LABELS = ("turn", "store")
 """Labels of loops over lanes."""
 
 
-def should_unroll(loop: Loop, structure: Structure, privates: Privates, lines: list[str]) -> bool:
-    """Returns whether `loop`, which has these lines, has few iterations, indexes a private variable that is read, and has the
-    form that LLVM unrolls on request: no inner loop and a single exit. Otherwise LLVM would warn on standard error."""
+def choose_rounds(loop: Loop, structure: Structure, privates: Privates, lines: list[str], walked: int) -> int:
+    """Returns how many iterations of `loop`, which has these lines, LLVM should make one: 0 means all, 1 that it stays.
+
+    walked: the iterations of a small loop for which a load fetches columns at once, which then are registers; 1 of others.
+
+    Others are not what LLVM unrolls on request, and it would warn on standard error: an inner loop, several exits.
+    """
     if any(other.parent is loop for other in structure.loops) or len(loop.leaving) != 1:
-        return False
-    rounds = trip_count(loop.head, loop.body)
-    if rounds is None or rounds > _MOST_ROUNDS or rounds * len(lines) > _MOST_LINES:
-        return False
+        return 1
     if any(line.startswith(_INNER_LABELS) and line.endswith(":") for line in lines):
-        return False
+        return 1
+    rounds = trip_count(loop.head, loop.body)
+    few = rounds is not None and rounds <= _MOST_ROUNDS and rounds * len(lines) <= _MOST_LINES
+    return 0 if few and _indexes(loop, structure, privates) else walked
+
+
+def _indexes(loop: Loop, structure: Structure, privates: Privates) -> bool:
+    """Returns whether a loop indexes a private variable that is read."""
     stepped = {
         id(variable) for segment in loop.body for i in segment.instrs if (variable := _indexed_variable(i, privates)) is not None
     }

@@ -22,6 +22,7 @@ from ..llvm.text import Text
 from .lane_access.walks import Walks
 from .lane_shapes import LaneShapes
 from .privates import Privates
+from .structure import Loop
 from .tile import Tile
 
 
@@ -53,6 +54,7 @@ class LaneValues(RegionEmitter):
         self.lanes: dict[int, list[str]] = {}
         self.lane_ptrs: dict[int, LanePtr] = {}
         self.columns_bytes = 0  # of the columns that loads of rows keep
+        self.walked_rounds: dict[Loop, int] = {}  # of loops along rows: the iterations for which columns are loaded at once
         self.mask: str | None = None
         self.nonempty_mask: str | None = None  # a mask that is known to hold some lane here
         self.current_lane = ""  # where lanes take turns, the one whose turn it is

@@ -175,6 +175,42 @@ def test_what_runs_group_by_group(name, wherever_allowed):
     assert not ran.is_coarse, ran.code
 
 
+LOOPS = {
+    "that an argument bounds": "for (int i = 0; i < n; i++) r += a[(l + i) & 7] * i;",
+    "with a barrier": "for (int i = 0; i < n; i++) { B; a[7 - l] = r + i; B; r += a[l] * i; }",
+}
+OF_EACH_GROUP = {
+    "without a barrier": "for (int i = 0; i < n + (g & 3); i++) r += a[(l + i) & 7] * i;",
+    "as many as its number says": "for (int i = 0; i < n + (g & 3); i++) { B; a[7 - l] = r + i; B; r += a[l] * i; }",
+    "more in the last group": "for (int i = 0; i < (g == 39 ? n * 2 : n); i++) { B; a[7 - l] = r + i; B; r += a[l] * i; }",
+    "that some leave early": "for (int i = 0; i < n; i++) { B; if (i > g) break; a[7 - l] = r + i; B; r += a[l] * i; }",
+}
+
+
+def run_loop(body: str, checks: str, bound: int = 5):
+    source = f"""#define B barrier(CLK_LOCAL_MEM_FENCE)
+kernel void k(global const float *in, global float *out, int n) {{
+  local float a[8]; int l = get_local_id(0), g = get_group_id(0); float r;
+  a[l] = in[g] + l; B; r = a[7 - l]; {body} out[g * 8 + l] = r; }}"""
+    data = np.random.default_rng(2).integers(0, 20, 40).astype(np.float32)
+    args = [data, np.zeros(320, np.float32), np.int32(bound)]
+    ran, _ = run_both(source, (320, 1, 1), (8, 1, 1), args, checks=checks)
+    return ran
+
+
+@pytest.mark.parametrize("checks", ["off", "bounds"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_that_the_launch_bounds(name, checks, wherever_allowed):
+    assert run_loop(LOOPS[name], checks).is_coarse
+
+
+@pytest.mark.parametrize("checks", ["off", "bounds"])
+@pytest.mark.parametrize("name", OF_EACH_GROUP)
+def test_loops_of_each_groups_own_length(name, checks, wherever_allowed):
+    """As one group, they would meet at different barriers."""
+    run_loop(OF_EACH_GROUP[name], checks)
+
+
 def test_a_launch_with_an_offset_or_layers_or_odd_groups(wherever_allowed):
     source = local_kernel(LOCALS["of bytes"])
     data, out = np.zeros(40, np.float32), np.zeros(2000, np.float32)

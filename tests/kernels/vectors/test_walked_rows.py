@@ -81,6 +81,20 @@ def test_these_walk(name):
         assert is_served(run(EVERY[name], type, 20, "bounds")[2]), type
 
 
+@pytest.mark.parametrize("name", [*WALKS, "vectors"])
+def test_iterations_that_columns_serve_become_one(name, capfd):
+    """LLVM says on standard error if it cannot do what a loop asks for."""
+    text = run(EVERY[name], "float", 20, "bounds")[2]
+    assert text.count("llvm.loop.unroll.count") == 1 and ".inline(" in text
+    assert capfd.readouterr().err == ""
+
+
+def test_large_loops_stay(capfd):
+    taken = " + ".join(f"a[x * 72 + i + {at}] * s" for at in range(20))
+    text = run(f"for (int i = 0; i < n; i++) s += {taken};", "int", 20, "bounds")[2]
+    assert is_served(text) and "llvm.loop" not in text and ".inline(" not in text
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_these_load_when_their_turn_comes(name):
     assert not is_served(run(OTHERS[name], "float", 20, "bounds")[2])

@@ -51,7 +51,12 @@ def emit_walked_load(e: LaneValues, where: LanePtr, load: ir.Instr, align: int) 
     least = e.unit.declare("llvm.umin.i64", "i64", "i64, i64")
     left = t.op(f"call {least}(i64 {_emit_rounds_left(e, counter)}, i64 {rounds})")
     known = t.op(f"mul i64 {left}, {count}")
-    _emit_fill(e, where, elem, columns, known, room, align)
+    loop = e.walks.small_loop_of(load)
+    if loop is not None:
+        e.walked_rounds[loop] = max(rounds, e.walked_rounds.get(loop, 1))
+    name = f"@turn_rows.{intrinsic_suffix(e.wide(elem))}.{align}{'' if loop is None else '.inline'}"
+    e.unit.define_once(name, lambda: _turn_function(e, name, elem, columns, align, inline=loop is not None))
+    _emit_fill(e, name, where, elem, columns, known, room)
     t.jump(ready)
     t.block(ready)
     first = t.op(f"mul i64 {at}, {count}")
@@ -87,9 +92,9 @@ def _emit_rounds_left(e: LaneValues, counter: Counter) -> str:
     return t.op(f"add i64 {steps}, 1")
 
 
-def _emit_fill(e: LaneValues, where: LanePtr, elem: ir.Type, columns: int, known: str, room: str, align: int) -> None:
-    """Emits the load of `known` elements of each lane's row, at most `columns`, and the store of its columns to `room`. The row
-    of a lane without work is one of zeros."""
+def _emit_fill(e: LaneValues, turn_rows: str, where: LanePtr, elem: ir.Type, columns: int, known: str, room: str) -> None:
+    """Emits the load of `known` elements of each lane's row, at most `columns`, and the store of its columns to `room`, by the
+    function `turn_rows`. The row of a lane without work is one of zeros."""
     t, pointers = e.body, f"<{e.count} x ptr>"
     rows = emit_addresses(e, where)
     if e.mask is not None:
@@ -98,21 +103,15 @@ def _emit_fill(e: LaneValues, where: LanePtr, elem: ir.Type, columns: int, known
         e.prologue.do(f"store {row} zeroinitializer, ptr {zeros}")
         aside = vt.splat_pointer(t, zeros, e.count)
         rows = t.op(f"select <{e.count} x i1> {e.mask}, {pointers} {rows}, {pointers} {aside}")
-    name = f"@turn_rows.{intrinsic_suffix(e.wide(elem))}.{align}"
-    e.unit.define_once(name, lambda: _turn_function(e, name, elem, columns, align))
-    t.do(f"call void {name}({pointers} {rows}, i64 {known}, ptr {room})")
+    t.do(f"call void {turn_rows}({pointers} {rows}, i64 {known}, ptr {room})")
 
 
-def _turn_function(e: LaneValues, name: str, elem: ir.Type, columns: int, align: int) -> str:
+def _turn_function(e: LaneValues, name: str, elem: ir.Type, columns: int, align: int, *, inline: bool) -> str:
     """Returns a function that loads elements of each row, and stores the columns: as many at once as there are lanes."""
     t, row, count = Text(), e.wide(elem), e.count
     spelled, size = llvm_types.spell(row), llvm_types.size_of(elem)
     few = vt.splat(t, ir.Int(32), t.op("trunc i64 %known to i32"), count)
     addresses = [t.op(f"extractelement <{count} x ptr> %rows, i32 {lane}") for lane in range(count)]
-    prefetch = e.unit.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
-    for start in addresses:
-        ahead = t.op(f"getelementptr i8, ptr {start}, i64 {columns * size}")
-        t.do(f"call {prefetch}(ptr {ahead}, i32 0, i32 2, i32 1)")
     for first in range(0, columns, count):
         if first:
             more = t.fresh("more")
@@ -128,5 +127,5 @@ def _turn_function(e: LaneValues, name: str, elem: ir.Type, columns: int, align:
             t.do(f"store {spelled} {column}, ptr {there}, align {min(_LINE, size * count)}")
     t.jump("done")
     t.block("done")
-    lines = [f"define internal void {name}(<{count} x ptr> %rows, i64 %known, ptr %room) #2 {{", "entry:", *t.lines]
-    return "\n".join([*lines, "  ret void", "}"])
+    head = f"define internal void {name}(<{count} x ptr> %rows, i64 %known, ptr %room) #{4 if inline else 2} {{"
+    return "\n".join([head, "entry:", *t.lines, "  ret void", "}"])

@@ -24,6 +24,8 @@ _FARTHEST = 1 << 10
 """Steps of an index up to which what is known to be narrow (`Proofs.narrow`) does not wrap within a row."""
 _FEWEST = 4
 """Iterations of a loop in which rows are worth loading early."""
+_SMALL = 32
+"""Instructions of a loop that is worth unrolling along its rows."""
 _PURE = ("add", "sub", "mul", "shl", "lshr", "ashr", "udiv", "sdiv", "and", "or", "sext", "zext", "trunc")
 _WRITES = ("store", "atomicrmw", "cmpxchg", "memcpy", "memmove", "memset", "fence")
 
@@ -65,6 +67,13 @@ class Walks:
         if counter is None or self._step(load.operands[0], loop, counter, 0) != llvm_types.size_of(elem) * count:
             return None
         return counter
+
+    def small_loop_of(self, load: ir.Instr) -> Loop | None:
+        """Returns the loop in which a load walks, if the iterations for which columns are loaded at once should become one."""
+        loop = self._structure.innermost[self._structure.segment_of[id(load)]]
+        inner = any(other.parent is loop for other in self._structure.loops)
+        small = loop is not None and not inner and sum(len(segment.instrs) for segment in loop.body) <= _SMALL
+        return loop if small else None
 
     def _runs_in_every_iteration(self, segment: Segment, loop: Loop) -> bool:
         """Returns whether every lane that is in `loop` runs `segment` in every iteration, the test of the loop behind it."""
