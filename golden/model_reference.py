@@ -50,8 +50,19 @@ class ModelReference:
             raise NoReferenceError(f"TVM llvm: it does not compile the model: {why}") from error
 
     def _compile(self, module: Any) -> Any:
-        """The executable; with branches, without TVM's defect in the storages of those, which ends the process."""
         target = self._tvm.target.Target({"kind": "llvm", "opt-level": 1})  # half the time of level 3, and the code is as fast
+        with self._tvm.transform.PassContext(config=self._without_checks(module)):
+            return self._compile_for(target, module)
+
+    def _without_checks(self, module: Any) -> dict[str, Any]:
+        """The options by which operators do not look at the shapes and types of their arguments: the virtual machine has looked
+        at the model's inputs, and these checks are most of the code. A PrimFunc that somebody wrote keeps what it asserts."""
+        written = any(isinstance(function, self._tvm.tirx.PrimFunc) for _, function in module.functions_items())
+        options = () if written else self._tvm.transform.PassContext.list_configs()
+        return {name: True for name in options if name.endswith(".disable_assert")}
+
+    def _compile_for(self, target: Any, module: Any) -> Any:
+        """The executable; with branches, without TVM's defect in the storages of those, which ends the process."""
         if not has_branches(module):
             return self._tvm.compile(module, target=target)
         with target:
