@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import pickle
 import zlib
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -57,21 +57,21 @@ def discard(name: str) -> None:
         (folder() / name).unlink()
 
 
-def load_linked(text: str, symbol: str, keep: bool = True) -> objects.Loaded:
+def load_linked(text: str, symbol: str, keep: bool = True, imports: Mapping[str, int] | None = None) -> objects.Loaded:
     """Returns the machine code of a module, linked into this process: from disk if possible, else compiled. `keep`: use the
-    disk."""
+    disk. imports: as of `Machine.load`."""
     machine = objects.machine()
     name = name_of(text, machine.identity)
     code = load(name) if keep else None
     if code is not None:
         try:
-            return machine.load(code, symbol)
+            return machine.load(code, symbol, imports)
         except RuntimeError:  # written by something that only looked like this version
             discard(name)
     code = machine.compile(text)
     if keep:
         store(name, code)
-    return machine.load(code, symbol)
+    return machine.load(code, symbol, imports)
 
 
 def module_name(kernel: ir.Function, spec: Specialization, identity: str) -> str:

@@ -14,10 +14,12 @@ from ..runtime.constants import declare_structure, define_constants
 from ..runtime.functions import CModule
 from .unit import Unit
 
-FILES = ("counters.c", "diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c")
+FILES = ("counters.c", "diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c", "work.c")
 """All that a process needs, so that it calls clang once; soft float is for few processors."""
 WORKER = "worker"
-"""The function that a launch calls. No other is visible outside the module."""
+"""The function of a module that a launch calls. No other is visible outside."""
+GROUPS, WORK = "run_groups", "work"
+"""The function of the runtime that holds a kernel's code, and the one, outside all modules, by which a worker takes groups."""
 
 _ATTRIBUTES = {"cold": "#1", "noinline": "#2", "alwaysinline": "#3"}
 """Of a function in the module of a kernel (`Unit.text`), by its kind."""
@@ -43,10 +45,10 @@ def begin_runtime() -> None:
 
 
 def add_runtime(unit: Unit) -> None:
-    """Adds to a module `@worker`, and all functions of the C runtime that others of the module call."""
-    called = (name for name in runtime().functions if any(f"@{name}(" in text for text in unit.functions))
-    needed = runtime().needed_for([WORKER, *called])
+    """Adds to a module all functions of the C runtime that it calls, @run_groups first of all."""
+    called = (name for name in runtime().functions if name != WORK and any(f"@{name}(" in text for text in unit.functions))
+    needed = runtime().needed_for([GROUPS, *called])
     unit.declarations |= {name: text for name, text in needed.declarations.items() if name.startswith("llvm.")}
     unit.functions.append(RUNTIME)
-    for name, function in needed.functions.items():
-        unit.functions.append(function.text("" if name == WORKER else "internal ", _ATTRIBUTES[function.kind]))
+    for function in needed.functions.values():
+        unit.functions.append(function.text("internal ", _ATTRIBUTES[function.kind]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..abi.kernel_shape import ABANDONED, KernelShape
 from ..llvm.text import Text
+from .c_runtime import GROUPS, WORK, WORKER
 from .collectives import combine_functions
 from .kernel_plan import ArenaRange, KernelPlan
 from .region import ARGUMENTS, PARAMETERS
@@ -11,10 +12,10 @@ from .sync_points import describe_sync
 
 
 def group_functions(plan: KernelPlan) -> list[str]:
-    """Returns the functions that the C runtime calls (`runtime/kernel.h`): what begins and ends a worker and a group, and
-    `@group`, which runs one; with more than one region, `@run_region` and `@combine`."""
+    """Returns the functions that the C runtime calls (`runtime/kernel.h`, `work.c`): what begins and ends a worker and a group,
+    and `@group`, which runs one; with more than one region, `@run_region` and `@combine`. And `@worker`, which a launch calls."""
     plan.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-    around = [_begin_worker(plan), _end_worker(plan), _begin_group(plan), _items_of_group(plan)]
+    around = [*_worker(plan), _begin_group(plan), _items_of_group(plan)]
     if plan.is_single_region:
         return [*around, _group("region.0")]
     return [
@@ -25,19 +26,21 @@ def group_functions(plan: KernelPlan) -> list[str]:
     ]
 
 
-def _begin_worker(plan: KernelPlan) -> str:
-    t = Text()
-    _zero(t, [area for check in plan.checks for area in check.zeroed_per_worker])
+def _worker(plan: KernelPlan) -> list[str]:
+    """Returns `@worker`, and what begins and ends one, where anything does."""
+    begins, ends = Text(), Text()
+    _zero(begins, [area for check in plan.checks for area in check.zeroed_per_worker])
     if plan.unit.counter_offsets:
-        t.do("call void @clear_counters(ptr %arena)")
-    return _inlined("void @begin_worker(ptr %ctx, ptr %arena)", t, "ret void")
-
-
-def _end_worker(plan: KernelPlan) -> str:
-    t = Text()
-    if plan.unit.counter_offsets:
-        t.do("call void @add_counters(ptr %ctx, ptr %arena)")
-    return _inlined("void @end_worker(ptr %ctx, ptr %arena)", t, "ret void")
+        begins.do("call void @clear_counters(ptr %arena)")
+        ends.do("call void @add_counters(ptr %ctx, ptr %arena)")
+    own = {name: t for name, t in {"begin_worker": begins, "end_worker": ends}.items() if t.lines}
+    work = plan.unit.declare(WORK, "void", "ptr, ptr, ptr, ptr, ptr, ptr")
+    around = ", ".join(f"ptr @{name}" if name in own else "ptr null" for name in ("begin_worker", "end_worker"))
+    worker = f"call {work}(ptr %ctx, ptr %args, ptr %mem, ptr @{GROUPS}, {around})"
+    arena = f"  %arena = getelementptr i8, ptr %mem, i64 {plan.unit.local_bytes}"
+    heads = {name: f"define internal void @{name}(ptr %ctx, ptr %mem) #2 {{" for name in own}
+    functions = ["\n".join([heads[name], arena, *t.lines, "  ret void", "}"]) for name, t in own.items()]
+    return [*functions, f"define void @{WORKER}(ptr %ctx, ptr %args, ptr %mem) #2 {{\n  {worker}\n  ret void\n}}"]
 
 
 def _begin_group(plan: KernelPlan) -> str:

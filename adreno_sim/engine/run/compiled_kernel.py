@@ -16,9 +16,11 @@ from ..analysis.failures import note
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..codegen import ModuleText, emit_module
+from ..emit.c_runtime import WORK, WORKER
 from ..llvm import objects
 from ..llvm.passes import LONG
 from ..vector import NotVectorizable
+from .native_functions import native_functions
 from .workers import Pace
 
 Worker = Callable[[int, int, int], None]
@@ -82,5 +84,5 @@ def _compile(kernel: ir.Function, spec: Specialization, keep: bool) -> CompiledK
     if not module.text:
         note(module.failures)
         raise NotVectorizable(module.reason)
-    loaded = compiled_cache.load_linked(module.text, "worker", keep)
+    loaded = compiled_cache.load_linked(module.text, WORKER, keep, {WORK: native_functions().work})
     return CompiledKernel(kernel, spec, module, _SIGNATURE(loaded.address), loaded)

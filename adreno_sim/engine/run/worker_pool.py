@@ -13,7 +13,7 @@ from time import perf_counter
 
 from ..abi.mailbox import CALL, MAILBOX_WORDS, SPINS
 from .aligned_memory import private_memory, zeroed_aligned
-from .futex_pool import futex_pool
+from .native_functions import native_functions
 
 _MAILBOX_BYTES = MAILBOX_WORDS * 8
 _SLICE = 0.05
@@ -28,7 +28,7 @@ class WorkerPool:
 
     def __init__(self, size: int) -> None:
         """Starts the threads. Raises RuntimeError if the system gives no more threads."""
-        self.size, self._native = size, futex_pool()
+        self.size, self._native = size, native_functions()
         self._memory, self._mailboxes = zeroed_aligned(size * _MAILBOX_BYTES)
         self._bytes = memoryview(self._memory.data)
         self._private = [private_memory(0, number) for number in range(1, size + 1)]

@@ -1,9 +1,7 @@
-/* The code around the regions: a worker takes groups until none is left, and a group runs region after region. */
+/* The code around the regions: a worker runs group after group (`work.c`), and a group region after region. */
 #include "kernel.h"
 
 static inline int is_stopped(const uint64_t *ctx) { return __builtin_expect(load_relaxed(&ctx[STOP]) != 0, 0); }
-
-static inline uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* Without sub-groups: all work-items run a region before any runs the next. */
 INLINE int64_t run_in_lockstep(GROUP_PARAMETERS) {
@@ -101,52 +99,15 @@ static INLINE void run_group(uint64_t *ctx, void *restrict args, char *restrict 
   group(ctx, args, mem, arena, gx, gy, gz, gl, 0, items_of_group(ctx, gx, gy, gz));
 }
 
-/* Where a worker is: the share from which it takes groups, how many shares it has not seen the end of, and the groups that it
- * has taken, from one turn to another. */
-enum { SHARE, UNSEEN, TURN, END, PROGRESS_WORDS };
-
-/* Takes a chunk of groups; 0 if none is left. A worker begins with its own share, which is the same at each launch: what its
- * processor wrote then is in its cache still. After that it helps with the others. */
-static NOINLINE int take_chunk(uint64_t *ctx, uint64_t *at) {
-  const uint64_t first = ctx[FIRST_GROUP], count = ctx[GROUP_COUNT] - first, shares = ctx[SHARES], chunk = ctx[CHUNK];
-  for (; at[UNSEEN]; --at[UNSEEN], at[SHARE] = (at[SHARE] + 1) % shares) {
-    const uint64_t begin = first + count * at[SHARE] / shares, end = first + count * (at[SHARE] + 1) / shares;
-    at[TURN] = begin + __atomic_fetch_add(&ctx[TAKEN + SHARE_WORDS * at[SHARE]], chunk, __ATOMIC_RELAXED);
-    at[END] = least(at[TURN] + chunk, end);
-    if (at[TURN] < end) return 1;
-  }
-  return 0;
-}
-
-/* Runs chunks of groups until none is left, or until the launch stops. It is one loop, not one in another: LLVM takes a
- * twentieth less time for a kernel in it. The worker's number lies ahead of its memory. */
-static INLINE void take_groups(uint64_t *ctx, void *restrict args, char *restrict mem, char *restrict arena) {
-  uint64_t at[PROGRESS_WORDS] = {((const uint64_t *)mem)[-1] % ctx[SHARES], ctx[SHARES]};
-  for (uint64_t turn = 0, end = 0;; ++turn) {
-    if (turn == end) {
-      if (!take_chunk(ctx, at)) return;
-      turn = at[TURN], end = at[END];
-    }
+/* Runs the groups of steps `turn` to `end`, or until the launch stops. Returns whether it goes on. Code of a kernel is in this
+ * function, and in no other: no float operation may move across the mode switch of `work`. */
+NOINLINE int run_groups(uint64_t *ctx, void *restrict args, char *restrict mem, uint64_t turn, uint64_t end) {
+  for (; turn < end; ++turn) {
     if (is_stopped(ctx)) {
       store_relaxed(&ctx[LEFT_OUT], 1);
-      return;
+      return 0;
     }
-    run_group(ctx, args, mem, arena, turn);
+    run_group(ctx, args, mem, mem + kernel_shape.local_bytes, turn);
   }
-}
-
-/* Runs the groups of one worker. It is never inlined: no float operation may move across the mode switch of `worker`. */
-NOINLINE void groups(uint64_t *ctx, void *restrict args, char *restrict mem) {
-  char *arena = mem + kernel_shape.local_bytes;
-  begin_worker(ctx, arena);
-  take_groups(ctx, args, mem, arena);
-  end_worker(ctx, arena);
-}
-
-/* What a launch calls: sets the processor's float mode, runs groups, and restores the mode. */
-NOINLINE void worker(uint64_t *ctx, void *args, void *mem) {
-  const unsigned long before = float_mode();
-  set_float_mode(ctx[FLUSHES] ? FLUSH_DENORMALS : KEEP_DENORMALS);
-  groups(ctx, args, mem);
-  set_float_mode(before);
+  return 1;
 }

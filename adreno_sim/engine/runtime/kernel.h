@@ -22,9 +22,6 @@ KERNEL_CODE int64_t run_region(uint64_t region, GROUP_PARAMETERS);
 /* Computes the results of the collective function at a synchronisation point, if there is one. */
 KERNEL_CODE void combine(uint64_t reached, char *arena, uint64_t first, uint64_t last);
 
-/* Begin and end a worker: shadows that it keeps, and counters of events. */
-KERNEL_CODE void begin_worker(uint64_t *ctx, char *arena);
-KERNEL_CODE void end_worker(uint64_t *ctx, char *arena);
 /* Begins the group of step `turn`, clears its shadows, and returns its linear id. */
 KERNEL_CODE uint64_t begin_group(uint64_t *ctx, char *arena, uint64_t turn);
 /* Returns the number of work-items of a group. Only ranges of linear ids need it to be exact. */

@@ -25,6 +25,8 @@ static inline void store_values(uint64_t *to, VALUE_PARAMETERS) {
   to[0] = v0, to[1] = v1, to[2] = v2, to[3] = v3, to[4] = v4, to[5] = v5;
 }
 
+static inline uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 /* Returns the address that is stored in a word of a block. */
 static inline void *address_in(const uint64_t *block, uint64_t word) { return *(void *const *)(block + word); }
 

@@ -9,6 +9,7 @@ from adreno_sim.engine.abi.specialization import BufferArg, LocalArg, ScalarArg,
 from adreno_sim.engine.caching import compiled_cache
 from adreno_sim.engine.llvm import objects
 from adreno_sim.engine.run import compiled_kernel
+from adreno_sim.engine.run.native_functions import native_functions
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 SOURCE = "__kernel void k(__global float* a, int n) { a[get_global_id(0)] = n; }"
@@ -16,7 +17,8 @@ SOURCE = "__kernel void k(__global float* a, int n) { a[get_global_id(0)] = n; }
 
 @pytest.fixture
 def fresh(tmp_path, monkeypatch):
-    """An empty cache on disk, and none in memory."""
+    """An empty cache on disk, and none in memory. The code that belongs to no kernel is there."""
+    native_functions()
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compiled_kernel, "_compiled", type(compiled_kernel._compiled)())
     built: list[str] = []

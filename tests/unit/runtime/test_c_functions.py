@@ -17,6 +17,7 @@ from adreno_sim.engine.builtins.srgb import lower_edge
 from adreno_sim.engine.emit import c_runtime
 from adreno_sim.engine.emit.region import PARAMETERS
 from adreno_sim.engine.llvm import objects, soft_float
+from adreno_sim.engine.run import native_functions
 from adreno_sim.engine.runtime import compiled
 from adreno_sim.engine.runtime.constants import declare_structure, define_constants
 from adreno_sim.engine.runtime.functions import read_module
@@ -75,10 +76,10 @@ def test_a_part_has_what_it_needs_and_no_more():
 
 def test_a_function_says_how_it_joins_a_kernel():
     called = c_runtime.runtime().needed_for(
-        [name for name in c_runtime.runtime().functions if name not in ("serve", "publish", "join", "run_and_join", "wait_idle")]
+        [name for name in c_runtime.runtime().functions if name not in (c_runtime.WORK, *native_functions.SIGNATURES)]
     )
     kernel = {name: function.kind for name, function in called.functions.items() if name != "make_call"}
-    assert "" not in kernel.values() and {"worker", "report", "shadow_read", "srgb_encode"} <= set(kernel)
+    assert "" not in kernel.values() and {"run_groups", "report", "shadow_read", "srgb_encode"} <= set(kernel)
 
 
 def test_no_promise_of_clang_is_left():
@@ -91,7 +92,7 @@ def test_no_promise_of_clang_is_left():
 
 def test_code_of_a_kernel_has_one_place():
     """Clang doubles a call for less; regions would be compiled twice."""
-    for name, calls in {"run_in_lockstep": "run_region", "run_by_subgroup": "run_region", "groups": "group"}.items():
+    for name, calls in {"run_in_lockstep": "run_region", "run_by_subgroup": "run_region", "run_groups": "group"}.items():
         assert c_runtime.runtime().functions[name].body.count(f"@{calls}(") == 1
 
 

@@ -26,6 +26,8 @@ void clear_counters(char *arena);
 void add_counters(uint64_t *ctx, char *arena);
 uint64_t scheduled_group(uint64_t *ctx, uint64_t turn);
 uint64_t count_items(uint64_t *ctx, uint64_t gx, uint64_t gy, uint64_t gz);
+int run_groups(uint64_t *ctx, void *restrict args, char *restrict mem, uint64_t turn, uint64_t end);
+void work(uint64_t *ctx, void *args, char *mem, void *run, void *begin, void *end);
 void worker(uint64_t *ctx, void *args, void *mem);
 
 /* Returns a context block with site records, for all groups. */

@@ -34,12 +34,14 @@ int64_t run_region(uint64_t region, uint64_t *ctx, void *restrict args, char *re
   return region == 2 ? 0 : region + 1;
 }
 
-void begin_worker(uint64_t *ctx, char *arena) {
-  memset(arena + 512, 7, 64);
-  clear_counters(arena);
+static void begin_worker(uint64_t *ctx, char *mem) {
+  memset(mem + LOCAL_BYTES + 512, 7, 64);
+  clear_counters(mem + LOCAL_BYTES);
 }
 
-void end_worker(uint64_t *ctx, char *arena) { add_counters(ctx, arena); }
+static void end_worker(uint64_t *ctx, char *mem) { add_counters(ctx, mem + LOCAL_BYTES); }
+
+void worker(uint64_t *ctx, void *args, void *mem) { work(ctx, args, mem, run_groups, begin_worker, end_worker); }
 
 uint64_t begin_group(uint64_t *ctx, char *arena, uint64_t turn) {
   EXPECT(arena[512] == 7 && arena[575] == 7);

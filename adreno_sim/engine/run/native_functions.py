@@ -1,5 +1,5 @@
-"""Native code (`runtime/futex_pool.c`) by which a launching thread hands work to other threads without the interpreter or its
-lock.
+"""Native code that belongs to no kernel: what a worker does in a launch (`runtime/work.c`), and how a launching thread hands work
+to other threads without the interpreter or its lock (`runtime/futex_pool.c`).
 
 Each thread waits at a mailbox: a few words of memory, zero while there is nothing to do. A launch writes what to call, then
 the state, and wakes the thread with a futex. Both sides spin on the state for some microseconds before they sleep. The
@@ -11,19 +11,26 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ..caching import compiled_cache
-from ..emit.c_runtime import runtime
+from ..emit.c_runtime import WORK, runtime
 from ..llvm import objects
 
-_TABLE = "handover"
+_TABLE = "native"
 """The exported symbol: an array of the addresses of the functions."""
+_WORD = ctypes.c_size_t
+SIGNATURES = {
+    "serve": (None, 1), "publish": (None, 2), "join": (_WORD, 2), "run_and_join": (_WORD, 6), "wait_idle": (_WORD, 3),
+}  # fmt: skip
+"""The result, and how many words each takes."""
 
 
-class FutexPool(NamedTuple):
+@dataclass(frozen=True)
+class NativeFunctions:
     """The native functions. They release the GIL; addresses are of mailboxes.
 
+    work: the address of what the code of every kernel calls.
     serve(mailbox): runs the calls published at a mailbox, for ever.
     publish(mailboxes, count): publishes the calls written in consecutive mailboxes, and returns at once.
     join(mailboxes, count): runs calls that no thread has started, waits for the others, and returns how many those were.
@@ -33,6 +40,7 @@ class FutexPool(NamedTuple):
     """
 
     loaded: objects.Loaded
+    work: int
     serve: ctypes._CFunctionType
     publish: ctypes._CFunctionType
     join: ctypes._CFunctionType
@@ -41,13 +49,14 @@ class FutexPool(NamedTuple):
 
 
 @functools.cache
-def futex_pool() -> FutexPool:
+def native_functions() -> NativeFunctions:
     """Returns the functions, compiled once a process."""
-    names = FutexPool._fields[1:]
+    names = [WORK, *SIGNATURES]
     table = f"@{_TABLE} = constant [{len(names)} x ptr] [{', '.join(f'ptr @{name}' for name in names)}]\n"
     loaded = compiled_cache.load_linked(table + runtime().needed_for(names).text(), _TABLE)
-    word = ctypes.c_size_t
-    signatures = [(None, 1), (None, 2), (word, 2), (word, 6), (word, 3)]
-    addresses = (word * len(names)).from_address(loaded.address)
-    functions = (ctypes.CFUNCTYPE(result, *[word] * count)(at) for at, (result, count) in zip(addresses, signatures, strict=True))
-    return FutexPool(loaded, *functions)
+    work, *others = (_WORD * len(names)).from_address(loaded.address)
+    made = {
+        name: ctypes.CFUNCTYPE(result, *[_WORD] * count)(address)
+        for (name, (result, count)), address in zip(SIGNATURES.items(), others, strict=True)
+    }
+    return NativeFunctions(loaded, work, **made)
