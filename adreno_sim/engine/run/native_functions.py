@@ -48,6 +48,10 @@ class NativeFunctions:
     wait_idle: ctypes._CFunctionType
 
 
+_made: list[NativeFunctions] = []
+"""Two threads may both make them at first, and kernels be linked to either: all stay in memory."""
+
+
 @functools.cache
 def native_functions() -> NativeFunctions:
     """Returns the functions, compiled once a process."""
@@ -55,8 +59,9 @@ def native_functions() -> NativeFunctions:
     table = f"@{_TABLE} = constant [{len(names)} x ptr] [{', '.join(f'ptr @{name}' for name in names)}]\n"
     loaded = compiled_cache.load_linked(table + runtime().needed_for(names).text(), _TABLE)
     work, *others = (_WORD * len(names)).from_address(loaded.address)
-    made = {
+    native = {
         name: ctypes.CFUNCTYPE(result, *[_WORD] * count)(address)
         for (name, (result, count)), address in zip(SIGNATURES.items(), others, strict=True)
     }
-    return NativeFunctions(loaded, work, **made)
+    _made.append(NativeFunctions(loaded, work, **native))
+    return _made[-1]
