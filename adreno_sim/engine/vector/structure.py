@@ -137,6 +137,10 @@ class Structure:
     def dominates(self, a: Segment, b: Segment) -> bool:
         return self._tree.dominates(a, b)
 
+    def holds_loops(self, loop: Loop) -> bool:
+        """Returns whether there are loops inside `loop`."""
+        return any(self.innermost[segment] is not loop for segment in loop.body)
+
     def _loops(self) -> list[Loop]:
         bodies = natural_loops(self._tree)
         if bodies is None:

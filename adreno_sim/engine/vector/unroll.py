@@ -20,9 +20,9 @@ def choose_rounds(loop: Loop, structure: Structure, privates: Privates, lines: l
 
     walked: the iterations of a small loop for which a load fetches columns at once, which then are registers; 1 of others.
 
-    Others are not what LLVM unrolls on request, and it would warn on standard error: an inner loop, several exits.
+    A loop with another inside, or with several exits, stays: LLVM does not unroll it on request, and warns on standard error.
     """
-    if any(other.parent is loop for other in structure.loops) or len(loop.leaving) != 1:
+    if structure.holds_loops(loop) or len(loop.leaving) != 1:
         return 1
     if any(line.startswith(_INNER_LABELS) and line.endswith(":") for line in lines):
         return 1

@@ -71,9 +71,9 @@ class Walks:
     def small_loop_of(self, load: ir.Instr) -> Loop | None:
         """Returns the loop in which a load walks, if the iterations for which columns are loaded at once should become one."""
         loop = self._structure.innermost[self._structure.segment_of[id(load)]]
-        inner = any(other.parent is loop for other in self._structure.loops)
-        small = loop is not None and not inner and sum(len(segment.instrs) for segment in loop.body) <= _SMALL
-        return loop if small else None
+        if loop is None or self._structure.holds_loops(loop):
+            return None
+        return loop if sum(len(segment.instrs) for segment in loop.body) <= _SMALL else None
 
     def _runs_in_every_iteration(self, segment: Segment, loop: Loop) -> bool:
         """Returns whether every lane that is in `loop` runs `segment` in every iteration, the test of the loop behind it."""
