@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, Union
 
 T = TypeVar("T")
@@ -311,6 +311,11 @@ class Function:
             self.facts[name] = analysis(self)
         found: T = self.facts[name]
         return found
+
+    def with_body(self, blocks: list[Block]) -> Function:
+        """Returns a function of the same name, parameters and attributes with another body, which nothing is known of."""
+        given = {field.name: getattr(self, field.name) for field in fields(Function)}
+        return Function(**given | {"blocks": blocks, "digest": "", "facts": {}})
 
 
 @dataclass(eq=False, slots=True)

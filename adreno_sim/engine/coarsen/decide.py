@@ -12,7 +12,7 @@ from ...ir.memory_ops import is_atomic
 from ...ir.mod_ref import read_arguments, written_arguments
 from ...ir.queries import globals_of
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import LocalArg, Specialization
+from ..abi.specialization import BufferArg, ImageArg, LocalArg, Specialization
 from ..analysis.loop_bounds import needs_no_watchdog
 from ..llvm import objects
 from ..vector import estimate_cost
@@ -39,11 +39,13 @@ class Decision:
 def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCounts) -> bool:
     """Returns whether a launch may run several groups as one, as far as that is known without a look at its kernel.
 
-    spec: without proofs. accesses: of the launch, all of which must be proven in range: coarse code cannot say which work-item is
-    at fault. Level full keeps records of each group, and so do launches that count.
+    spec: with shadows, without proofs. accesses: of the launch, all of which must be proven in range: coarse code cannot say which
+    work-item is at fault. Launches that count keep records of each group, and so does the check for races.
     """
     counts = spec.count or spec.counters or spec.sampled or spec.watch
-    if spec.emitter != "spmd" or spec.full or counts or accesses.places != accesses.proven_places:
+    if spec.emitter != "spmd" or counts or accesses.places != accesses.proven_places:
+        return False
+    if any(isinstance(arg, (BufferArg, ImageArg)) and arg.shadow and arg.shadow.cell_words for arg in spec.args):
         return False
     flat = facts.local_size[2] == facts.groups[2] == 1 and not any(facts.offset)
     return flat and spec.uniform and spec.most_groups is not None and spec.items > 1
@@ -57,6 +59,8 @@ def find_grid(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> 
         return Decision(None, "no work-items that share local memory")
     if not (spec.proofs.ends_soon or needs_no_watchdog(kernel)):
         return Decision(None, "a loop whose length is not known")
+    if spec.full and not memory.objects <= spec.proofs.race_free_locals:
+        return Decision(None, "local memory that work-items may race for")
     obstacle = _obstacle(kernel) or memory.obstacle()
     if obstacle is not None:
         return Decision(None, obstacle)

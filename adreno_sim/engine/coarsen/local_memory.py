@@ -24,18 +24,18 @@ class LocalMemory:
     def __init__(self, kernel: ir.Function):
         self._provenance = Provenance(kernel)
         self._kernel = kernel
-        self._objects: set[ObjectId] = {("global", g.name) for g in globals_of(kernel) if g.space == ir.LOCAL}
+        self.objects: set[ObjectId] = {("global", g.name) for g in globals_of(kernel) if g.space == ir.LOCAL}
         for param in kernel.params:
             if isinstance(param.type, ir.Pointer) and param.type.space == ir.LOCAL:
-                self._objects.add(("param", param.index))
+                self.objects.add(("param", param.index))
 
     @property
     def is_used(self) -> bool:
-        return bool(self._objects)
+        return bool(self.objects)
 
     def is_local(self, value: ir.Value) -> bool:
         """Returns whether a value is a pointer to local memory."""
-        return is_pointer(value) and self._provenance.object_id(value) in self._objects
+        return is_pointer(value) and self._provenance.object_id(value) in self.objects
 
     def obstacle(self) -> str | None:
         """Returns why local memory cannot be laid out for several groups, None if it can."""

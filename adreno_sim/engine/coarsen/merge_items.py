@@ -83,7 +83,7 @@ class _Merging:
             copy.block(tree.last).instrs.append(ir.Instr("br", ir.Void(), blocks=[following]))
         self._store_sum(whole.value(tree.hand_over), [copy.value(tree.hand_over.operands[0]) for copy in copies], tail)
         _shorten(blocks, tree.variable, self._left)
-        return replace(self._kernel, blocks=blocks, facts={}, digest="")
+        return self._kernel.with_body(blocks)
 
     def _copy_of_first_part(self, number: int, entry: ir.Block) -> _Copy:
         """Returns a copy of what a work-item does up to the hand-over, of the one `number` times the work-items left further on.

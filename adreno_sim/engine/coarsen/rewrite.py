@@ -64,7 +64,7 @@ class _Rewriting:
                 copies += self._copy(instr)
         for copy in copies:  # operands may be defined in a later block
             copy.operands = [self._operand(value) for value in copy.operands]
-        return replace(self._kernel, blocks=[self._blocks[id(b)] for b in self._kernel.blocks], facts={}, digest="")
+        return self._kernel.with_body([self._blocks[id(block)] for block in self._kernel.blocks])
 
     def _copy(self, instr: ir.Instr) -> list[ir.Instr]:
         """Appends what stands for an instruction. Returns the copies, whose operands are still the kernel's."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...frontend.program_cache import StoredFunction
 from ...ir import ir
 from ..abi.launch_facts import LaunchFacts, Triple
-from ..abi.specialization import Specialization
+from ..abi.specialization import ArgSpec, BufferArg, ImageArg, Specialization
 from ..analysis.failures import attempt
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
@@ -20,13 +20,14 @@ from ..llvm import objects
 from ..vector import NotVectorizable
 from .coarse_launch import CoarseLaunch
 from .compiled_kernel import specialize
-from .launch_analysis import LaunchAnalysis, analyze_launch
+from .launch_analysis import LaunchAnalysis, LaunchVariant, analyze_launch
 
 
-def compile_coarse(analysis: LaunchAnalysis, keep: bool) -> CoarseLaunch | None:
+def compile_coarse(variant: LaunchVariant, keep: bool) -> CoarseLaunch | None:
     """Compiles the coarse kernel of a launch, if it is to run that. `keep`: use the disk cache."""
+    analysis = variant.analysis
     kernel, spec, facts = analysis.kernel, analysis.spec, analysis.facts
-    if not may_be_coarse(spec, facts, analysis.proven.accesses):
+    if not may_be_coarse(variant.spec, facts, analysis.proven.accesses):
         return None
 
     def decide(*_: object) -> Decision:
@@ -38,12 +39,18 @@ def compile_coarse(analysis: LaunchAnalysis, keep: bool) -> CoarseLaunch | None:
     if found.grid is None:
         return None
     coarse, coarse_spec = _analyze(analysis, found, keep)
+    args = tuple(map(_with_shadow, coarse_spec.args, variant.spec.args))
     try:
-        compiled = specialize(coarse.kernel, replace(coarse_spec, deferred_checks=spec.checks != "off"), keep=keep)
+        compiled = specialize(coarse.kernel, replace(coarse_spec, args=args, deferred_checks=spec.checks != "off"), keep=keep)
     except NotVectorizable:
         return None
     usable = compiled.module.lanes == found.grid.lanes and not compiled.module.polls and not compiled.module.static_findings
     return CoarseLaunch(compiled, coarse.facts.global_size) if usable else None
+
+
+def _with_shadow(arg: ArgSpec, given: ArgSpec) -> ArgSpec:
+    """Returns an argument of the coarse launch with the shadow of the launch's own."""
+    return replace(arg, shadow=given.shadow) if isinstance(given, (BufferArg, ImageArg)) else arg
 
 
 def _decide(analysis: LaunchAnalysis, keep: bool) -> Decision:
@@ -72,13 +79,16 @@ def _fewer_items(spec: Specialization, facts: LaunchFacts, copies: int) -> tuple
 
 
 def _analyze(analysis: LaunchAnalysis, decision: Decision, keep: bool) -> tuple[LaunchAnalysis, Specialization]:
-    """Returns what is known of the coarse launch, and its specialization with proofs."""
+    """Returns what is known of the coarse launch, and its specialization with proofs. That its work-items do not race is known of
+    the launch's own: they make the same accesses, or fewer, to memory that groups do not share."""
     grid = decision.grid
     assert grid is not None
     spec, facts = _fewer_items(analysis.spec, analysis.facts, decision.copies)
-    kernel = _coarse_kernel(analysis, grid, spec.local_size)
-    coarse = analyze_launch(kernel, grid.spec(spec, facts), grid.facts(facts), keep=keep)
-    return coarse, replace(coarse.spec, proofs=coarse.proven.proofs)
+    kernel, checks = _coarse_kernel(analysis, grid, spec.local_size), spec.checks
+    without_races = replace(grid.spec(spec, facts), checks="bounds" if checks == "full" else checks)
+    coarse = analyze_launch(kernel, without_races, grid.facts(facts), keep=keep)
+    race_free = analysis.proven.proofs.race_free_locals
+    return coarse, replace(coarse.spec, checks=checks, proofs=replace(coarse.proven.proofs, race_free_locals=race_free))
 
 
 def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid, local_size: Triple) -> ir.Function:

@@ -79,7 +79,7 @@ def compile_first(variant: LaunchVariant, keep: bool) -> None:
     if variant.failed or variant.fast is not None or variant.coarse is not None:
         return
     if not variant.coarse_failed:
-        variant.coarse = compile_coarse(variant.analysis, keep)
+        variant.coarse = compile_coarse(variant, keep)
         if variant.coarse is not None:
             return
     if variant.spec.checks == "off":  # what is proven makes faster code still

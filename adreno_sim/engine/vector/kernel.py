@@ -91,7 +91,7 @@ def _place_private(plan: VectorPlan, kernel: ir.Function) -> None:
     lanes = plan.tile.lanes
     x, y, z = plan.tile.count(plan.unit.spec.local_size)
     rooms = [plan.private, *(check.private_rooms for check in plan.checks if check.shadows_private)]
-    stacked = variables if plan.is_single_region else _of_first_region(plan, variables) if len(rooms) == 1 else []
+    stacked = variables if plan.is_single_region else _of_first_region(plan, variables)
     if sum(plan.privates.slot_bytes(i) for i in stacked) * lanes * len(rooms) > STACK_LIMIT * STACK_FACTOR:
         stacked = []
     tiles_at_once = 1 if plan.is_single_region else x * y * z
