@@ -24,7 +24,8 @@ from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues, consum
 from ..vector.lane_access import transfers
 from ..vector.lane_access.memory import emit_load_elements, emit_store_elements
 from ..vector.private_room import emit_private_fill, private_address
-from ..vector.values import LaneValues
+from ..vector.values import LaneValues, VectorPlan
+from .private_elements import PrivateElements, find_variables
 
 if TYPE_CHECKING:
     from ..emit.image_refs import ImageRef
@@ -42,17 +43,29 @@ def check_variables(kernel: ir.Function, undefined: UndefinedValues) -> None:
 
 @dataclass
 class VectorDefinednessPlan(CheckPlan):
-    """What the regions share. The init shadow of local memory, one byte per byte, lies at `local` of the arena."""
+    """What the regions share. The init shadow of local memory, one byte per byte, lies at `local` of the arena. by_element: the
+    private variables of which a word for each element is kept (`private_elements`)."""
 
     uses: LaneUses = None  # type: ignore[assignment]
     local: int = 0
+    lanes: int = 1
+    by_element: frozenset[int] = frozenset()
 
     @staticmethod
     def make(plan: KernelPlan, reason: str, uses: LaneUses) -> VectorDefinednessPlan:
         nbytes = plan.unit.local_bytes
         local = plan.unit.reserve_arena(nbytes)
         zeroed = [(local, nbytes)] if nbytes else []
-        return VectorDefinednessPlan(reason, zeroed_per_group=zeroed, shadows_private=True, uses=uses, local=local)
+        assert isinstance(plan, VectorPlan)
+        return VectorDefinednessPlan(
+            reason,
+            zeroed_per_group=zeroed,
+            shadows_private=True,
+            uses=uses,
+            local=local,
+            lanes=plan.lanes,
+            by_element=find_variables(plan, plan.unit.kernel),
+        )
 
     def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, LaneValues)
@@ -65,6 +78,7 @@ class VectorDefinedness(Instrumentation):
     def __init__(self, e: LaneValues, plan: VectorDefinednessPlan):
         self.e, self.plan = e, plan
         self._private: dict[object, str] = {}
+        self._elements = PrivateElements(e, plan.lanes, plan.by_element, plan.private_rooms)
 
     # One access that all lanes share, or one lane's in its turn
 
@@ -112,18 +126,28 @@ class VectorDefinedness(Instrumentation):
             init_shadow.emit_mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type, [])
 
     def on_alloca(self, variable: ir.Instr) -> None:
+        if self._elements.holds(variable):
+            self._elements.emit_clear(self.e.opening, variable)
+            return
         emit_private_fill(self.e, self.e.opening, variable, self._private_base(variable), "0")
 
     # All lanes
 
     def on_vector_load(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
-        shadow, word = self._in_shadow(where), _word(elem)
         wanted = self._used_lanes(count, self.e.current)
+        if variable is not None and self._elements.holds(variable):
+            if wanted:
+                self.e.raise_fault(self._elements.emit_missing(where, variable, wanted, mask), self.e.body)
+            return
+        shadow, word = self._in_shadow(where), _word(elem)
         if shadow is not None and wanted:
             parts = transfers.emit_load_at(self.e, shadow, variable, word, count, mask, 1)
             self._emit_check(word, [parts[lane] for lane in wanted], mask)
 
     def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+        if variable is not None and self._elements.holds(variable):
+            self._elements.emit_mark(where, variable, count, mask)
+            return
         shadow, word = self._in_shadow(where), _word(elem)
         if shadow is not None:
             transfers.emit_store_at(self.e, shadow, variable, word, [self._all_init(word)] * count, mask, 1)
@@ -131,12 +155,18 @@ class VectorDefinedness(Instrumentation):
     def on_vector_copy(
         self, there: LanePtr, variable: ir.Instr, where: LanePtr, source: ir.Instr, elem: ir.Int, mask: str | None
     ) -> None:
+        if self._elements.holds(variable):
+            self._elements.emit_copy(there, variable, where, source, mask)
+            return
         far, near = self._in_shadow(where), self._in_shadow(there)
         assert far is not None and near is not None
         part = transfers.emit_load_at(self.e, far, source, elem, 1, mask, 1)
         transfers.emit_store_at(self.e, near, variable, elem, part, mask, 1)
 
     def on_vector_fill(self, variable: ir.Instr) -> None:
+        if self._elements.holds(variable):
+            self._elements.emit_mark_all(self.e.body, variable)
+            return
         emit_private_fill(self.e, self.e.body, variable, self._private_base(variable), "1")
 
     def on_vector_image_read(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
@@ -218,6 +248,7 @@ class VectorDefinedness(Instrumentation):
         return self.e.privates.variable_by_id(target.id[1]) if target is not None and target.kind == "private" else None
 
     def _private_base(self, variable: ir.Instr) -> str:
+        assert not self._elements.holds(variable)
         if id(variable) not in self._private:
             self._private[id(variable)] = private_address(self.e, variable, self.plan.private_rooms)
         return self._private[id(variable)]

@@ -25,9 +25,10 @@ def emit_tile_number(e: LaneValues, t: Text) -> str:
     return result
 
 
-def private_address(e: LaneValues, instr: ir.Instr, placed: dict[int, tuple[int, int]]) -> str:
-    """Returns the address of all lanes' copies of a private variable: on the stack, or in the arena if it is in `placed`."""
-    whole = e.privates.slot_bytes(instr) * e.count
+def private_address(e: LaneValues, instr: ir.Instr, placed: dict[int, tuple[int, int]], nbytes: int | None = None) -> str:
+    """Returns the address of all lanes' copies of a private variable: on the stack, or in the arena if it is in `placed`.
+    nbytes: what is kept of it, if that is less than the copies."""
+    whole = nbytes or e.privates.slot_bytes(instr) * e.count
     if id(instr) not in placed:
         return e.prologue.op(f"alloca [{whole} x i8], align {object_align(whole)}")
     offset, stride = placed[id(instr)]

@@ -1,0 +1,124 @@
+"""Which elements of private variables were written, in vector code: a word for each element, with a bit for each lane.
+
+That is for variables whose lanes lie side by side, and which all lanes access at the same offset: then an access of all lanes
+tests or sets the bits of one word, where bytes for each byte would be vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...ir import ir
+from ...ir.provenance import is_pointer
+from ..emit.pointers import LanePtr
+from ..llvm import vector_text as vt
+from ..vector.private_room import private_address
+from ..vector.values import LaneValues, VectorPlan
+
+if TYPE_CHECKING:
+    from ..llvm.text import Text
+
+_DERIVING = ("gep", "bitcast", "addrspacecast", "freeze", "phi", "select")
+
+
+def find_variables(plan: VectorPlan, kernel: ir.Function) -> frozenset[int]:
+    """Returns the private variables with a word for each element, by the ids of their instructions."""
+    variables = {id(i) for i in kernel.blocks[0].instrs if i.op == "alloca" and plan.privates.granule(i) is not None}
+    for instr in (i for block in kernel.blocks for i in block.instrs if i.op not in _DERIVING):
+        for pointer in filter(is_pointer, instr.operands):
+            if not plan.shapes.of(pointer).uniform and (variable := plan.privates.variable(pointer)) is not None:
+                variables.discard(id(variable))
+    for instr in (i for block in kernel.blocks for i in block.instrs):
+        pair = plan.privates.copied_variables(instr)
+        if pair is not None and not variables.issuperset(map(id, pair)):
+            variables.difference_update(map(id, pair))
+    return frozenset(variables)
+
+
+class PrivateElements:
+    """The words of one region's variables. rooms: where in the arena variables have room, as `KernelPlan.private` says."""
+
+    def __init__(self, e: LaneValues, lanes: int, variables: frozenset[int], rooms: dict[int, tuple[int, int]]):
+        self._e, self._variables, self._rooms = e, variables, rooms
+        self._bytes = max(8, lanes) // 8
+        self._type = f"i{8 * self._bytes}"
+        self._bases: dict[int, str] = {}
+
+    def holds(self, variable: ir.Instr | None) -> bool:
+        """Returns whether a variable has a word for each element."""
+        return variable is not None and id(variable) in self._variables
+
+    def emit_clear(self, t: Text, variable: ir.Instr) -> None:
+        """Emits code that marks a variable as unwritten in all lanes."""
+        self._emit_fill(t, variable, "0")
+
+    def emit_mark_all(self, t: Text, variable: ir.Instr) -> None:
+        """Emits code that marks a variable as written in all lanes."""
+        self._emit_fill(t, variable, "-1")
+
+    def emit_missing(self, where: LanePtr, variable: ir.Instr, wanted: list[int], mask: str | None) -> str:
+        """Returns an i1: whether a lane in `mask` has not written one of the `wanted` elements from `where` on."""
+        t = self._e.body
+        words = [self._load(self._address(where, variable, at)) for at in wanted]
+        common = words[0]
+        for word in words[1:]:
+            common = t.op(f"and {self._type} {common}, {word}")
+        absent = t.op(f"xor {self._type} {common}, -1")
+        return t.op(f"icmp ne {self._type} {t.op(f'and {self._type} {absent}, {self._lanes(mask)}')}, 0")
+
+    def emit_mark(self, where: LanePtr, variable: ir.Instr, count: int, mask: str | None) -> None:
+        """Emits code that marks `count` elements as written by the lanes in `mask`."""
+        t, lanes = self._e.body, self._lanes(mask)
+        for at in range(count):
+            address = self._address(where, variable, at)
+            word = lanes if mask is None else t.op(f"or {self._type} {self._load(address)}, {lanes}")
+            t.do(f"store {self._type} {word}, ptr {address}, align {self._bytes}")
+
+    def emit_copy(self, there: LanePtr, variable: ir.Instr, where: LanePtr, source: ir.Instr, mask: str | None) -> None:
+        """Emits code that copies what is known of one element, in the lanes in `mask`."""
+        t, type, lanes = self._e.body, self._type, self._lanes(mask)
+        target = self._address(there, variable, 0)
+        word = self._load(self._address(where, source, 0))
+        if mask is not None:
+            kept = t.op(f"and {type} {self._load(target)}, {t.op(f'xor {type} {lanes}, -1')}")
+            word = t.op(f"or {type} {kept}, {t.op(f'and {type} {word}, {lanes}')}")
+        t.do(f"store {type} {word}, ptr {target}, align {self._bytes}")
+
+    def _emit_fill(self, t: Text, variable: ir.Instr, byte: str) -> None:
+        fill = self._e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
+        base, whole = self._base(variable), self._size(variable)
+        t.do(f"call {fill}(ptr align {self._bytes} {base}, i8 {byte}, i64 {whole}, i1 false)")
+
+    def _size(self, variable: ir.Instr) -> int:
+        return self._e.privates.slot_bytes(variable) // self._granule(variable) * self._bytes
+
+    def _granule(self, variable: ir.Instr) -> int:
+        granule = self._e.privates.granule(variable)
+        assert granule is not None
+        return granule
+
+    def _base(self, variable: ir.Instr) -> str:
+        if id(variable) not in self._bases:
+            self._bases[id(variable)] = private_address(self._e, variable, self._rooms, self._size(variable))
+        return self._bases[id(variable)]
+
+    def _load(self, address: str) -> str:
+        return self._e.body.op(f"load {self._type}, ptr {address}, align {self._bytes}")
+
+    def _address(self, where: LanePtr, variable: ir.Instr, at: int) -> str:
+        """Returns the address of the word of an element, `at` elements behind `where`."""
+        assert where.uniform
+        t, granule, base, offset = self._e.body, self._granule(variable), self._base(variable), where.pointer.offset
+        if isinstance(offset, int):
+            return t.op(f"getelementptr i8, ptr {base}, i64 {(offset // granule + at) * self._bytes}")
+        element = t.op(f"udiv exact i64 {offset}, {granule}")
+        if at:
+            element = t.op(f"add i64 {element}, {at}")
+        return t.op(f"getelementptr {self._type}, ptr {base}, i64 {element}")
+
+    def _lanes(self, mask: str | None) -> str:
+        """Returns the lanes in `mask` as a word, None for all."""
+        if mask is None:
+            return str((1 << self._e.count) - 1)
+        bits = vt.bits_of(self._e.body, mask, self._e.count)
+        return bits if self._bytes == 4 else self._e.body.op(f"trunc i32 {bits} to {self._type}")
