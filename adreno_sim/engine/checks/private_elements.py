@@ -43,6 +43,8 @@ class PrivateElements:
         self._bytes = max(8, lanes) // 8
         self._type = f"i{8 * self._bytes}"
         self._bases: dict[int, str] = {}
+        self._checked: set[tuple[object, ...]] = set()
+        self._checked_in = ""  # the block of the code in which `_checked` elements are written, else the launch runs again
 
     def holds(self, variable: ir.Instr | None) -> bool:
         """Returns whether a variable has a word for each element."""
@@ -60,6 +62,9 @@ class PrivateElements:
         """Returns an i1: whether a lane in `mask` has not written one of the `wanted` elements from `where` on."""
         t = self._e.body
         words = [self._load(self._address(where, variable, at)) for at in wanted]
+        if self._checked_in != t.label:
+            self._checked_in, self._checked = t.label, set()
+        self._checked.update(self._access(where, variable, at, mask) for at in wanted)
         common = words[0]
         for word in words[1:]:
             common = t.op(f"and {self._type} {common}, {word}")
@@ -70,12 +75,18 @@ class PrivateElements:
         """Emits code that marks `count` elements as written by the lanes in `mask`."""
         t, lanes = self._e.body, self._lanes(mask)
         for at in range(count):
+            if self._checked_in == t.label and self._access(where, variable, at, mask) in self._checked:
+                continue
             address = self._address(where, variable, at)
             word = lanes if mask is None else t.op(f"or {self._type} {self._load(address)}, {lanes}")
             t.do(f"store {self._type} {word}, ptr {address}, align {self._bytes}")
 
+    def _access(self, where: LanePtr, variable: ir.Instr, at: int, mask: str | None) -> tuple[object, ...]:
+        return id(variable), where.pointer.offset, at, mask
+
     def emit_copy(self, there: LanePtr, variable: ir.Instr, where: LanePtr, source: ir.Instr, mask: str | None) -> None:
         """Emits code that copies what is known of one element, in the lanes in `mask`."""
+        self._checked.clear()
         t, type, lanes = self._e.body, self._type, self._lanes(mask)
         target = self._address(there, variable, 0)
         word = self._load(self._address(where, source, 0))

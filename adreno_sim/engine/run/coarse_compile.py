@@ -26,13 +26,17 @@ from .launch_analysis import LaunchAnalysis, LaunchVariant, analyze_launch
 def compile_coarse(variant: LaunchVariant, keep: bool) -> CoarseLaunch | None:
     """Compiles the coarse kernel of a launch, if it is to run that. `keep`: use the disk cache."""
     analysis = variant.analysis
-    kernel, spec, facts = analysis.kernel, analysis.spec, analysis.facts
-    if not may_be_coarse(variant.spec, facts, analysis.proven.accesses):
+    if not may_be_coarse(variant.spec, analysis.facts, analysis.proven.accesses):
         return None
+    return attempt(f"coarser groups of kernel {analysis.kernel.name}", lambda: _compile(variant, keep), None)
+
+
+def _compile(variant: LaunchVariant, keep: bool) -> CoarseLaunch | None:
+    analysis = variant.analysis
+    kernel, spec, facts = analysis.kernel, analysis.spec, analysis.facts
 
     def decide(*_: object) -> Decision:
-        failed = Decision(None, "the analysis failed")
-        return attempt(f"coarser groups of kernel {kernel.name}", lambda: _decide(analysis, keep), failed)
+        return _decide(analysis, keep)
 
     identity = objects.machine().identity
     found = compiled_cache.load_or_find("coarse", decide, kernel, spec, facts, identity) if keep else decide()
@@ -50,7 +54,9 @@ def compile_coarse(variant: LaunchVariant, keep: bool) -> CoarseLaunch | None:
 
 def _with_shadow(arg: ArgSpec, given: ArgSpec) -> ArgSpec:
     """Returns an argument of the coarse launch with the shadow of the launch's own."""
-    return replace(arg, shadow=given.shadow) if isinstance(given, (BufferArg, ImageArg)) else arg
+    if isinstance(arg, (BufferArg, ImageArg)) and isinstance(given, (BufferArg, ImageArg)):
+        return replace(arg, shadow=given.shadow)
+    return arg
 
 
 def _decide(analysis: LaunchAnalysis, keep: bool) -> Decision:

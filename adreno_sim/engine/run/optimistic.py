@@ -60,7 +60,7 @@ def run(
     if variant.spec.checks == "off":
         assert variant.fast is not None
         done = launch.run(variant.fast, global_size, offset, args, **options)
-        done.failures = (*proven.failures, *done.failures)
+        done.failures = (*proven.failures, *variant.failures, *done.failures)
         return done
     result = None
     if not variant.failed and variant.fast is not None:
@@ -79,7 +79,9 @@ def compile_first(variant: LaunchVariant, keep: bool) -> None:
     if variant.failed or variant.fast is not None or variant.coarse is not None:
         return
     if not variant.coarse_failed:
-        variant.coarse = compile_coarse(variant, keep)
+        with collect() as failures:
+            variant.coarse = compile_coarse(variant, keep)
+        variant.failures = tuple(failures)
         if variant.coarse is not None:
             return
     if variant.spec.checks == "off":  # what is proven makes faster code still
@@ -90,7 +92,7 @@ def compile_first(variant: LaunchVariant, keep: bool) -> None:
             variant.fast = specialize(variant.analysis.kernel, replace(variant.spec, deferred_checks=True), keep=keep)
         except NotVectorizable:
             variant.failed = True
-    variant.failures = tuple(failures)
+    variant.failures = tuple(dict.fromkeys((*variant.failures, *failures)))
 
 
 def _run_coarse(variant: LaunchVariant, coarse: CoarseLaunch, args: Sequence[Bound], options: Any) -> RawResult | None:
@@ -101,7 +103,7 @@ def _run_coarse(variant: LaunchVariant, coarse: CoarseLaunch, args: Sequence[Bou
         variant.coarse, variant.coarse_failed = None, True
         return None
     result.accesses = variant.analysis.proven.accesses
-    result.failures = (*variant.analysis.proven.failures, *result.failures)
+    result.failures = (*variant.analysis.proven.failures, *variant.failures, *result.failures)
     return result
 
 

@@ -116,7 +116,7 @@ class RandomTree(RandomKernel):
             sum = combine.format("kept[l]", f"kept[l + {self.items >> step}]")
             lines.append(f"if (l < {self.items >> step}) kept[l] = {sum}; barrier(CLK_LOCAL_MEM_FENCE);")
         lines.append(f"T r = {pick.choice(['1', '(T)l', 'v'])}; int at = (get_group_id(1) * get_num_groups(0) + g) * N;")
-        for count in sorted(pick.sample([1, 1, 2, 3, self.items // 4, self.items], 2)):
+        for count in sorted(pick.sample([1, 1, 2, 3, self.items // 4, self.items], pick.choice([1, 2]))):
             lines.append(f"if (l < {count}) out[at + l] = kept[{pick.choice(['0', '0', 'l'])}] * r + (T)({self._index()});")
         return self._around("\n  ".join(lines))
 
@@ -138,3 +138,23 @@ def test_random_kernels_give_the_same_bits(kind, start, wherever_allowed):
         merged += ours.copies(kernel.items) > 1
     assert coarse > count / 2, f"{coarse} of {count} ran several groups as one"
     assert kind is RandomKernel or merged > count / 5, f"in {merged} of {count} a work-item did the work of several"
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("kind", [RandomKernel, RandomTree])
+def test_level_full_finds_the_same(kind, start, wherever_allowed):
+    """In a third of the launches some of the input was never written."""
+    count, coarse, found = 30 if not start else 100, 0, 0
+    for seed in range(start, start + count):
+        kernel = kind(seed)
+        source, data = kernel.args
+        holes = np.random.default_rng(seed).random(source.size) < 0.01
+        args = [np.ma.array(source, mask=holes) if seed % 3 == 0 else source, data]
+        try:
+            ours, _ = run_both(kernel.source, kernel.grid, (*kernel.local, 1), args, checks="full")
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}\n{kernel.source}\n{kernel.grid} {kernel.local}") from None
+        coarse += ours.is_coarse
+        found += bool(ours.findings)
+    assert coarse > count / 5, f"{coarse} of {count} ran several groups as one"
+    assert found, f"something was found in {found} of {count}"

@@ -128,6 +128,48 @@ KERNELS = {  # body; what is given for `b`; whether vectors do it all; kinds of 
         f"float p[4]; p[l & 3] = b[i]; {WAIT} a[i] = p[(l + (b[0] > 9)) & 1];", FLOATS, False, UNWRITTEN,
     ),
     "a private array through a pointer": ("float p[4]; float *q = p + (i & 1); q[0] = b[i]; a[i] = *q;", FLOATS, True, []),
+    "elements that all index alike": (
+        "float p[4], r = 0; for (int n = 0; n < 4; n++) p[n] = b[i] + n; for (int n = 0; n < 4; n++) r += p[n]; a[i] = r;",
+        FLOATS, True, [],
+    ),
+    "elements that all index alike, one too few": (
+        "float p[4], r = 0; for (int n = 1; n < 4; n++) p[n] = b[i] + n; for (int n = 0; n < 4; n++) r += p[n]; a[i] = r;",
+        FLOATS, False, UNWRITTEN,
+    ),
+    "elements of those that write them": (
+        "float p[6]; if (i % 3) p[g] = b[i]; if (i < 60 && i % 3) p[g] += 2; if (i % 3 == 1) a[i] = p[g];", FLOATS, True, [],
+    ),
+    "elements of those that write them, and of one more": (
+        "float p[6]; if (i != 33) p[g] = b[i]; if (i > 5) a[i] = p[g];", FLOATS, False, UNWRITTEN,
+    ),
+    "sums of those that wrote what they add to": (
+        "float p[6]; if (i < 60) p[g] = 1; if (i < 60) { p[g] += b[i]; a[i] = p[g]; }", FLOATS, True, [],
+    ),
+    "a sum on what one did not write": (
+        "float p[6]; if (i < 60) p[g] = 1; if (i <= 60) { p[g] += b[i]; a[i] = p[g]; }", FLOATS, False, UNWRITTEN,
+    ),
+    "an element written before, and copied over": (
+        "struct T { float x[2]; } p, q; p.x[0] = b[i]; q.x[g & 1] = 1; q.x[g & 1] += 2; if (i & 1) p = q; "
+        "p.x[g & 1] = b[i]; a[i] = p.x[g & 1];",
+        FLOATS, True, [],
+    ),
+    "elements of two bytes": (
+        "short p[4], r = 0; for (int n = 0; n < 4; n++) if (i > n) p[n] = i; for (int n = 0; n < 4; n++) if (i > n) r += p[n]; "
+        "a[i] = r;",
+        FLOATS, True, [],
+    ),
+    "elements of vectors": (
+        "float4 p[2]; p[g & 1] = vload4(i, b); p[1 - (g & 1)] = 2; a[i] = p[0].y + p[1].y;", FLOATS, True, [],
+    ),
+    "elements of vectors, of another vector": (
+        "float4 p[3]; p[g & 1] = vload4(i, b); p[1 - (g & 1)] = 2; a[i] = p[0].x + p[g & 2].y;", FLOATS, False, UNWRITTEN,
+    ),
+    "elements kept over a barrier": (
+        f"float p[4]; if (l & 1) p[g] = b[i]; {WAIT} if (l & 1) a[i] = p[g];", FLOATS, True, [],
+    ),
+    "elements kept over a barrier, of one more": (
+        f"float p[4]; if (l > 1) p[g] = b[i]; {WAIT} if (l) a[i] = p[g];", FLOATS, False, UNWRITTEN,
+    ),
     "a vector that lacks its last": ("float2 v = vload2(i, b); a[i] = v.x + v.y;", (FLOATS, 0, 127), False, UNWRITTEN),
     "triples": ("float3 v = vload3(i, b); ((global float3 *)a)[i] = v;", FLOATS, True, []),
     "triples stored with their padding": ("vstore4(as_float4(vload3(i, b)), i, a);", FLOATS, False, []),
