@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -44,15 +45,48 @@ class Block:
         self.nbytes, self.borrowed = align_up(nbytes, PAGE), borrowed
         self.bytes: Bytes = _fresh_pages(self.nbytes) if room is None else room
         self.address = self.bytes.ctypes.data  # asked once: it costs as much as a short launch's own work
-        self.valid: Bytes | None = np.zeros(self.nbytes, np.uint8) if record else None
-        self.valid_address = self.valid.ctypes.data if self.valid is not None else 0
+        self._valid: Bytes | None = np.zeros(self.nbytes, np.uint8) if record else None
+        self._valid_address = self._valid.ctypes.data if self._valid is not None else 0
+        self._unmarked: dict[object, StorageView] = {}
         self._forgotten = 0
         self._whole: set[object] = set()
         self._poison = np.uint64(poison)
         if not borrowed:
             self.poison()
-        elif self.valid is not None:
-            self.valid[:] = 1
+        elif self._valid is not None:
+            self._valid[:] = 1
+
+    @property
+    def valid(self) -> Bytes | None:
+        """The record of written bytes, up to date."""
+        self._mark(self._unmarked)
+        return self._valid
+
+    def address_of_marks(self, rewritten: StorageView | None = None) -> int:
+        """Returns where the record of written bytes begins, 0 if there is none. It is up to date, but for a view that a launch is
+        about to write whole: what was known of that is forgotten."""
+        if rewritten is not None:
+            self._unmarked.pop(rewritten.key, None)
+            self._mark([key for key, view in self._unmarked.items() if view.overlaps(rewritten)])
+        else:
+            self._mark(self._unmarked)
+        return self._valid_address
+
+    def note_whole(self, view: StorageView) -> None:
+        """Notes that all of a view of this block has been written. Its bytes are marked when somebody looks at them, which is
+        mostly never."""
+        self._unmarked[view.key] = view
+        view.whole_at = self._forgotten
+
+    def _mark(self, keys: Iterable[object]) -> None:
+        for key in list(keys):
+            view = self._unmarked.pop(key)
+            assert self._valid is not None
+            if view.layout is None:
+                self._valid[view.offset : view.offset + view.nbytes] = 1
+            else:
+                marks = as_unsigned(view.elements_in(self._valid))
+                marks[...] = _all_set(marks)
 
     def poison(self, low: int = 0, high: int | None = None) -> None:
         """Overwrite bytes from `low` to `high` (default: everything) with the NaN pattern; nobody has written them then."""
@@ -64,8 +98,11 @@ class Block:
         else:
             piece[:] = np.resize(np.frombuffer(self._poison.tobytes(), np.uint8), piece.nbytes)
         self.forget()
-        if self.valid is not None:
-            self.valid[low:high] = 0
+        if self._valid is not None:
+            if low == 0 and high is None:
+                self._unmarked.clear()
+            self._mark(self._unmarked)
+            self._valid[low:high] = 0
 
     def forget(self) -> None:
         """Some bytes may have become invalid."""
@@ -74,9 +111,9 @@ class Block:
 
     def is_whole(self, view: StorageView) -> bool:
         """Whether all elements of a view of this block have been written. What was found once holds until `forget`."""
-        if view.whole_at == self._forgotten:
+        key = view.key
+        if view.whole_at == self._forgotten or key in self._unmarked:
             return True
-        key = (view.offset, view.shape)
         if key not in self._whole:
             marks = view.marks()
             if marks is None or not (as_unsigned(marks) == _all_set(marks)).all():
@@ -225,6 +262,11 @@ class StorageView:
         return ViewShape(self.spec, self.nbytes, self.layout)
 
     @property
+    def key(self) -> object:
+        """The same for views of one block that hold the same elements."""
+        return self.offset, self.shape
+
+    @property
     def live(self) -> bool:
         """Neither released nor over freed storage."""
         return self in self.storage.views and self.storage.live
@@ -246,7 +288,7 @@ class StorageView:
 
     def array(self) -> NDArray:
         """The elements, writable and without a copy: (count,) of a buffer, (layers, height, width, channels) of an image."""
-        return self._elements(self.block.bytes)
+        return self.elements_in(self.block.bytes)
 
     @property
     def block(self) -> Block:
@@ -255,7 +297,7 @@ class StorageView:
 
     def marks(self) -> NDArray | None:
         """The marks of the elements' bytes, shaped and typed as `array`; None where none are kept."""
-        return None if self.block.valid is None else self._elements(self.block.valid)
+        return None if self.block.valid is None else self.elements_in(self.block.valid)
 
     def mark(self) -> None:
         """Note that all elements have been written."""
@@ -263,7 +305,8 @@ class StorageView:
         if marks is not None:
             as_unsigned(marks)[...] = _all_set(marks)
 
-    def _elements(self, memory: Bytes) -> NDArray:
+    def elements_in(self, memory: Bytes) -> NDArray:
+        """The elements in other memory of the block's layout, as `array`."""
         if self.layout is None or self.format is None:
             assert isinstance(self.spec, BufferSpec)
             return np.ndarray((self.spec.count,), self.spec.dtype, memory.data, self.offset)

@@ -67,11 +67,14 @@ class Shadows:
             _bind_shadow(arg, views[index], ranges[index]) if index in ranges else arg for index, arg in enumerate(bound)
         ]  # fmt: skip
 
-    def after(self, last_epoch: int, ranges: dict[int, ShadowRange], views: Sequence[Any]) -> None:
-        """Ends a launch: later ones begin after `last_epoch`, and blocks it wrote lose their cached definedness."""
+    def after(self, last_epoch: int, ranges: dict[int, ShadowRange], views: Sequence[Any], marked: bool) -> None:
+        """Ends a launch: later ones begin after `last_epoch`, and blocks it wrote lose their cached definedness. marked: it
+        marked what it wrote, also of views that it writes whole."""
         for index, shadow_range in ranges.items():
             if shadow_range.written:
                 views[index].block.forget()
+            if shadow_range.spec.written_whole and not marked:
+                views[index].block.note_whole(views[index])
         self.epoch = max(self.epoch, last_epoch) + 1
         if self.epoch >= _LAST_EPOCH:
             self._cells.fill(0)
@@ -92,7 +95,8 @@ def _range_of(analysis: LaunchAnalysis, views: dict[int, StorageView], changes: 
     """Returns the range of a block that holds these views and no others of the launch."""
     if len(views) == 1:
         ((index, view),) = views.items()
-        return ShadowRange(_start(view), _start(view) + _extent(view), analysis.cells[index], changes)
+        spec = replace(analysis.cells[index], written_whole=index in analysis.proven.written_whole)
+        return ShadowRange(_start(view), _start(view) + _extent(view), spec, changes)
     low, high = min(map(_start, views.values())), max(_start(view) + _extent(view) for view in views.values())
     return ShadowRange(low, high, cells_of_block(analysis.kernel, analysis.spec.args, views), changes)
 
@@ -112,7 +116,8 @@ def _cells(nbytes: int) -> tuple[np.ndarray, int]:
 def _bind_shadow(arg: BoundBuffer | BoundImage, view: StorageView, shadow_range: ShadowRange) -> BoundBuffer | BoundImage:
     block, start = view.block, _start(view)
     cells = shadow_range.cells_at + (start - shadow_range.low) // shadow_range.spec.granularity * shadow_range.spec.cell_words * 8
-    return replace(arg, valid=block.valid_address + start, cells=cells)
+    marks = block.address_of_marks(view if shadow_range.spec.written_whole else None)
+    return replace(arg, valid=marks + start, cells=cells)
 
 
 def _start(view: StorageView) -> int:

@@ -385,7 +385,7 @@ class SimDevice:
         else:
             result = run()
         if self._shadows:
-            self._shadows.after(result.last_epoch, ranges, args)
+            self._shadows.after(result.last_epoch, ranges, args, marked=not result.deferred)
         for index in launch.config.written:
             after_write(args[index])
         return result

@@ -17,10 +17,14 @@ class ShadowSpec:
     bytes.
 
     No words: nobody writes it in this launch. One: nobody reads it. Four: it is read and written.
+
+    written_whole: the launch writes all of it and reads nothing of it. Code with deferred checks marks no byte as written then:
+    it runs to its end, or its results are dropped.
     """
 
     cell_words: int = 0
     granularity: int = 1
+    written_whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from ...ir.dominators import Dominators
 from .bounds import MAX_HELD, Bounds
 from .linear import Linear, SymbolTable
 
-_INVERSE = {
+INVERSE = {
     "eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge", "uge": "ult", "ule": "ugt",
     "ugt": "ule",
 }  # fmt: skip
-_SWAPPED = {"sgt": "slt", "sge": "sle", "ugt": "ult", "uge": "ule"}
+SWAPPED = {"sgt": "slt", "sge": "sle", "ugt": "ult", "uge": "ule"}
 _DEPTH = 24
 """Conditions nested deeper than this are ignored."""
 
@@ -151,11 +151,11 @@ class PathConditions:
         op, operands = condition.op, condition.operands
         if op == "icmp":
             return self._icmp_constraints(condition, truth, depth)
-        if op in ("zext", "sext", "freeze") or (op == "trunc" and self._is_boolean(operands[0])):
-            return self._follow(operands[0], truth, depth + 1) if self._is_boolean(operands[0]) else []
-        if op == ("and" if truth else "or") and self._is_boolean(condition):
+        if op in ("zext", "sext", "freeze") or (op == "trunc" and self.is_boolean(operands[0])):
+            return self._follow(operands[0], truth, depth + 1) if self.is_boolean(operands[0]) else []
+        if op == ("and" if truth else "or") and self.is_boolean(condition):
             return [f for part in operands for f in self._follow(part, truth, depth + 1)]
-        if op == "xor" and self._is_boolean(condition):
+        if op == "xor" and self.is_boolean(condition):
             return self._xor_constraints(operands, truth, depth)
         if op == "select":
             return self._select_constraints(operands, truth, depth)
@@ -172,9 +172,9 @@ class PathConditions:
         condition, first, second = operands
         if isinstance(condition.type, ir.Vector):
             return []
-        if _is_constant(second, not truth):
+        if is_constant(second, not truth):
             return self._follow(condition, True, depth + 1) + self._follow(first, truth, depth + 1)
-        if _is_constant(first, not truth):
+        if is_constant(first, not truth):
             return self._follow(condition, False, depth + 1) + self._follow(second, truth, depth + 1)
         return []
 
@@ -184,9 +184,9 @@ class PathConditions:
 
         Back edges do not count: what held before one may be computed again after the phi.
         """
-        if not self._is_boolean(phi):
+        if not self.is_boolean(phi):
             return []
-        ways = [(v, b) for v, b in zip(phi.operands, phi.blocks, strict=True) if not _is_constant(v, not truth)]
+        ways = [(v, b) for v, b in zip(phi.operands, phi.blocks, strict=True) if not is_constant(v, not truth)]
         here = self._forms.block_of[id(phi)]
         dominators = self._forms.dominators
         if len(ways) != 1 or not dominators.reachable(ways[0][1]) or dominators.dominates(here, ways[0][1]):
@@ -196,19 +196,19 @@ class PathConditions:
 
     def _icmp_constraints(self, test: ir.Instr, truth: bool, depth: int) -> list[Linear]:
         left, right = test.operands
-        pred = test.pred if truth else _INVERSE[test.pred]
-        if pred in ("eq", "ne") and self._is_boolean(left) and isinstance(right, ir.Const) and self._is_boolean(right):
-            return self._follow(left, (pred == "eq") == _is_constant(right, True), depth + 1)
+        pred = test.pred if truth else INVERSE[test.pred]
+        if pred in ("eq", "ne") and self.is_boolean(left) and isinstance(right, ir.Const) and self.is_boolean(right):
+            return self._follow(left, (pred == "eq") == is_constant(right, True), depth + 1)
         if not isinstance(left.type, ir.Int) or left.type.bits == 1:
             return []
         a, b = self._forms.of(left), self._forms.of(right)
-        if pred in _SWAPPED:
-            a, b, pred = b, a, _SWAPPED[pred]
+        if pred in SWAPPED:
+            a, b, pred = b, a, SWAPPED[pred]
         if pred[0] == "u" and not self._is_non_negative(test, b):
             return []
-        return _order_constraints(a, b, pred) if pred not in ("eq", "ne") else self._equality_constraints(test, a, b, pred)
+        return order_constraints(a, b, pred) if pred not in ("eq", "ne") else self._equality_constraints(test, a, b, pred)
 
-    def _is_boolean(self, value: ir.Value, depth: int = 0) -> bool:
+    def is_boolean(self, value: ir.Value, depth: int = 0) -> bool:
         """Returns True if a value is an i1, or an integer computed from them that is always 0 or 1."""
         if value.type == ir.Int(1):
             return True
@@ -226,10 +226,10 @@ class PathConditions:
 
     def _is_made_of_booleans(self, value: ir.Instr, depth: int) -> bool:
         if value.op == "zext":
-            return self._is_boolean(value.operands[0], depth + 1)
+            return self.is_boolean(value.operands[0], depth + 1)
         if value.op in ("and", "or", "xor", "phi", "freeze"):
-            return all(self._is_boolean(v, depth + 1) for v in value.operands)
-        return value.op == "select" and all(self._is_boolean(v, depth + 1) for v in value.operands[1:])
+            return all(self.is_boolean(v, depth + 1) for v in value.operands)
+        return value.op == "select" and all(self.is_boolean(v, depth + 1) for v in value.operands[1:])
 
     def _is_non_negative(self, test: ir.Instr, value: Linear) -> bool:
         bounds = self._forms.bounds_at(test)
@@ -251,7 +251,7 @@ def _equal_constraints(a: Linear, b: Linear) -> list[Linear]:
     return _drop_trivial([a.plus(b, -1), b.plus(a, -1)])
 
 
-def _order_constraints(a: Linear, b: Linear, pred: str) -> list[Linear]:
+def order_constraints(a: Linear, b: Linear, pred: str) -> list[Linear]:
     """Returns the constraints of a < b or a <= b. An unsigned comparison needs b >= 0, and then a >= 0 follows."""
     found = [a.plus(b, -1).plus_const(1 if pred.endswith("t") else 0)]
     if pred[0] == "u":
@@ -264,5 +264,5 @@ def _drop_trivial(facts: list[Linear]) -> list[Linear]:
     return [f for f in facts if f.terms or f.const > 0]
 
 
-def _is_constant(value: ir.Value, truth: bool) -> bool:
+def is_constant(value: ir.Value, truth: bool) -> bool:
     return isinstance(value, ir.Const) and isinstance(value.value, int) and bool(value.value & 1) == truth

@@ -52,15 +52,16 @@ class Definedness(Check):
     def plan_vectors(self, plan: KernelPlan) -> CheckPlan | None:
         uses = plan.unit.lane_uses(plan.unit.kernel)
         definedness_vectors.check_variables(plan.unit.kernel, UndefinedValues(plan.unit.kernel, uses))
-        reason = find_memory(plan)
+        reason = find_memory(plan, marks_all=False)
         return definedness_vectors.VectorDefinednessPlan.make(plan, reason, uses) if reason else None
 
 
-def find_memory(plan: KernelPlan) -> str:
-    """Returns the memory of which some may be read uninitialised; "" if there is none."""
+def find_memory(plan: KernelPlan, marks_all: bool = True) -> str:
+    """Returns the memory of which some may be read uninitialised; "" if there is none. marks_all: an argument counts also if the
+    launch writes all of it."""
     unit = plan.unit
     for param, arg in zip(unit.kernel.params, unit.spec.args, strict=True):
-        if isinstance(arg, (BufferArg, ImageArg)) and arg.shadow is not None:
+        if isinstance(arg, (BufferArg, ImageArg)) and arg.shadow is not None and (marks_all or not arg.shadow.written_whole):
             return f"{param.name}, which may not be initialised"
     if unit.local_bytes:
         return "local memory, which may not be initialised"

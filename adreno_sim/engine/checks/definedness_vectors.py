@@ -242,7 +242,8 @@ class VectorDefinedness(Instrumentation):
         return self._argument_shadow(image.param.index)
 
     def _argument_shadow(self, index: int) -> str | None:
-        return init_shadow_of_argument(self.e, index) if shadow_spec(self.e, index) is not None else None
+        spec = shadow_spec(self.e, index)
+        return None if spec is None or spec.written_whole else init_shadow_of_argument(self.e, index)
 
     def _private_variable(self, target: Object | None) -> ir.Instr | None:
         return self.e.privates.variable_by_id(target.id[1]) if target is not None and target.kind == "private" else None

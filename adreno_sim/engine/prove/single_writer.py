@@ -51,7 +51,7 @@ def single_writer_args(analysis: AccessAnalysis) -> frozenset[int]:
 def find_conflicts(analysis: AccessAnalysis) -> Iterator[tuple[ir.Param, Conflict | None]]:
     """Yields each argument with why it may have several writers of a byte or a dead store; None if it is proven to have
     neither."""
-    accesses = _accesses_by_argument(analysis)
+    accesses = accesses_by_argument(analysis)
     for param in analysis.function.params:
         if isinstance(accesses, ir.Instr):
             yield param, Conflict("the pointer may lead to any object", accesses)
@@ -59,7 +59,7 @@ def find_conflicts(analysis: AccessAnalysis) -> Iterator[tuple[ir.Param, Conflic
             yield param, _conflict_of(analysis.forms, accesses.get(param.index, ArgumentAccesses()))
 
 
-def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesses] | ir.Instr:
+def accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesses] | ir.Instr:
     """Returns the accesses to each argument, or the first access through a pointer that may lead to any object."""
     accesses: dict[int, ArgumentAccesses] = {}
     instrs = (i for block in analysis.forms.dominators.order for i in block.instrs)

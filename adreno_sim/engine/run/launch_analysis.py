@@ -28,6 +28,7 @@ from ..prove.known_factors import find_known_factors
 from ..prove.local_races import race_free_local_arrays
 from ..prove.short_launch import ends_soon
 from ..prove.single_writer import single_writer_args
+from ..prove.whole_writes import wholly_written_args
 from ..shadow.argument_cells import cells_of_block, may_change
 from .coarse_launch import CoarseLaunch
 from .compiled_kernel import CompiledKernel
@@ -43,13 +44,14 @@ class ProvenLaunch:
     """What the proofs say of a launch, as it is kept on disk.
 
     accesses: how many instructions access memory, and how many of them are proven in range. single_writer (level full): the
-    arguments in which no two work-items race and no store is dead, if no other argument shares their memory. failures: why
-    something is not proven, for each analysis that failed.
+    arguments in which no two work-items race and no store is dead, if no other argument shares their memory. written_whole: those
+    of them that the launch does not read and writes whole. failures: why something is not proven, for each analysis that failed.
     """
 
     accesses: AccessCounts
     proofs: Proofs
     single_writer: frozenset[int]
+    written_whole: frozenset[int]
     failures: tuple[str, ...]
 
 
@@ -152,6 +154,7 @@ def prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) 
 
     access_sites = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
     single_writer: frozenset[int] = frozenset()
+    written_whole: frozenset[int] = frozenset()
     with collect() as failures:
         proofs = find("proofs about", prove_in_range, Proofs())
         if spec.emitter == "spmd":
@@ -161,5 +164,8 @@ def prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) 
             race_free = find("races in local memory of", race_free_local_arrays, proofs.race_free_locals)
             proofs = replace(proofs, race_free_locals=race_free)
         proofs = replace(proofs, ends_soon=find("lengths of loops in", ends_soon, False))
+        if single_writer:
+            whole = partial(wholly_written_args, single_writer=single_writer, ends=proofs.ends_soon)
+            written_whole = find("wholly written arguments of", whole, written_whole)
     accesses = AccessCounts(len(access_sites), len(access_sites & proofs.in_range))
-    return ProvenLaunch(accesses, proofs, single_writer, tuple(failures))
+    return ProvenLaunch(accesses, proofs, single_writer, written_whole, tuple(failures))

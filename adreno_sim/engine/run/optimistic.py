@@ -102,7 +102,7 @@ def _run_coarse(variant: LaunchVariant, coarse: CoarseLaunch, args: Sequence[Bou
     if result is None:
         variant.coarse, variant.coarse_failed = None, True
         return None
-    result.accesses = variant.analysis.proven.accesses
+    result.accesses, result.deferred = variant.analysis.proven.accesses, True
     result.failures = (*variant.analysis.proven.failures, *variant.failures, *result.failures)
     return result
 
@@ -141,6 +141,7 @@ def _run_deferring(
     if result.failed:
         variant.failed = True
         restore_ranges(ranges, before)
+    result.deferred = not result.failed
     return result
 
 

@@ -20,11 +20,11 @@ from adreno_sim.launch_spec.bind import BoundArguments, RejectedCall
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.results.snapshots import SnapshotFile
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "ci" / "bench"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "ci" / "bench"))
 
 import cases
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[1] / "corpus"
 
 
 @pytest.fixture(scope="module")
