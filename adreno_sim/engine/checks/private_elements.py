@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ...ir.provenance import is_pointer
 from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
@@ -26,7 +27,9 @@ def find_variables(plan: VectorPlan, kernel: ir.Function) -> frozenset[int]:
     variables = {id(i) for i in kernel.blocks[0].instrs if i.op == "alloca" and plan.privates.granule(i) is not None}
     for instr in (i for block in kernel.blocks for i in block.instrs if i.op not in _DERIVING):
         for pointer in filter(is_pointer, instr.operands):
-            if not plan.shapes.of(pointer).uniform and (variable := plan.privates.variable(pointer)) is not None:
+            variable = plan.privates.variable(pointer)
+            place = [pointer, instr.operands[-2]] if builtin_of(instr).vector is not None else [pointer]  # vload4(index, pointer)
+            if variable is not None and not all(plan.shapes.shape_at(value, instr).uniform for value in place):
                 variables.discard(id(variable))
     for instr in (i for block in kernel.blocks for i in block.instrs):
         pair = plan.privates.copied_variables(instr)
