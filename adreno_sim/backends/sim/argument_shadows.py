@@ -95,8 +95,7 @@ def _range_of(analysis: LaunchAnalysis, views: dict[int, StorageView], changes: 
     """Returns the range of a block that holds these views and no others of the launch."""
     if len(views) == 1:
         ((index, view),) = views.items()
-        spec = replace(analysis.cells[index], written_whole=index in analysis.proven.written_whole)
-        return ShadowRange(_start(view), _start(view) + _extent(view), spec, changes)
+        return ShadowRange(_start(view), _start(view) + _extent(view), analysis.cells[index], changes)
     low, high = min(map(_start, views.values())), max(_start(view) + _extent(view) for view in views.values())
     return ShadowRange(low, high, cells_of_block(analysis.kernel, analysis.spec.args, views), changes)
 

@@ -134,7 +134,7 @@ def _analyze(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, keep
     views = [index for index, arg in enumerate(spec.args) if isinstance(arg, (BufferArg, ImageArg))] if spec.full else []
     cells = {index: cells_of_block(kernel, spec.args, [index]) for index in views}
     for index in proven.single_writer.intersection(views):
-        cells[index] = ShadowSpec(0, cells[index].granularity)
+        cells[index] = ShadowSpec(0, cells[index].granularity, index in proven.written_whole)
     return LaunchAnalysis(kernel, spec, facts, proven, cells, frozenset(i for i in views if may_change(kernel, i)))
 
 
