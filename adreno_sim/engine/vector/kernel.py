@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.provenance import Provenance, is_pointer
 from ..abi import argument_block
-from ..abi.specialization import Specialization
+from ..abi.specialization import BufferArg, ImageArg, Specialization
 from ..analysis.active_items import find_active_items
 from ..analysis.parallel_regions import RegionPlan
 from ..analysis.segments import Graph
+from ..caching.kernel_memo import KernelMemo
 from ..emit import sync_points
 from ..emit.check import NotVectorizable
 from ..emit.collectives import is_collective
 from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.region import STACK_LIMIT, value_bytes
 from ..emit.unit import Unit
+from ..llvm import objects
 from . import lanes
 from .emitter import VectorEmitter
 from .lane_shapes import LaneShapes
@@ -35,7 +38,7 @@ def plan(unit: Unit, kernel: ir.Function, plan_checks: Callable[[KernelPlan], li
     code must run."""
     spec = unit.spec
     graph, provenance, privates = _prepare(kernel)
-    shapes = choose_shapes(kernel, spec, privates, functools.partial(_check_barriers, kernel))
+    shapes = _shapes_of(kernel, spec, privates)
     slots = argument_block.slots(spec.args)[0]
     regions = RegionPlan(graph, polls=not spec.proofs.ends_soon)
     result = VectorPlan(unit, provenance, regions, False, slots, tile=shapes.tile, shapes=shapes, privates=privates)
@@ -49,9 +52,30 @@ def estimate_cost(kernel: ir.Function, spec: Specialization) -> float:
     """Returns what vector code of a launch costs a work-item, to be compared with that of other launches. Regions in which some
     work-items have no effect count less. Raises NotVectorizable as `plan` does."""
     graph, _, privates = _prepare(kernel)
-    shapes = choose_shapes(kernel, spec, privates, functools.partial(_check_barriers, kernel))
+    shapes = _shapes_of(kernel, spec, privates)
     shares = _active_shares(RegionPlan(graph), shapes, spec.local_size)
     return lanes.estimate_cost(shapes, kernel, privates, lambda instr: shares.get(id(instr), 1.0))
+
+
+_chosen: KernelMemo[LaneShapes | str] = KernelMemo(capacity=8)
+"""The shapes of a few kernels, or why there are none: an estimate and the code that follows ask for the same."""
+
+
+def _shapes_of(kernel: ir.Function, spec: Specialization, privates: Privates) -> LaneShapes:
+    """Returns what `choose_shapes` does. What is recorded of arguments, and how a failed check is told, changes no shape."""
+
+    def choose() -> LaneShapes | str:
+        try:
+            return choose_shapes(kernel, spec, privates, functools.partial(_check_barriers, kernel))
+        except NotVectorizable as reason:
+            return str(reason)
+
+    args = tuple(replace(arg, shadow=None) if isinstance(arg, (BufferArg, ImageArg)) else arg for arg in spec.args)
+    same = replace(spec, args=args, deferred_checks=False)
+    found = _chosen.get(kernel, same, objects.machine().identity, make=choose)
+    if isinstance(found, str):
+        raise NotVectorizable(found)
+    return found
 
 
 def _active_shares(plan: RegionPlan, shapes: LaneShapes, local: tuple[int, int, int]) -> dict[int, float]:
