@@ -20,6 +20,7 @@ _METADATA = re.compile(r"(?:, !\S+ !\S+)+$")
 _NAME = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
 _DEFINED = re.compile(r"  %\S+ = ")
 _FENCE = "llvm.arithmetic.fence"
+_DECLARED = re.compile(rf"^declare .*@{re.escape(_FENCE)}\.(\w+)\(", re.MULTILINE)
 
 
 def keep_choices(text: str) -> str:
@@ -29,8 +30,9 @@ def keep_choices(text: str) -> str:
     kept = _FUNCTION.sub(lambda function: _keep_in_function(function[0], fenced), text)
     if not fenced:
         return text
-    declared = (f"declare {type} @{_FENCE}.{suffix_of(type)}({type})" for type in sorted(fenced))
-    return "\n".join([kept, *declared, ""])
+    there = set(_DECLARED.findall(text))  # built-in functions have fences of their own
+    new = sorted(type for type in fenced if suffix_of(type) not in there)
+    return "\n".join([kept, *(f"declare {type} @{_FENCE}.{suffix_of(type)}({type})" for type in new), ""])
 
 
 def _keep_in_function(text: str, fenced: set[str]) -> str:

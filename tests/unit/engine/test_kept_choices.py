@@ -26,6 +26,14 @@ def test_a_choice_of_what_was_compared_gets_a_fence(how, chosen):
     assert kept.count("declare") == 1
 
 
+def test_a_fence_that_is_there_already_is_not_declared_again():
+    """Functions of two floats have one of four (`builtins.floats`)."""
+    declared = "declare <4 x float> @llvm.arithmetic.fence.v4f32(<4 x float>) #3\n"
+    kept = keep_choices(declared + module(type="<4 x float>", chosen="%0, <4 x float> %1"))
+    assert "call <4 x float> @llvm.arithmetic.fence.v4f32(" in kept and kept.count("declare") == 1
+    assert keep_choices(declared + module()).count("declare") == 2
+
+
 def test_vectors_doubles_and_constants():
     vectors = keep_choices(module(type="<8 x double>", chosen="%0, <8 x double> %1"))
     assert "call <8 x double> @llvm.arithmetic.fence.v8f64(<8 x double> %0)" in vectors
