@@ -31,10 +31,10 @@ def find_variables(plan: VectorPlan, kernel: ir.Function) -> frozenset[int]:
             place = [pointer, instr.operands[-2]] if builtin_of(instr).vector is not None else [pointer]  # vload4(index, pointer)
             if variable is not None and not all(plan.shapes.shape_at(value, instr).uniform for value in place):
                 variables.discard(id(variable))
-    for instr in (i for block in kernel.blocks for i in block.instrs):
-        pair = plan.privates.copied_variables(instr)
-        if pair is not None and not variables.issuperset(map(id, pair)):
-            variables.difference_update(map(id, pair))
+    copies = [pair for block in kernel.blocks for i in block.instrs if (pair := plan.privates.copied_variables(i)) is not None]
+    pairs = [set(map(id, pair)) for pair in copies]
+    while apart := [pair for pair in pairs if len(pair & variables) == 1]:  # what is copied is kept alike at both ends
+        variables.difference_update(*apart)
     return frozenset(variables)
 
 

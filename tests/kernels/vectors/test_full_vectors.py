@@ -193,6 +193,16 @@ KERNELS = {  # body; what is given for `b`; whether vectors do it all; kinds of 
         "struct T { float x[3]; } p, q, r; p.x[0] = b[i]; p.x[1] = 1; p.x[i & 1] = p.x[2] = 4; q = p; r = q; a[i] = r.x[i & 1];",
         FLOATS, True, [],
     ),
+    "structs handed on in a loop": (
+        "struct T { float x[3]; } p, q, r; p.x[0] = p.x[1] = p.x[2] = 1; q = r = p; "
+        "for (int n = 0; n < 3; n++) { r = q; q = p; p.x[i % 3] += b[i]; } a[i] = r.x[g % 3];",
+        FLOATS, True, [],
+    ),
+    "structs handed on in a loop, of which one lacks an element": (
+        "struct T { float x[3]; } p, q, r; p.x[0] = p.x[1] = 1; if (i != 20) p.x[2] = 1; "
+        "for (int n = 0; n < 3; n++) { if (n) r = q; q = p; p.x[i % 2] += b[i]; } a[i] = r.x[2];",
+        FLOATS, False, UNWRITTEN,
+    ),
     "a struct with fields of several sizes": (
         "struct T { float x; char c; } p, q; p.x = b[i]; p.c = i; q = p; a[i] = q.x + q.c;", FLOATS, True, [],
     ),
