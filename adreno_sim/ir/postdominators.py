@@ -43,6 +43,11 @@ class PostDominators:
         above = self._tree.parent(point) if self._tree.reachable(point) else None
         return above.block if above else None
 
+    def post_dominates(self, later: ir.Block, block: ir.Block) -> bool:
+        """Returns whether every path from `block` to an exit passes `later`; False if none leads from one of them to an exit."""
+        upper, lower = self._points[later], self._points[block]
+        return self._tree.reachable(upper) and self._tree.reachable(lower) and self._tree.dominates(upper, lower)
+
     def span(self, block: ir.Block) -> Span | None:
         """Returns where a block lies in the tree: it post-dominates those whose number its span holds. None: no path leads from
         it to an exit."""

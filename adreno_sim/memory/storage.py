@@ -111,8 +111,10 @@ class Block:
 
     def is_whole(self, view: StorageView) -> bool:
         """Whether all elements of a view of this block have been written. What was found once holds until `forget`."""
+        if view.whole_at == self._forgotten:
+            return True
         key = view.key
-        if view.whole_at == self._forgotten or key in self._unmarked:
+        if key in self._unmarked:
             return True
         if key not in self._whole:
             marks = view.marks()

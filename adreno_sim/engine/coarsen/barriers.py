@@ -67,14 +67,9 @@ def after(segment: Segment) -> list[Segment]:
 
 def _always_passed(kernel: ir.Function) -> set[int]:
     """Returns the ids of the instructions that lie on every path through a kernel."""
-    ends = PostDominators(kernel.blocks)
-    entry = ends.span(kernel.blocks[0])
-    found: set[int] = set()
-    for block in kernel.blocks:
-        span = ends.span(block)
-        if ends.all_end and entry is not None and span is not None and span[0] <= entry[0] <= span[1]:
-            found.update(map(id, block.instrs))
-    return found
+    ends, entry = PostDominators(kernel.blocks), kernel.blocks[0]
+    always = [block for block in kernel.blocks if ends.all_end and ends.post_dominates(block, entry)]
+    return {id(instr) for block in always for instr in block.instrs}
 
 
 def reach(first: Segment, following: Callable[[Segment], Iterable[Segment]]) -> dict[Segment, None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ...ir import ir
 from ...ir.postdominators import PostDominators
 from ..analysis.affine import AffineForms
+from ..analysis.bounds import MAX_HELD
 from ..analysis.linear import Linear
 from ..analysis.path_conditions import INVERSE, SWAPPED, is_constant, order_constraints
 
@@ -17,40 +18,41 @@ _NEVER = Linear.number(1)
 
 
 class ExactConditions:
-    """Conditions as sums that are at most 0. Each method returns None if there is no such list."""
+    """Conditions as sums that are at most 0, each once. Each method returns None if there is no such list, or a longer one than
+    MAX_HELD."""
 
     def __init__(self, forms: AffineForms, ends: PostDominators):
         self._forms, self._ends = forms, ends
         self._blocks: dict[int, list[Linear] | None] = {}
+        self._values: dict[tuple[int, bool], list[Linear] | None] = {}
 
     def of_block(self, block: ir.Block) -> list[Linear] | None:
         """Returns the conditions on which a block that is in no loop is reached."""
         if not self._ends.all_end:
             return None
-        if id(block) not in self._blocks:
-            self._blocks[id(block)] = None  # what depends on itself
-            self._blocks[id(block)] = self._find(block)
+        below = list[ir.Block]()
+        here: ir.Block | None = block
+        while here is not None and id(here) not in self._blocks:
+            below.append(here)
+            self._blocks[id(here)] = None  # what depends on itself
+            here = self._forms.dominators.parent(here)
+        for unknown in reversed(below):
+            self._blocks[id(unknown)] = self._find(unknown)
         return self._blocks[id(block)]
 
     def _find(self, block: ir.Block) -> list[Linear] | None:
-        """Follows the dominators up: one that control always leaves for `block` adds nothing, else one branch decides."""
-        dominators, found = self._forms.dominators, list[Linear]()
-        here = block
-        while (above := dominators.parent(here)) is not None:
-            if not self._always_follows(here, above):
-                last = above.terminator
-                if dominators.predecessors[id(here)] != [above] or last.op != "condbr" or last.blocks.count(here) != 1:
-                    return None
-                branch = self._of(last.operands[0], last.blocks[0] is here, 0)
-                if branch is None:
-                    return None
-                found += branch
-            here = above
-        return found
-
-    def _always_follows(self, block: ir.Block, above: ir.Block) -> bool:
-        span, there = self._ends.span(block), self._ends.span(above)
-        return span is not None and there is not None and span[0] <= there[0] <= span[1]
+        """Adds to the conditions of the block above what decides that control goes on to this one."""
+        dominators = self._forms.dominators
+        above = dominators.parent(block)
+        if above is None:
+            return []
+        before = self._blocks[id(above)]
+        if self._ends.post_dominates(block, above):
+            return before
+        last = above.terminator
+        if dominators.predecessors[id(block)] != [above] or last.op != "condbr" or last.blocks.count(block) != 1:
+            return None
+        return _both(before, self._of(last.operands[0], last.blocks[0] is block, 0))
 
     def _of(self, condition: ir.Value, truth: bool, depth: int) -> list[Linear] | None:
         """Returns the conditions on which `condition`, 0 or 1, equals `truth`."""
@@ -58,6 +60,12 @@ class ExactConditions:
             return [] if is_constant(condition, truth) else [_NEVER]
         if not isinstance(condition, ir.Instr) or depth > _DEPTH:
             return None
+        key = id(condition), truth
+        if key not in self._values:
+            self._values[key] = self._combine(condition, truth, depth)
+        return self._values[key]
+
+    def _combine(self, condition: ir.Instr, truth: bool, depth: int) -> list[Linear] | None:
         op, operands = condition.op, condition.operands
         if op == "icmp":
             return self._of_comparison(condition, truth, depth)
@@ -66,7 +74,7 @@ class ExactConditions:
         if op in ("zext", "freeze", "trunc") and self._forms.conditions.is_boolean(operands[0]):
             return self._of(operands[0], truth, depth + 1)
         if op == ("and" if truth else "or"):
-            return self._both(self._of(operands[0], truth, depth + 1), self._of(operands[1], truth, depth + 1))
+            return _both(self._of(operands[0], truth, depth + 1), self._of(operands[1], truth, depth + 1))
         if op == "xor" and is_constant(operands[1], True):
             return self._of(operands[0], not truth, depth + 1)
         if op == "select" and not isinstance(operands[0].type, ir.Vector):
@@ -76,9 +84,9 @@ class ExactConditions:
     def _of_select(self, operands: list[ir.Value], truth: bool, depth: int) -> list[Linear] | None:
         choice, first, second = operands
         if is_constant(second, not truth):
-            return self._both(self._of(choice, True, depth + 1), self._of(first, truth, depth + 1))
+            return _both(self._of(choice, True, depth + 1), self._of(first, truth, depth + 1))
         if is_constant(first, not truth):
-            return self._both(self._of(choice, False, depth + 1), self._of(second, truth, depth + 1))
+            return _both(self._of(choice, False, depth + 1), self._of(second, truth, depth + 1))
         return None
 
     def _of_phi(self, phi: ir.Instr, truth: bool, depth: int) -> list[Linear] | None:
@@ -88,7 +96,7 @@ class ExactConditions:
         if len(ways) != 1 or ways[0][1].successors != [here]:
             return None
         value, source = ways[0]
-        return self._both(self.of_block(source), self._of(value, truth, depth + 1))
+        return _both(self.of_block(source), self._of(value, truth, depth + 1))
 
     def _of_comparison(self, test: ir.Instr, truth: bool, depth: int) -> list[Linear] | None:
         left, right = test.operands
@@ -105,6 +113,9 @@ class ExactConditions:
             return None
         return order_constraints(a, b, pred)
 
-    @staticmethod
-    def _both(one: list[Linear] | None, other: list[Linear] | None) -> list[Linear] | None:
-        return None if one is None or other is None else one + other
+
+def _both(one: list[Linear] | None, other: list[Linear] | None) -> list[Linear] | None:
+    if one is None or other is None:
+        return None
+    every = {id(condition): condition for condition in (*one, *other)}
+    return list(every.values()) if len(every) <= MAX_HELD else None

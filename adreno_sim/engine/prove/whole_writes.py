@@ -24,6 +24,8 @@ from .single_writer import ArgumentAccesses, accesses_by_argument
 
 _MOST_POINTS = 1 << 16
 """Of ids that conditions relate to each other in several ways, so many are tried one by one."""
+_MOST_BLOCKS = 64
+"""In which it is counted how often they are reached."""
 
 
 def wholly_written_args(analysis: AccessAnalysis, single_writer: frozenset[int], ends: bool) -> frozenset[int]:
@@ -82,11 +84,11 @@ class _Count:
 
     def executions(self, block: ir.Block) -> int | None:
         """Returns how many work-items reach a block that is in no loop; None if that is not known."""
-        if id(block) not in self._known:
+        if id(block) not in self._known and len(self._known) < _MOST_BLOCKS:
             inside = self._in_loops
             known = None if inside is None or id(block) in inside else self._conditions.of_block(block)
             self._known[id(block)] = None if known is None else self._count(known)
-        return self._known[id(block)]
+        return self._known.get(id(block))
 
     def _count(self, conditions: Iterable[Linear]) -> int | None:
         """Returns how many ids meet all conditions, each of which says that a sum is at most 0."""

@@ -14,6 +14,7 @@ import pytest
 from adreno_sim import open_device
 from adreno_sim.backends.sim.device import SimDevice
 from adreno_sim.base.specs import BufferSpec, ImageSpec
+from adreno_sim.engine.prove.exact_conditions import ExactConditions
 from adreno_sim.findings import Finding
 from adreno_sim.memory.storage import StorageView
 
@@ -130,6 +131,22 @@ def check(source: str, grid: Any, args: list[Any], whole: bool | None = None) ->
     assert findings == others
     assert written == marked
     return ours
+
+
+def test_a_condition_that_is_used_again_and_again_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them is made of the one before, twice."""
+    asked = [0]
+    combine = ExactConditions._combine
+
+    def counted(*args: Any) -> Any:
+        asked[0] += 1
+        return combine(*args)
+
+    monkeypatch.setattr(ExactConditions, "_combine", counted)
+    chain = " ".join(f"int c{n + 1} = c{n} & c{n};" for n in range(16))
+    source = f"kernel void k(global float *a, global const float *b) {{ {HEAD} int c0 = i < 960; {chain} if (c16) a[i] = b[i]; }}"
+    check(source, EXACT, [OUT, IN], True)
+    assert 0 < asked[0] < 100
 
 
 class RandomWrites:
