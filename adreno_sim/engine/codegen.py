@@ -125,7 +125,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     if memory > MOST_GROUP_MEMORY:
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
-    polls = not (spec.proofs.ends_soon or needs_no_watchdog(kernel))
+    polls = not needs_no_watchdog(kernel, spec.proofs.ends_soon)
     successions = Successions({site: spans for check in plan.checks for site, spans in check.find_successions().spans.items()})
     sites, static_findings = tuple(unit.table.sites), tuple(unit.static_findings)
     return ModuleText(

@@ -47,6 +47,10 @@ class Ptr:
     address: str | None = None
 
 
+DERIVING = ("gep", "bitcast", "addrspacecast", "freeze", "phi", "select")
+"""Instructions that make a pointer of others, and access nothing."""
+
+
 def is_pointer(value: ir.Value) -> bool:
     """Returns whether a value is an address. The type of a Global is that of its pointee."""
     return isinstance(value, ir.Global) or isinstance(value.type, ir.Pointer)

@@ -85,8 +85,7 @@ class Block:
             if view.layout is None:
                 self._valid[view.offset : view.offset + view.nbytes] = 1
             else:
-                marks = as_unsigned(view.elements_in(self._valid))
-                marks[...] = _all_set(marks)
+                _set_all(view.elements_in(self._valid))
 
     def poison(self, low: int = 0, high: int | None = None) -> None:
         """Overwrite bytes from `low` to `high` (default: everything) with the NaN pattern; nobody has written them then."""
@@ -139,6 +138,10 @@ def as_unsigned(marks: NDArray) -> NDArray:
 def _all_set(marks: NDArray) -> int:
     """An element whose bytes are all marked."""
     return int.from_bytes(b"\1" * marks.itemsize, "little")
+
+
+def _set_all(marks: NDArray) -> None:
+    as_unsigned(marks)[...] = _all_set(marks)
 
 
 class DeviceMemory:
@@ -305,7 +308,7 @@ class StorageView:
         """Note that all elements have been written."""
         marks = self.marks()
         if marks is not None:
-            as_unsigned(marks)[...] = _all_set(marks)
+            _set_all(marks)
 
     def elements_in(self, memory: Bytes) -> NDArray:
         """The elements in other memory of the block's layout, as `array`."""

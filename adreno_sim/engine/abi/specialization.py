@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Union
 
 from ...base.cached_hash import CachedHash
@@ -69,6 +69,16 @@ class ScalarArg:
 
 Emitter = Literal["scalar", "spmd"]
 ArgSpec = Union[BufferArg, LocalArg, ImageArg, SamplerArg, ScalarArg]
+
+
+def shadow_of(arg: ArgSpec) -> ShadowSpec | None:
+    """Returns what level full records of an argument."""
+    return arg.shadow if isinstance(arg, (BufferArg, ImageArg)) else None
+
+
+def with_shadow(arg: ArgSpec, shadow: ShadowSpec | None) -> ArgSpec:
+    """Returns an argument of which `shadow` is recorded; one that has none as it is."""
+    return replace(arg, shadow=shadow) if isinstance(arg, (BufferArg, ImageArg)) else arg
 
 
 def bounds_of_grid(global_size: Sequence[int], local_size: Sequence[int]) -> tuple[int, int, int]:

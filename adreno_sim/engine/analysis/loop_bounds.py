@@ -22,9 +22,10 @@ _INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge"
             "eq": "ne", "ne": "eq"}  # fmt: skip
 
 
-def needs_no_watchdog(function: ir.Function) -> bool:
-    """Returns True if every loop of `function` has a small static trip count, loops with barriers included."""
-    return has_short_loops(function, trip_count, SHORT)
+def needs_no_watchdog(function: ir.Function, ends_soon: bool = False) -> bool:
+    """Returns True if every loop of `function` has a small static trip count, loops with barriers included; or if it is proven of
+    the launch that it ends soon (`Proofs.ends_soon`)."""
+    return ends_soon or has_short_loops(function, trip_count, SHORT)
 
 
 def has_short_loops(function: ir.Function, count: CountTrips, most: int) -> bool:

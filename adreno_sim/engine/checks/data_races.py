@@ -14,7 +14,7 @@ from ...ir import ir, llvm_types
 from ...ir.memory_ops import address_operands, touches_memory
 from ...ir.provenance import Object, ObjectId, Ptr
 from ..abi import context, race_cells
-from ..abi.specialization import BufferArg, ImageArg, LocalArg
+from ..abi.specialization import LocalArg, shadow_of
 from ..emit.check import Check
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
@@ -41,7 +41,8 @@ def _find_reason(plan: KernelPlan) -> str:
     """Returns for which memory work-items may race in this launch; "" if for none."""
     unit = plan.unit
     for param, arg in zip(unit.kernel.params, unit.spec.args, strict=True):
-        if isinstance(arg, (BufferArg, ImageArg)) and arg.shadow is not None and arg.shadow.cell_words:
+        shadow = shadow_of(arg)
+        if shadow is not None and shadow.cell_words:
             return f"{param.name}, which work-items may race for"
     return "local memory that work-items may race for" if unit.local_bytes and _may_race_locally(plan) else ""
 

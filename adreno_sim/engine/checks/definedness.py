@@ -15,7 +15,7 @@ from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import Object, Ptr
 from ...ir.queries import private_bytes
-from ..abi.specialization import BufferArg, ImageArg
+from ..abi.specialization import shadow_of
 from ..analysis.lane_uses import Demand, LaneUses, demand_all
 from ..emit.check import Check
 from ..emit.emitter import Emitter
@@ -61,7 +61,8 @@ def find_memory(plan: KernelPlan, marks_all: bool = True) -> str:
     launch writes all of it."""
     unit = plan.unit
     for param, arg in zip(unit.kernel.params, unit.spec.args, strict=True):
-        if isinstance(arg, (BufferArg, ImageArg)) and arg.shadow is not None and (marks_all or not arg.shadow.written_whole):
+        shadow = shadow_of(arg)
+        if shadow is not None and (marks_all or not shadow.written_whole):
             return f"{param.name}, which may not be initialised"
     if unit.local_bytes:
         return "local memory, which may not be initialised"

@@ -48,7 +48,6 @@ class VectorDefinednessPlan(CheckPlan):
 
     uses: LaneUses = None  # type: ignore[assignment]
     local: int = 0
-    lanes: int = 1
     by_element: frozenset[int] = frozenset()
 
     @staticmethod
@@ -63,7 +62,6 @@ class VectorDefinednessPlan(CheckPlan):
             shadows_private=True,
             uses=uses,
             local=local,
-            lanes=plan.lanes,
             by_element=find_variables(plan, plan.unit.kernel),
         )
 
@@ -78,7 +76,7 @@ class VectorDefinedness(Instrumentation):
     def __init__(self, e: LaneValues, plan: VectorDefinednessPlan):
         self.e, self.plan = e, plan
         self._private: dict[object, str] = {}
-        self._elements = PrivateElements(e, plan.lanes, plan.by_element, plan.private_rooms)
+        self._elements = PrivateElements(e, plan.by_element, plan.private_rooms)
 
     # One access that all lanes share, or one lane's in its turn
 

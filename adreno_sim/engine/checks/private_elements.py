@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
-from ...ir.provenance import is_pointer
+from ...ir.provenance import DERIVING, is_pointer
 from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
-from ..vector.private_room import private_address
+from ..vector.private_room import emit_private_fill, private_address
 from ..vector.values import LaneValues, VectorPlan
 
 if TYPE_CHECKING:
     from ..llvm.text import Text
 
-_DERIVING = ("gep", "bitcast", "addrspacecast", "freeze", "phi", "select")
-
 
 def find_variables(plan: VectorPlan, kernel: ir.Function) -> frozenset[int]:
     """Returns the private variables with a word for each element, by the ids of their instructions."""
     variables = {id(i) for i in kernel.blocks[0].instrs if i.op == "alloca" and plan.privates.granule(i) is not None}
-    for instr in (i for block in kernel.blocks for i in block.instrs if i.op not in _DERIVING):
+    for instr in (i for block in kernel.blocks for i in block.instrs if i.op not in DERIVING):
         for pointer in filter(is_pointer, instr.operands):
             variable = plan.privates.variable(pointer)
             place = [pointer, instr.operands[-2]] if builtin_of(instr).vector is not None else [pointer]  # vload4(index, pointer)
@@ -41,9 +39,9 @@ def find_variables(plan: VectorPlan, kernel: ir.Function) -> frozenset[int]:
 class PrivateElements:
     """The words of one region's variables. rooms: where in the arena variables have room, as `KernelPlan.private` says."""
 
-    def __init__(self, e: LaneValues, lanes: int, variables: frozenset[int], rooms: dict[int, tuple[int, int]]):
+    def __init__(self, e: LaneValues, variables: frozenset[int], rooms: dict[int, tuple[int, int]]):
         self._e, self._variables, self._rooms = e, variables, rooms
-        self._bytes = max(8, lanes) // 8
+        self._bytes = max(8, e.plan.lanes) // 8
         self._type = f"i{8 * self._bytes}"
         self._bases: dict[int, str] = {}
         self._checked: set[tuple[object, ...]] = set()
@@ -99,9 +97,7 @@ class PrivateElements:
         t.do(f"store {type} {word}, ptr {target}, align {self._bytes}")
 
     def _emit_fill(self, t: Text, variable: ir.Instr, byte: str) -> None:
-        fill = self._e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-        base, whole = self._base(variable), self._size(variable)
-        t.do(f"call {fill}(ptr align {self._bytes} {base}, i8 {byte}, i64 {whole}, i1 false)")
+        emit_private_fill(self._e, t, variable, self._base(variable), byte, self._size(variable))
 
     def _size(self, variable: ir.Instr) -> int:
         return self._e.privates.slot_bytes(variable) // self._granule(variable) * self._bytes

@@ -12,7 +12,7 @@ from ...ir.memory_ops import is_atomic
 from ...ir.mod_ref import read_arguments, written_arguments
 from ...ir.queries import globals_of
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import BufferArg, ImageArg, LocalArg, Specialization
+from ..abi.specialization import LocalArg, Specialization, shadow_of
 from ..analysis.loop_bounds import needs_no_watchdog
 from ..llvm import objects
 from ..vector import estimate_cost
@@ -45,7 +45,7 @@ def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCoun
     counts = spec.count or spec.counters or spec.sampled or spec.watch
     if spec.emitter != "spmd" or counts or accesses.places != accesses.proven_places:
         return False
-    if any(isinstance(arg, (BufferArg, ImageArg)) and arg.shadow and arg.shadow.cell_words for arg in spec.args):
+    if any(shadow is not None and shadow.cell_words for shadow in map(shadow_of, spec.args)):
         return False
     flat = facts.local_size[2] == facts.groups[2] == 1 and not any(facts.offset)
     return flat and spec.uniform and spec.most_groups is not None and spec.items > 1
@@ -57,7 +57,7 @@ def find_grid(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> 
     memory = LocalMemory(kernel)
     if not memory.is_used or not any(builtin_of(i).sync for block in kernel.blocks for i in block.instrs):
         return Decision(None, "no work-items that share local memory")
-    if not (spec.proofs.ends_soon or needs_no_watchdog(kernel)):
+    if not needs_no_watchdog(kernel, spec.proofs.ends_soon):
         return Decision(None, "a loop whose length is not known")
     if spec.full and not memory.objects <= spec.proofs.race_free_locals:
         return Decision(None, "local memory that work-items may race for")

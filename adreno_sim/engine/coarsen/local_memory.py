@@ -12,10 +12,8 @@ from dataclasses import replace
 
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import is_plain_load
-from ...ir.provenance import ObjectId, Provenance, is_pointer
+from ...ir.provenance import DERIVING, ObjectId, Provenance, is_pointer
 from ...ir.queries import globals_of
-
-_DERIVING = ("gep", "bitcast", "addrspacecast", "freeze", "phi", "select")
 
 
 class LocalMemory:
@@ -54,7 +52,7 @@ class LocalMemory:
         if any(self._provenance.object_id(v) is None and not isinstance(v, ir.Const) for v in pointers):
             return "a pointer whose object is not known when compiling"
         local = [v for v in pointers if self.is_local(v)]
-        if instr.op in _DERIVING:
+        if instr.op in DERIVING:
             mixed = instr.op in ("phi", "select") and local and len(local) < len(pointers)
             if mixed:
                 return "a pointer to local or other memory"

@@ -37,7 +37,7 @@ def wholly_written_args(analysis: AccessAnalysis, single_writer: frozenset[int],
     synchronises = any(builtin_of(i).sync for block in analysis.function.blocks for i in block.instrs)
     if not single_writer or synchronises or not analysis.forms.facts.uniform:
         return frozenset()
-    if not (ends or needs_no_watchdog(analysis.function)):
+    if not needs_no_watchdog(analysis.function, ends):
         return frozenset()
     accesses = accesses_by_argument(analysis)
     if isinstance(accesses, ir.Instr):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...frontend.program_cache import StoredFunction
 from ...ir import ir
 from ..abi.launch_facts import LaunchFacts, Triple
-from ..abi.specialization import ArgSpec, BufferArg, ImageArg, Specialization
+from ..abi.specialization import Specialization, shadow_of, with_shadow
 from ..analysis.failures import attempt
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
@@ -43,20 +43,13 @@ def _compile(variant: LaunchVariant, keep: bool) -> CoarseLaunch | None:
     if found.grid is None:
         return None
     coarse, coarse_spec = _analyze(analysis, found, keep)
-    args = tuple(map(_with_shadow, coarse_spec.args, variant.spec.args))
+    args = tuple(map(with_shadow, coarse_spec.args, map(shadow_of, variant.spec.args)))
     try:
         compiled = specialize(coarse.kernel, replace(coarse_spec, args=args, deferred_checks=spec.checks != "off"), keep=keep)
     except NotVectorizable:
         return None
     usable = compiled.module.lanes == found.grid.lanes and not compiled.module.polls and not compiled.module.static_findings
     return CoarseLaunch(compiled, coarse.facts.global_size) if usable else None
-
-
-def _with_shadow(arg: ArgSpec, given: ArgSpec) -> ArgSpec:
-    """Returns an argument of the coarse launch with the shadow of the launch's own."""
-    if isinstance(arg, (BufferArg, ImageArg)) and isinstance(given, (BufferArg, ImageArg)):
-        return replace(arg, shadow=given.shadow)
-    return arg
 
 
 def _decide(analysis: LaunchAnalysis, keep: bool) -> Decision:

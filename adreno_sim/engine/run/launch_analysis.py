@@ -17,7 +17,7 @@ from ...device.protocol import AccessCounts
 from ...ir import ir
 from ...ir.memory_ops import touches_memory
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import BufferArg, ImageArg, Proofs, ShadowSpec, Specialization
+from ..abi.specialization import BufferArg, ImageArg, Proofs, ShadowSpec, Specialization, with_shadow
 from ..analysis.failures import attempt, collect
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
@@ -95,9 +95,7 @@ class LaunchAnalysis:
     def _spec_with(self, shadows: Shadows) -> Specialization:
         args = list(self.spec.args)
         for index, shadow in shadows:
-            arg = args[index]
-            assert isinstance(arg, (BufferArg, ImageArg))
-            args[index] = replace(arg, shadow=shadow)
+            args[index] = with_shadow(args[index], shadow)
         return replace(self.spec, args=tuple(args), proofs=self.proven.proofs)
 
 

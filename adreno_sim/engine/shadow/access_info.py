@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...findings import Kind
 from ...ir.provenance import Ptr
 from ..abi import argument_block
-from ..abi.specialization import BufferArg, ImageArg, ShadowSpec
+from ..abi.specialization import ShadowSpec, shadow_of
 from ..emit import access
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.image_refs import ImageRef
@@ -67,8 +67,7 @@ def report_access_if(e: RegionEmitter, bad: str, what: AccessInfo, kind: Kind, t
 
 def shadow_spec(e: RegionEmitter, index: int) -> ShadowSpec | None:
     """Returns what is recorded of an argument."""
-    arg = e.unit.spec.args[index]
-    return arg.shadow if isinstance(arg, (BufferArg, ImageArg)) else None
+    return shadow_of(e.unit.spec.args[index])
 
 
 def init_shadow_of_argument(e: RegionEmitter, index: int) -> str:

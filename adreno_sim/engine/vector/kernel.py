@@ -10,7 +10,7 @@ from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.provenance import Provenance, is_pointer
 from ..abi import argument_block
-from ..abi.specialization import BufferArg, ImageArg, Specialization
+from ..abi.specialization import Specialization, with_shadow
 from ..analysis.active_items import find_active_items
 from ..analysis.parallel_regions import RegionPlan
 from ..analysis.segments import Graph
@@ -70,8 +70,7 @@ def _shapes_of(kernel: ir.Function, spec: Specialization, privates: Privates) ->
         except NotVectorizable as reason:
             return str(reason)
 
-    args = tuple(replace(arg, shadow=None) if isinstance(arg, (BufferArg, ImageArg)) else arg for arg in spec.args)
-    same = replace(spec, args=args, deferred_checks=False)
+    same = replace(spec, args=tuple(with_shadow(arg, None) for arg in spec.args), deferred_checks=False)
     found = _chosen.get(kernel, same, objects.machine().identity, make=choose)
     if isinstance(found, str):
         raise NotVectorizable(found)

@@ -39,8 +39,8 @@ def private_address(e: LaneValues, instr: ir.Instr, placed: dict[int, tuple[int,
     return e.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
 
 
-def emit_private_fill(e: LaneValues, t: Text, instr: ir.Instr, base: str, byte: str) -> None:
-    """Emits a fill of all lanes' copies of a private variable, or of its shadow, with `byte`."""
+def emit_private_fill(e: LaneValues, t: Text, instr: ir.Instr, base: str, byte: str, nbytes: int | None = None) -> None:
+    """Emits a fill of all lanes' copies of a private variable, or of its shadow, with `byte`. nbytes: as of `private_address`."""
     fill = e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-    whole = e.privates.slot_bytes(instr) * e.count
+    whole = nbytes or e.privates.slot_bytes(instr) * e.count
     t.do(f"call {fill}(ptr align {min(128, whole & -whole)} {base}, i8 {byte}, i64 {whole}, i1 false)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
-from ...ir.provenance import Provenance, is_pointer
+from ...ir.provenance import DERIVING, Provenance, is_pointer
 from ...ir.queries import object_align, private_bytes
 from ..emit.check import NotVectorizable
 
@@ -79,7 +79,7 @@ class Privates:
         return (pair[0], pair[1]) if whole and private_bytes(pair[0]) <= _LONGEST else None
 
     def _record_uses(self, instr: ir.Instr) -> None:
-        if instr.op in ("gep", "bitcast", "addrspacecast", "freeze", "phi", "select"):
+        if instr.op in DERIVING:
             return
         if pair := self.copied_variables(instr):
             self._copied.append(pair)

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from .coarse_runs import run_both
+from .coarse_runs import Run, run_both
 
 TYPES = {"float": np.float32, "int": np.int32, "uchar": np.uint8, "short": np.int16}
 MASK = 1023
@@ -18,7 +18,8 @@ class RandomKernel:
     """A kernel k, its launch and its arguments, by a seed. The number of a group is split by the rows of an image, mostly."""
 
     def __init__(self, seed: int):
-        self._random = choose = random.Random(seed)
+        self.seed, self._random = seed, random.Random(seed)
+        choose = self._random
         self.row, self.rows, planes = choose.choice([9, 13, 16, 20, 33]), choose.choice([1, 2, 3]), choose.choice([1, 2, 4])
         self.groups = self.row * self.rows * planes, choose.choice([1, 1, 2])
         self.local = self._local_size()
@@ -33,6 +34,13 @@ class RandomKernel:
             np.zeros(self.groups[0] * self.groups[1] * self.items, TYPES[self.type]),
         ]
         self.grid = self.groups[0] * self.local[0], self.groups[1] * self.local[1], 1
+
+    def run(self, args: list[np.ndarray], **options: str) -> Run:
+        """The launch, which agrees with one work-item after the other."""
+        try:
+            return run_both(self.source, self.grid, (*self.local, 1), args, **options)[0]
+        except AssertionError as error:
+            raise AssertionError(f"seed {self.seed}: {error}\n{self.source}\n{self.grid} {self.local}") from None
 
     def _local_size(self) -> tuple[int, int]:
         return self._random.choice([4, 8, 11, 24]), self._random.choice([1, 1, 2])
@@ -130,10 +138,7 @@ def test_random_kernels_give_the_same_bits(kind, start, wherever_allowed):
     count, coarse, merged = 40 if not start else 100, 0, 0
     for seed in range(start, start + count):
         kernel = kind(seed)
-        try:
-            ours, _ = run_both(kernel.source, kernel.grid, (*kernel.local, 1), kernel.args)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}\n{kernel.source}\n{kernel.grid} {kernel.local}") from None
+        ours = kernel.run(kernel.args)
         coarse += ours.is_coarse
         merged += ours.copies(kernel.items) > 1
     assert coarse > count / 2, f"{coarse} of {count} ran several groups as one"
@@ -150,10 +155,7 @@ def test_level_full_finds_the_same(kind, start, wherever_allowed):
         source, data = kernel.args
         holes = np.random.default_rng(seed).random(source.size) < 0.01
         args = [np.ma.array(source, mask=holes) if seed % 3 == 0 else source, data]
-        try:
-            ours, _ = run_both(kernel.source, kernel.grid, (*kernel.local, 1), args, checks="full")
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}\n{kernel.source}\n{kernel.grid} {kernel.local}") from None
+        ours = kernel.run(args, checks="full")
         coarse += ours.is_coarse
         found += bool(ours.findings)
     assert coarse > count / 5, f"{coarse} of {count} ran several groups as one"
