@@ -121,7 +121,7 @@ class PrivateElements:
         t, granule, base, offset = self._e.body, self._granule(variable), self._base(variable), where.pointer.offset
         if isinstance(offset, int):
             return t.op(f"getelementptr i8, ptr {base}, i64 {(offset // granule + at) * self._bytes}")
-        element = t.op(f"udiv exact i64 {offset}, {granule}")
+        element = t.op(f"udiv i64 {offset}, {granule}")
         if at:
             element = t.op(f"add i64 {element}, {at}")
         return t.op(f"getelementptr {self._type}, ptr {base}, i64 {element}")

@@ -116,6 +116,7 @@ class VectorEmitter(LoopFlow):
         return self.lane_types(value, self.spills_vectors(value))
 
     def _open_item(self) -> None:
+        self.tile_number = emit_tile_number(self, self.opening)
         for value in self.region.redefined:
             self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 64") for t in self.part_types(value)]
         body, self.body = self.body, self.opening
@@ -131,7 +132,7 @@ class VectorEmitter(LoopFlow):
 
     def _spill_address(self, t: Text, offset: int, type: str) -> str:
         base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
-        return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {emit_tile_number(self, t)}")
+        return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {self.tile_number}")
 
     def leave_at_sync(self, segment) -> None:
         sync, t = segment.sync, self.body
@@ -155,7 +156,8 @@ class VectorEmitter(LoopFlow):
             if self._is_slow_without_lanes(instr):
                 return True
             if self.privates.is_private(pointer):
-                return not isinstance(pointer, ir.Instr) or (pointer.op != "alloca" and not _is_constant_path(pointer))
+                type = instr.type if instr.op == "load" else instr.operands[0].type
+                return not self.privates.has_bytes(pointer, llvm_types.store_size(type))
             return self.shapes.of(pointer).uniform
         if instr.op == "call":
             return calls.needs_active_lane(instr)
@@ -304,15 +306,3 @@ class VectorEmitter(LoopFlow):
             self.release_placeholders()
             return
         transfers.emit_store(self, type, self.components(value), pointer, self.lane_ptr(pointer), claimed_alignment(instr))
-
-
-def _is_constant_path(pointer: ir.Instr) -> bool:
-    """Returns whether a pointer is the address of a variable plus constants."""
-    while pointer.op in ("gep", "bitcast", "addrspacecast", "freeze"):
-        if not all(isinstance(v, ir.Const) for v in pointer.operands[1:]):
-            return False
-        source = pointer.operands[0]
-        if not isinstance(source, ir.Instr):
-            return False
-        pointer = source
-    return pointer.op == "alloca"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
-from ...ir.provenance import DERIVING, Provenance, is_pointer
+from ...ir.provenance import DERIVING, Provenance, gep_terms, is_pointer
 from ...ir.queries import object_align, private_bytes
+from ..analysis.loop_bounds import signed_constant
 from ..emit.check import NotVectorizable
 
 _LONGEST = 1024
@@ -47,8 +48,10 @@ class Privates:
         return self._variables[number]  # type: ignore[index]
 
     def granule(self, variable: ir.Instr) -> int | None:
-        """Returns the element size in bytes of an interleaved variable; None if it is laid out lane by lane."""
-        return self._granules.get(id(variable), 4)
+        """Returns the element size in bytes of an interleaved variable, which has whole elements; None if it is laid out lane by
+        lane."""
+        size = self._granules.get(id(variable), 4)
+        return size if size is not None and private_bytes(variable) % size == 0 else None
 
     def slot_bytes(self, variable: ir.Instr) -> int:
         """Returns the bytes of one lane's copy, padding included."""
@@ -77,6 +80,20 @@ class Privates:
             return None
         whole = all(private_bytes(variable) == length.value for variable in pair)
         return (pair[0], pair[1]) if whole and private_bytes(pair[0]) <= _LONGEST else None
+
+    def has_bytes(self, pointer: ir.Value, nbytes: int) -> bool:
+        """Returns whether `pointer` is a constant offset into its variable, at which that has `nbytes` bytes. What is proven in
+        range need not be, where no lane is at work."""
+        variable, offset = self.variable(pointer), 0
+        while isinstance(pointer, ir.Instr) and pointer.op in ("gep", "bitcast", "addrspacecast", "freeze"):
+            if pointer.op == "gep":
+                fields, terms = gep_terms(pointer)
+                steps = [(signed_constant(pointer.operands[number]), stride) for number, stride in terms]
+                offset += fields + sum(step * stride for step, stride in steps if step is not None)
+                if any(step is None for step, _ in steps):
+                    return False
+            pointer = pointer.operands[0]
+        return pointer is variable and variable is not None and 0 <= offset <= private_bytes(variable) - nbytes
 
     def _record_uses(self, instr: ir.Instr) -> None:
         if instr.op in DERIVING:

@@ -55,6 +55,7 @@ class LaneValues(RegionEmitter):
         self.lane_ptrs: dict[int, LanePtr] = {}
         self.columns_bytes = 0  # of the columns that loads of rows keep
         self.walked_rounds: dict[Loop, int] = {}  # of loops along rows: the iterations for which columns are loaded at once
+        self.tile_number = ""  # of the tile in its group
         self.mask: str | None = None
         self.nonempty_mask: str | None = None  # a mask that is known to hold some lane here
         self.current_lane = ""  # where lanes take turns, the one whose turn it is
@@ -266,8 +267,8 @@ class LaneValues(RegionEmitter):
         t.block(head)
         left, *sums = (t.open_phi(type) for type in ["i32", *types])
         count = self.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
-        lane = t.op(f"call {count}(i32 {left.name}, i1 true)")
-        self.current_lane = lane
+        lane = t.op(f"call {count}(i32 {left.name}, i1 false)")
+        self.current_lane = lane = t.op(f"and i32 {lane}, {self.count - 1}")  # lane 0, if none is at work
         outer_ids = self._enter_lane(lane)
         pseudo = replace(instr, operands=[o(lane) for o in operands])
         emit(self, pseudo)

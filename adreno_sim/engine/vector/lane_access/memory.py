@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ....ir import ir, llvm_types
@@ -150,6 +150,33 @@ def emit_checks(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[s
     t.block(ok)
     lanes = f"<{e.count} x i1>"
     return t.op(f"phi {lanes} [ {vt.text_of(e.mask)}, %{before} ], [ {rest}, %{failed} ]"), known
+
+
+def emit_if_inside(e: LaneValues, where: LanePtr, size: int, types: list[str], access_all: Callable[[], list[str]]) -> list[str]:
+    """Emits what `access_all` emits, an access of `size` bytes at one offset for all lanes, behind the branch on whether the
+    object has these bytes; else lanes with work set the fault flag. Returns results of LLVM `types`: zeros if it did not run.
+
+    LLVM knows how long a private variable is: an address beyond it that is merely masked off, or only looked at by a check, would
+    let it conclude that the bounds check never fails.
+    """
+    past = None if not e.unit.checked or e.unit.proves_in_range(e.current) else _emit_some_outside(e, where, size)
+    if past is None:
+        return access_all()
+    t = e.body
+    failed, inside, done = t.fresh("oob"), t.fresh("inside"), t.fresh("done")
+    t.branch(past, failed, inside, unlikely=True)
+    cold = t.aside()
+    cold.block(failed)
+    e.raise_fault("true" if e.mask is None else vt.any_of(cold, e.mask, e.count), cold)
+    cold.jump(done)
+    t.put_aside(cold)
+    t.block(inside)
+    results = access_all()
+    last = t.label
+    t.jump(done)
+    t.block(done)
+    pairs = zip(types, results, strict=True)
+    return [t.op(f"phi {type} [ zeroinitializer, %{failed} ], [ {result}, %{last} ]") for type, result in pairs]
 
 
 def _start_limit(e: LaneValues, where: LanePtr, size: int) -> str:

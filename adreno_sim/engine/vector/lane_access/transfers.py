@@ -12,8 +12,15 @@ from ...emit.pointers import LanePtr
 from ...llvm import vector_text as vt
 from ..private_room import emit_private_fill
 from ..values import LaneValues
-from .memory import emit_addresses, emit_checks, emit_gather, emit_load_elements, emit_scatter, emit_store_elements
-from .rows import Row, emit_row_load, emit_row_store
+from .memory import (
+    emit_addresses,
+    emit_checks,
+    emit_gather,
+    emit_if_inside,
+    emit_load_elements,
+    emit_scatter,
+    emit_store_elements,
+)
 from .walked_rows import emit_walked_load
 
 
@@ -24,15 +31,24 @@ def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr,
     boolean = type == ir.Int(1)
     elem = ir.Int(8) if boolean else llvm_types.elem_of(type)
     count = llvm_types.lanes_of(type)
-    mask, known = _emit_checks(e, where, variable, type, align)
-    e.hooks.on_vector_load(where, variable, elem, count, mask)
-    safe = variable is None and mask is e.mask  # no lane with work was found outside of its object
-    parts = emit_walked_load(e, where, instr, known) if safe else None
-    if parts is None:
-        parts = emit_load_at(e, where, variable, elem, count, mask, known)
+    if _is_shared_offset(e, where, variable):
+        parts = emit_if_inside(
+            e, where, llvm_types.store_size(type), [e.spelled(elem)] * count, lambda: _emit_load(e, where, variable, elem, count)
+        )
+    else:
+        mask, known = _emit_checks(e, where, variable, type, align)
+        e.hooks.on_vector_load(where, variable, elem, count, mask)
+        safe = variable is None and mask is e.mask  # no lane with work was found outside of its object
+        walked = emit_walked_load(e, where, instr, known) if safe else None
+        parts = emit_load_at(e, where, variable, elem, count, mask, known) if walked is None else walked
     if boolean:
         parts = [e.body.op(f"trunc {e.spelled(elem)} {p} to <{e.count} x i1>") for p in parts]
     e.define_lanes(instr, parts)
+
+
+def _emit_load(e: LaneValues, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int) -> list[str]:
+    e.hooks.on_vector_load(where, variable, elem, count, e.mask)
+    return emit_load_at(e, where, variable, elem, count, e.mask, 1)
 
 
 def emit_store(e: LaneValues, type: ir.Type, parts: list[str], pointer: ir.Value, where: LanePtr, align: int) -> None:
@@ -41,9 +57,24 @@ def emit_store(e: LaneValues, type: ir.Type, parts: list[str], pointer: ir.Value
     if type == ir.Int(1):
         parts, elem, type = [e.body.op(f"zext <{e.count} x i1> {p} to <{e.count} x i8>") for p in parts], ir.Int(8), ir.Int(8)
     variable = e.privates.variable(pointer)
+    if _is_shared_offset(e, where, variable):
+        emit_if_inside(e, where, llvm_types.store_size(type), [], lambda: _emit_store(e, where, variable, elem, parts, e.mask, 1))
+        return
     mask, known = _emit_checks(e, where, variable, type, align)
+    _emit_store(e, where, variable, elem, parts, mask, known)
+
+
+def _emit_store(
+    e: LaneValues, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, parts: list[str], mask: str | None, align: int
+) -> list[str]:
     e.hooks.on_vector_store(where, variable, elem, len(parts), mask)
-    emit_store_at(e, where, variable, elem, parts, mask, known)
+    emit_store_at(e, where, variable, elem, parts, mask, align)
+    return []
+
+
+def _is_shared_offset(e: LaneValues, where: LanePtr, variable: ir.Instr | None) -> bool:
+    """Returns whether all lanes access one offset of a private variable whose lanes lie side by side."""
+    return variable is not None and where.uniform and e.privates.granule(variable) is not None
 
 
 def _emit_checks(e: LaneValues, where: LanePtr, variable: ir.Instr | None, type: ir.Type, align: int) -> tuple[str | None, int]:
@@ -142,30 +173,22 @@ def _emit_interleaved_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: 
     if not where.uniform:
         steps = (replace(there, pointer=access.offset_pointer(e, there.pointer, 1, at * one * e.count)) for at in range(count))
         return [emit_gather(e, emit_addresses(e, at), elem, mask, one) for at in steps]
-    safe = mask is e.mask
-    parts = []
-    for at in range(count):
-        address = e.address(access.offset_pointer(e, there.pointer, 1, at * one * e.count))
-        if safe:
-            parts.append(t.op(f"load {e.spelled(elem)}, ptr {address}, align {one}"))
-        else:
-            parts.append(emit_row_load(e, address, elem, Row(e.count), mask, one))
-    return parts
+    assert mask is e.mask
+    addresses = (e.address(access.offset_pointer(e, there.pointer, 1, at * one * e.count)) for at in range(count))
+    return [t.op(f"load {e.spelled(elem)}, ptr {address}, align {one}") for address in addresses]
 
 
 def _emit_interleaved_store(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None) -> None:
     one, t = llvm_types.size_of(elem), e.body
     there = _interleaved_address(e, where, one)
-    spelled, safe = e.spelled(elem), mask is e.mask
+    spelled = e.spelled(elem)
+    assert mask is e.mask or not where.uniform
     for at, part in enumerate(parts):
         moved = replace(there, pointer=access.offset_pointer(e, there.pointer, 1, at * one * e.count))
         if not where.uniform:
             emit_scatter(e, emit_addresses(e, moved), elem, part, mask, one)
             continue
         address = e.address(moved.pointer)
-        if not safe:
-            emit_row_store(e, address, elem, Row(e.count), part, mask, one)
-            continue
         if mask is not None:  # blended, so that LLVM may keep the variable in registers
             old = t.op(f"load {spelled}, ptr {address}, align {one}")
             part = t.op(f"select <{e.count} x i1> {mask}, {spelled} {part}, {spelled} {old}")
