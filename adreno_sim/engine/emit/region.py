@@ -16,7 +16,7 @@ from ..analysis.active_items import find_active_items
 from ..analysis.intervals import Grid, find_intervals
 from ..analysis.parallel_regions import ParallelRegion
 from ..analysis.segments import Segment
-from ..llvm.text import Text
+from ..llvm.text import Text, check_order
 from . import item_order
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
@@ -146,6 +146,7 @@ class RegionEmitter(Emitter):
         self.emit_segments(self.region.order, self.region.polled)
         self._close_item()
         tail += self._raised() + self._result()
+        check_order(self.prologue, self.opening)
         lines = [f"define internal i64 @{name}({PARAMETERS}) #0 {{", "entry:", *self.prologue.lines, "  br label %begin"]
         lines += [*head, "item:", *self.opening.lines, f"  br label %{self.region.order[0].label}"]
         lines += [*self.body.lines, *tail, *self.body.cold, "}"]

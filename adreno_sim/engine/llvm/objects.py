@@ -84,7 +84,7 @@ class Machine:
             whole = move_to_table(cut_long_blocks(text)) if long else text
             if self.processor.family.flushes_before_rounding:
                 whole = flush_after_rounding(whole)
-            module = llvm.parse_assembly(header + whole, llvm.create_context())
+            module = _parse(header + whole)
             passes = Passes(self._machine)
             if long or text.startswith(QUICK):
                 passes.run_least(module)
@@ -95,7 +95,7 @@ class Machine:
             if self.processor.family.choices_flush and flushes(text) and " = fcmp " in text:
                 optimised = str(module)
                 kept = keep_choices(optimised)
-                module = module if kept is optimised else llvm.parse_assembly(kept, llvm.create_context())
+                module = module if kept is optimised else _parse(kept)
             return bytes((self._quick if long else self._machine).emit_object(module))
 
     def load(self, code: bytes, symbol: str, imports: Mapping[str, int] | None = None) -> Loaded:
@@ -111,6 +111,14 @@ class Machine:
                 library.import_symbol(name, function)
             tracker = library.link(self._linker, f"kernel{next(_NUMBER)}")
             return Loaded(tracker, tracker[symbol])
+
+
+def _parse(text: str) -> llvm.ModuleRef:
+    """Returns a module that LLVM's verifier accepts; that takes less than a hundredth of what compiling does. Raises RuntimeError
+    for others: LLVM's passes abort the process on a value that is used where it is not defined."""
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.verify()
+    return module
 
 
 @contextmanager

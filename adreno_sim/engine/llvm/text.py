@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, count
+
+_OWN_NAME = re.compile(r"%t\d+\b")
+"""A name that `Text.take_name` gives."""
 
 UNLIKELY = ", !prof !0"
 """Metadata of branches to code that runs only when something is wrong; `!0` is defined once in every module."""
@@ -110,6 +114,19 @@ class Text:
 
 def _write(parts: list[str | Sequence[Phi]]) -> list[str]:
     return list(chain.from_iterable((part,) if isinstance(part, str) else map(str, part) for part in parts))
+
+
+def check_order(*sections: Text) -> None:
+    """Raises ValueError unless texts that run one after the other, without branches, use only values that are defined before.
+
+    Code that is written late may put a line into a section that is there already, and hand it what only comes later.
+    """
+    known: set[str] = set()
+    for line in chain.from_iterable(section.lines for section in sections):
+        name, _, right = line.strip().partition(" = ")
+        if unknown := [used for used in _OWN_NAME.findall(right or name) if used not in known]:
+            raise ValueError(f"{unknown[0]} is used before it is defined: {line.strip()}")
+        known.add(name)
 
 
 def any_of(t: Text, flags: str, count: int) -> str:

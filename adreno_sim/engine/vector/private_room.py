@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def emit_tile_number(e: LaneValues, t: Text) -> str:
-    """Returns the number of the tile in its group."""
+    """Returns the number in its group of the tile whose first work-item has the ids that are at hand."""
     counts = e.tile.count(e.unit.spec.local_size)
     result = "0"
     for axis in (2, 1, 0):
@@ -35,7 +35,7 @@ def private_address(e: LaneValues, instr: ir.Instr, placed: dict[int, tuple[int,
     start = e.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
     if not stride:
         return start
-    slot = e.opening.op(f"mul i64 {emit_tile_number(e, e.opening)}, {stride}")
+    slot = e.opening.op(f"mul i64 {e.tile_number}, {stride}")
     return e.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
 
 

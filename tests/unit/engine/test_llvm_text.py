@@ -1,7 +1,11 @@
-"""The builder of LLVM text: phis stand where they were opened, with the edges that were added to them later."""
+"""The builder of LLVM text: phis stand where they were opened, with the edges that were added to them later; and what text is
+refused."""
+
+import pytest
 
 from adreno_sim.engine.emit.emitter import complete_phis
-from adreno_sim.engine.llvm.text import Phi, Text
+from adreno_sim.engine.llvm import objects
+from adreno_sim.engine.llvm.text import Phi, Text, check_order
 
 
 def loop():
@@ -54,3 +58,23 @@ def test_parts_of_a_phi_are_completed_from_edges_of_all_parts():
     phis = [t.open_phi("ptr"), t.open_phi("i64")]
     complete_phis(phis, [("a", ["%p", "1"]), ("b", ["null", "2"])])
     assert t.lines == ["  %t0 = phi ptr [ %p, %a ], [ null, %b ]", "  %t1 = phi i64 [ 1, %a ], [ 2, %b ]"]
+
+
+def test_a_value_is_used_only_where_it_is_defined():
+    prologue = Text()
+    opening, body = Text(prologue.names), Text(prologue.names)
+    base = prologue.op("load i64, ptr %args")
+    own = opening.op(f"add i64 {base}, %lx")
+    opening.do(f"store i64 {own}, ptr %mem")
+    check_order(prologue, opening)
+    later = body.op(f"add i64 {own}, 1")
+    opening.op(f"mul i64 {later}, 4")
+    with pytest.raises(ValueError, match=rf"{later} is used before it is defined: %t3 = mul i64 {later}, 4"):
+        check_order(prologue, opening)
+
+
+def test_text_that_llvms_verifier_refuses_is_not_compiled():
+    text = "define i64 @f(i64 %n) {{\nentry:\n  %a = add i64 {}, 1\n  %b = add i64 %n, 2\n  ret i64 %a\n}}"
+    assert objects.machine().compile(text.format("%n"))
+    with pytest.raises(RuntimeError, match="does not dominate"):
+        objects.machine().compile(text.format("%b"))
