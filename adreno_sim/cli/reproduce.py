@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> int:
-    from ..launch_spec.write import require_writable
+    from ..base.launch_folder import require_writable
     from .check import run_check, write_report
 
     require_writable(Path(args.to))

@@ -115,8 +115,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     add_runtime(unit)
     if plan.lanes > 1:
         unit.functions = mark_inlined(unit.functions)
-    head = objects.VECTORS if plan.lanes > 1 else objects.QUICK if spec.sampled else ""
-    text, memory = head + unit.text(), unit.local_bytes + unit.arena_bytes + 128
+    text, memory = _head(plan) + unit.text(), unit.local_bytes + unit.arena_bytes + 128
     if (lines := text.count("\n")) > MOST:
         raise UnsupportedError(
             f"unsupported: kernel {kernel.name} becomes {lines} lines of LLVM text: expected at most {MOST}; "
@@ -141,6 +140,13 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         lanes=plan.lanes,
         counted=next((check.table for check in plan.checks if isinstance(check, CountingPlan)), None),
     )
+
+
+def _head(plan: KernelPlan) -> str:
+    """Returns the line of a module that says how it is optimised."""
+    if plan.unit.spec.unoptimised:
+        return objects.UNOPTIMISED
+    return objects.VECTORS if plan.lanes > 1 else objects.QUICK if plan.unit.spec.sampled else ""
 
 
 def _plan_vectors(unit: Unit, kernel: ir.Function) -> KernelPlan:

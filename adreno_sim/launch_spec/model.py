@@ -11,8 +11,6 @@ from ..base.specs import BufferExtent, ImageSpec, Sampler
 from .data import Data
 from .expected import ExpectedFinding
 
-SCHEMA = "adreno-sim/launch/1"
-
 
 @dataclass(frozen=True)
 class Placement:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..base.allow import read_entries
 from ..base.errors import AdrenoSimError, OptionError
+from ..base.launch_folder import SCHEMA
 from ..base.run_options import make_options
 from ..base.specs import BufferExtent, ImageSpec, Sampler
 from ..base.toml_tables import MISSING, Table, load_toml
@@ -21,7 +22,6 @@ from .data import DTYPES, read_data
 from .expected import ExpectedFinding, read_expected
 from .include_folders import add_launch_folders
 from .model import (
-    SCHEMA,
     ArgumentSpec,
     BufferArgument,
     ImageArgument,

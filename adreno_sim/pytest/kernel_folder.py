@@ -12,12 +12,12 @@ import numpy as np
 
 from ..base.errors import AdrenoSimError
 from ..base.json_io import write_json
+from ..base.launch_folder import WrittenArgument, WrittenLaunch, write_folder
 from ..base.output_file import write_text
 from ..base.specs import ImageSpec, Local, Sampler
 from ..findings import Finding
 from ..launch_spec.data import DTYPES
 from ..launch_spec.scalars import SCALARS
-from ..launch_spec.write import WrittenArgument, WrittenLaunch, write_folder
 from ..render.report import html
 from ..results.encode import finding_to_json
 from .results import safe_name

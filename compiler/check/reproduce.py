@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...base.run_options import RunOptions
-from ...base.specs import BufferSpec, ImageSpec, View
+from ...base.launch_folder import WrittenArgument, WrittenLaunch, require_writable, write_folder
+from ...base.specs import View
+from ...device.launch_tables import describe_options, describe_view
 from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Severity
 from ...launch_spec import scalars
 from ...launch_spec.data import DTYPES
-from ...launch_spec.write import WrittenArgument, WrittenLaunch, require_writable, write_folder
 from ...memory.storage import poison_word
 from ...profiles.profile import names as profile_names
 from ..run.observer import FunctionCall, LaunchCall, Observer
 from ..run.vm import typed_arguments
 
 _TYPES = {dtype: name for name, dtype in scalars.SCALARS.items()}
-_DEPTH = {"image3d": "depth", "image2d_array": "layers", "image1d_array": "layers"}
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def describe_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) 
         launch.code.source,
         {**keys, **sizes},
         _arguments(taken, shared),
-        run=_run(device.options),
+        run=describe_options(device.options),
         storages={name: storage.nbytes for name, storage in shared.values()},
         outputs=outputs,
         comment=(f"launch {launch.index} of a model, on {device.info.name}: {why}",),
@@ -127,7 +126,7 @@ def _arguments(taken: Snapshot, shared: dict[int, tuple[str, Any]]) -> list[Writ
             continue
         assert not isinstance(value, np.generic)
         array = _flat(contents.reshape(-1))
-        table = {**_view(value, array), **name, **_placement(value, shared)}
+        table = {**describe_view(value, array.dtype.name), **name, **_placement(value, shared)}
         fresh = _is_fresh(contents, launch.call.device)
         out.append(WrittenArgument({**table, "data": "unwritten"} if fresh else table, None if fresh else array))
     return out
@@ -137,23 +136,6 @@ def _scalar(value: np.generic) -> dict[str, Any]:
     if value.dtype.name in _TYPES:
         return {"type": _TYPES[value.dtype.name], "value": value.item()}
     return {"type": "bytes", "value": list(value.tobytes())}
-
-
-def _view(view: View, array: np.ndarray) -> dict[str, Any]:
-    spec = view.spec
-    if isinstance(spec, BufferSpec):
-        return {"kind": "buffer", "dtype": array.dtype.name, "count": array.size}
-    return _image(spec)
-
-
-def _image(spec: ImageSpec) -> dict[str, Any]:
-    table: dict[str, Any] = {"kind": spec.kind, "width": spec.width}
-    if spec.kind in ("image2d", "image2d_array", "image3d"):
-        table["height"] = spec.height
-    if spec.kind in _DEPTH:
-        table[_DEPTH[spec.kind]] = spec.depth_or_layers
-    table |= {"order": spec.order, "channel_type": spec.channel_type}
-    return table | {key: pitch for key in ("row_pitch", "slice_pitch") if (pitch := getattr(spec, key)) is not None}
 
 
 def _placement(view: View, shared: dict[int, tuple[str, Any]]) -> dict[str, Any]:
@@ -174,9 +156,3 @@ def _is_fresh(contents: np.ndarray, device: Device) -> bool:
     data = np.ascontiguousarray(contents).reshape(-1).view(np.uint8)
     whole = data.size // 8 * 8
     return bool((data[:whole].reshape(-1, 8) == pattern).all()) and bool((data[whole:] == pattern[: data.size - whole]).all())
-
-
-def _run(options: RunOptions) -> dict[str, Any]:
-    """Options that are not their defaults."""
-    given = {item.name: getattr(options, item.name) for item in fields(options)}
-    return {name: value for name, value in given.items() if value != getattr(RunOptions(), name) and value is not None}

@@ -11,6 +11,7 @@ from validators import validator
 
 from adreno_sim import AdrenoSimError, open_device
 from adreno_sim.base.errors import DeviceError
+from adreno_sim.base.launch_folder import WrittenArgument, WrittenLaunch, toml_value, write_folder
 from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.cli.main import main
 from adreno_sim.compiler.artifact.host_function import BufferParam, BufferRef, Const, HostFunction, Launch
@@ -21,7 +22,6 @@ from adreno_sim.device.protocol import LaunchResult
 from adreno_sim.findings import Finding, Kind
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch
-from adreno_sim.launch_spec.write import WrittenArgument, WrittenLaunch, toml_value, write_folder
 
 SOURCE = """kernel void scale(global const float* x, write_only image2d_t y, global float* scratch, float factor, long past) {
   int i = get_global_id(0);

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.base.launch_folder import WrittenLaunch, write_folder
 from adreno_sim.base.output_file import find_obstacle, identify, open_output, write_text
-from adreno_sim.launch_spec.write import WrittenLaunch, write_folder
 
 
 def names(folder):

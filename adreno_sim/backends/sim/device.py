@@ -20,7 +20,7 @@ from ...device.protocol import Kernel, LaunchResult, PoolStats, Watch
 from ...engine.abi.launch_facts import facts_of
 from ...engine.caching.kernel_memo import KernelMemo
 from ...engine.emit.c_runtime import begin_runtime
-from ...engine.run import optimistic
+from ...engine.run import optimistic, second_run
 from ...engine.run.counted import run_counted
 from ...engine.run.launch import RawResult
 from ...engine.run.launch_analysis import LaunchAnalysis, LaunchVariant, analyze_launch
@@ -46,6 +46,7 @@ from .group_counts import count_sample
 from .info import device_info, front_end_target
 from .launch_config import LaunchConfig, PreparedLaunch, asked_for, launch_signature, specialize_launch
 from .program import SimKernel, SimProgram, allows_non_uniform
+from .reproducer import save_launch
 from .shared_storage import find_shared
 from .views import ViewMaker
 from .watching import find_watched, with_value
@@ -185,7 +186,7 @@ class SimDevice:
             module = open_source(source, options, target=front_end_target(self.profile, self.options), analyse=analyse)
         else:
             module = compile_source(source, options, target=front_end_target(self.profile, self.options))
-        return SimProgram(module, self, allows_non_uniform(options))
+        return SimProgram(module, self, allows_non_uniform(options), options)
 
     def compile(self, source: str, options: str = "", headers: Mapping[str, str] | None = None) -> Unit:
         """Compile `source` for `link`, as clCompileProgram does; `headers` are files that it includes, by name. Errors as of
@@ -196,7 +197,7 @@ class SimDevice:
         """The program of compiled sources, as of clLinkProgram. BuildError for a function that is missing or there twice."""
         parse_options(options, self.profile.extensions | self.profile.compiler_extensions)
         non_uniform = any(allows_non_uniform(unit.options) for unit in units)
-        return SimProgram(link_units(units), self, non_uniform)
+        return SimProgram(link_units(units), self, non_uniform, options)
 
     def launch(
         self,
@@ -377,7 +378,8 @@ class SimDevice:
         else:
             variant, bound, epoch = analysis.plain, plain, 1
         threads = options.threads or len(os.sched_getaffinity(0))
-        run = partial(optimistic.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch)
+        run = partial(second_run.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch)
+        run = partial(run, save=partial(self._save, launch, analysis))
         run = partial(run, threads=threads, timeout=options.timeout, seed=options.seed, **launch.sizes)
         if options.counters and watched is None:
             line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
@@ -388,7 +390,16 @@ class SimDevice:
             self._shadows.after(result.last_epoch, ranges, args, marked=not result.deferred)
         for index in launch.config.written:
             after_write(args[index])
+        if result.difference:
+            raise second_run.CodeDifference(result.difference)
         return result
+
+    def _save(self, launch: PreparedLaunch, analysis: LaunchAnalysis, why: str) -> str:
+        """Writes a launch to a folder, and returns what to do with it."""
+        folder = save_launch(self.info.name, self.options, analysis.spec, launch, why)
+        return (
+            f"report the folder {folder}; {second_run.SWITCH}=all adreno-sim kernel --launch {folder}/launch.toml shows it again"
+        )
 
     def _lay_out(self, analysis: LaunchAnalysis, args: Sequence[Any]) -> dict[int, ShadowRange]:
         return self._shadows.lay_out(analysis, args) if self._shadows else {}

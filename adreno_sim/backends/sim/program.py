@@ -17,12 +17,15 @@ from ...profiles.profile import Profile
 
 @dataclass(frozen=True, eq=False)
 class SimKernel:
-    """A kernel of a program, built by `device`. non_uniform: the source allows smaller groups at the edge."""
+    """A kernel of a program, built by `device` from `source` with `options`. non_uniform: the source allows smaller groups at the
+    edge."""
 
     name: str
     function: ir.Function
     device: object
     non_uniform: bool
+    source: str = ""
+    options: str = ""
 
     @cached_property
     def params(self) -> list[KernelParam]:
@@ -75,13 +78,14 @@ class SimProgram:
     module: ir.Module
     device: object
     non_uniform: bool
+    options: str = ""
 
     def __getitem__(self, name: str) -> SimKernel:
         """Raises AdrenoSimError naming the kernels there are."""
         if name not in self.module.kernels:
             known = ", ".join(self.module.kernels) or "none"
             raise AdrenoSimError(f"kernel {name!r} is not in the program; there are: {known}")
-        return SimKernel(name, self.module.kernels[name], self.device, self.non_uniform)
+        return SimKernel(name, self.module.kernels[name], self.device, self.non_uniform, self.module.source, self.options)
 
     def kernel_names(self) -> list[str]:
         return list(self.module.kernels)

@@ -137,6 +137,8 @@ class Specialization(CachedHash):
     code judges nothing (`run.counted`). sampled: it counts chosen groups, in the order of the launch's table, and no distinct
     bytes; it is compiled quickly, because it runs for little.
 
+    unoptimised: LLVM optimises nothing (`run.second_run`).
+
     merged: how many groups of the launch one of these is (`engine/coarsen`). overlapping: groups at the edge along x are as large
     as others, and begin where they then end with the grid.
     """
@@ -157,6 +159,7 @@ class Specialization(CachedHash):
     count: bool = False
     counters: bool = False
     sampled: bool = False
+    unoptimised: bool = False
     merged: int = 1
     overlapping: bool = False
 

@@ -29,6 +29,8 @@ VECTORS = "; vectors\n"
 """The first line of a module whose code is vectorised."""
 QUICK = "; quick\n"
 """The first line of a module that is not optimised: it runs for less time than that would take."""
+UNOPTIMISED = "; unoptimised\n"
+"""The first line of a module of which LLVM optimises nothing, nor how it chooses instructions: the judge of optimised code."""
 RUNTIME = "; runtime"
 """The line of a module after which come functions that are the same for all kernels."""
 
@@ -86,7 +88,7 @@ class Machine:
                 whole = flush_after_rounding(whole)
             module = _parse(header + whole)
             passes = Passes(self._machine)
-            if long or text.startswith(QUICK):
+            if long or text.startswith((QUICK, UNOPTIMISED)):
                 passes.run_least(module)
             elif text.startswith(VECTORS):
                 passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"), UNROLLING in text)
@@ -96,7 +98,8 @@ class Machine:
                 optimised = str(module)
                 kept = keep_choices(optimised)
                 module = module if kept is optimised else _parse(kept)
-            return bytes((self._quick if long else self._machine).emit_object(module))
+            quick = long or text.startswith(UNOPTIMISED)
+            return bytes((self._quick if quick else self._machine).emit_object(module))
 
     def load(self, code: bytes, symbol: str, imports: Mapping[str, int] | None = None) -> Loaded:
         """Returns object code linked into this process. Raises RuntimeError if it is damaged.

@@ -53,7 +53,8 @@ class RawResult:
     failed: a deferred check failed; the rest is then meaningless, and groups may not have run. last_epoch: of level full.
     executed, executed_proven: access counts, if the code counts them. accesses: what is known of accesses (set by
     `optimistic`). failures: sentences, each something that was not found out. ran: the code, in the order in which it ran.
-    deferred: all that it left is of code with deferred checks, none of which failed (set by `optimistic`).
+    deferred: all that it left is of code with deferred checks, none of which failed (set by `optimistic`). difference: what a
+    second run did otherwise (set by `second_run`).
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -69,6 +70,7 @@ class RawResult:
     ran: tuple[CompiledKernel, ...] = ()
     counters: LaunchCounters | None = None
     deferred: bool = False
+    difference: str = ""
 
 
 def run(

@@ -104,7 +104,8 @@ class LaunchVariant:
     """Launches whose arguments have the same shadows. spec: with these shadows and all proofs.
 
     fast: code with deferred checks (at level off: all code there is), once it is compiled. failed: a launch had to run again,
-    or there is no such code; the reporting code then runs at once. failures: of analyses that code generation asked for.
+    or there is no such code; the reporting code then runs at once. failures: of analyses that code generation asked for. judged:
+    a launch has run twice (`second_run`).
     """
 
     analysis: LaunchAnalysis
@@ -114,6 +115,7 @@ class LaunchVariant:
     failures: tuple[str, ...] = ()
     coarse: CoarseLaunch | None = None
     coarse_failed: bool = False
+    judged: bool = False
 
 
 _analyses: KernelMemo[LaunchAnalysis] = KernelMemo()

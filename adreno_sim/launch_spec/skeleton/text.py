@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..model import SCHEMA
-from ..write import toml_value
+from ...base.launch_folder import SCHEMA, toml_value
 from .guess import Skeleton
 
 MARK = "DECIDE"

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import AdrenoSimError
-from .model import SCHEMA
+from .errors import AdrenoSimError
 
+SCHEMA = "adreno-sim/launch/1"
 SOURCE, LAUNCH = "kernel.cl", "launch.toml"
 
 

@@ -1,0 +1,222 @@
+"""The checker checked: a launch runs a second time from the same memory, with code that shares as little as it can with the
+first, and bytes, findings and printed text are compared. What differs is an error of this project.
+
+The second code is of one work-item after the other, checks every access, relies on no proof, and LLVM optimises nothing of it: so
+it judges proofs, vectors, groups that run as one, and LLVM, which may take a check away if the code around it has undefined
+behaviour.
+
+Work-items that race, and values that nobody wrote, may differ rightly. Level full finds both, and then only that both runs do is
+compared. Below it a difference is put to code of level full in two orders of work-items: if that finds one of them, or itself
+ends in two results, nothing is decided.
+
+Environment: ADRENO_SIM_SECOND_RUN=all runs every launch twice, =off none; else a few, in up to SHARE of the time of launches.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import AdrenoSimError, UnsupportedError
+from ...findings import Kind
+from ..abi.bound import Bound
+from ..abi.specialization import NOTHING, Specialization, shadow_of
+from . import launch, optimistic
+from .compiled_kernel import specialize
+from .launch import RawResult
+from .launch_analysis import LaunchVariant
+from .memory_copies import Range, copy_ranges, restore_ranges
+from .same_values import find_first_difference, written_ranges
+
+SWITCH = "ADRENO_SIM_SECOND_RUN"
+SHARE = 0.01
+"""The part of the time of all launches that second runs take at most, unless all are asked for."""
+_LEAST = 0.02
+"""Seconds that a second run takes at least: with less left, none is thought about."""
+_LINES, _ITEMS, _BYTES = 4000, 1 << 14, 1 << 20
+"""The longest text, most work-items and most written bytes of launches that run twice unasked."""
+_PER_LINE, _PER_STEP = 30e-6, 3e-9
+"""Seconds, about: to make the second code for each line of the first, and to run it for each line and work-item."""
+MOST_BYTES = 256 << 20
+"""The most bytes that a launch may write to run twice at all."""
+_UNSURE = frozenset((Kind.UNINITIALIZED_READ, Kind.DATA_RACE))
+_UNCHECKED = frozenset((Kind.OUT_OF_BOUNDS_READ, Kind.OUT_OF_BOUNDS_WRITE, Kind.IMAGE_READ_OUT_OF_RANGE))
+"""What makes results undefined where nothing is checked."""
+
+
+@dataclass
+class Tally:
+    """What second runs said in this process, and the seconds of launches and of second runs. undecided: of a watchdog, of values
+    that are rightly not the same, or too large to be run twice."""
+
+    same: int = 0
+    undecided: int = 0
+    differing: int = 0
+    launches: float = 0.0
+    second_runs: float = 0.0
+
+
+tally = Tally()
+
+
+class CodeDifference(RuntimeError):
+    """Two codes of one kernel did different things. It is no error of the user."""
+
+
+def check_switch() -> str:
+    """Returns what the environment asks for: "all", "off" or "". Raises AdrenoSimError for anything else."""
+    text = os.environ.get(SWITCH, "")
+    if text not in ("", "all", "off"):
+        raise AdrenoSimError(f"{SWITCH}={text}: expected all or off")
+    return text
+
+
+def run(
+    variant: LaunchVariant,
+    global_size: Sequence[int],
+    offset: Sequence[int],
+    args: Sequence[Bound],
+    *,
+    save: Callable[[str], str],
+    keep: bool = True,
+    watch_range: tuple[int, int] | None = None,
+    **options: Any,
+) -> RawResult:
+    """Runs a launch as `optimistic.run` does, and some a second time. The result, and memory, are always those of the first run;
+    its `difference` says what differed.
+
+    save: writes a launch that differed to a folder while memory is as it was before it, and returns the folder's path.
+    """
+    begin = time.perf_counter()
+    once = _Once(variant, global_size, offset, args, keep, options)
+    twice = watch_range is None and once.is_chosen()
+    ranges = written_ranges(variant.analysis.kernel, args) if twice else []
+    before = copy_ranges(ranges)
+    first_begin = time.perf_counter()
+    result = optimistic.run(variant, global_size, offset, args, keep=keep, watch_range=watch_range, **options)
+    first = time.perf_counter() - first_begin
+    if twice:
+        variant.judged = True
+        result.difference = once.judge(result, ranges, before, save)
+    tally.launches += first
+    tally.second_runs += time.perf_counter() - begin - first
+    return result
+
+
+@dataclass
+class _Outcome:
+    result: RawResult
+    memory: list[np.ndarray]
+
+
+class _Once:
+    """One launch that may run twice."""
+
+    def __init__(
+        self,
+        variant: LaunchVariant,
+        global_size: Sequence[int],
+        offset: Sequence[int],
+        args: Sequence[Bound],
+        keep: bool,
+        options: dict[str, Any],
+    ):
+        self._variant, self._kernel, self._args = variant, variant.analysis.kernel, args
+        self._sizes, self._keep, self._options = (global_size, offset), keep, options
+
+    def is_chosen(self) -> bool:
+        """Returns whether the launch is to run twice."""
+        asked = check_switch()
+        if asked:
+            return asked == "all"
+        left = SHARE * tally.launches - tally.second_runs
+        if self._variant.judged or left < _LEAST:
+            return False
+        items = int(np.prod(self._sizes[0], dtype=np.int64))
+        if items > _ITEMS or sum(nbytes for _, nbytes in written_ranges(self._kernel, self._args)) > _BYTES:
+            return False
+        optimistic.compile_first(self._variant, self._keep)
+        code = self._variant.fast or (self._variant.coarse and self._variant.coarse.compiled)
+        lines = code.module.text.count("\n") if code else 0
+        return 0 < lines <= _LINES and lines * (_PER_LINE + items * _PER_STEP) <= left
+
+    def judge(
+        self, result: RawResult, ranges: list[Range], before: list[np.ndarray], save: Callable[[str], str]
+    ) -> str:  # fmt: skip
+        """Runs the launch once more from `before`. Returns what differed, and where it is saved; "" for nothing."""
+        first = _Outcome(result, copy_ranges(ranges))
+        if sum(nbytes for _, nbytes in ranges) > MOST_BYTES:
+            tally.undecided += 1
+            return ""
+        try:
+            second = self._run_again(self._plain_spec(), ranges, before, result.last_epoch)
+            text = None if second is None else self._compare(first, second)
+            if text is None or (text and not self._is_determined(ranges, before)):
+                tally.undecided += 1
+                return ""
+            if not text:
+                tally.same += 1
+                return ""
+            tally.differing += 1
+            restore_ranges(ranges, before)
+            return f"{text}; {save(text)}"
+        finally:
+            restore_ranges(ranges, first.memory)
+
+    def _plain_spec(self) -> Specialization:
+        return replace(self._variant.spec, emitter="scalar", proofs=NOTHING, deferred_checks=False, unoptimised=True)
+
+    def _run_again(
+        self, spec: Specialization, ranges: list[Range], before: list[np.ndarray], last_epoch: int, **changes: Any
+    ) -> _Outcome | None:
+        """Runs code for `spec` from the memory as it was. Returns None where that took too long or has no code."""
+        restore_ranges(ranges, before)
+        try:
+            code = specialize(self._kernel, spec, keep=self._keep)
+        except UnsupportedError:
+            return None
+        epoch = max(self._options.get("first_epoch", 1), last_epoch + 1)
+        result = launch.run(code, *self._sizes, self._args, **{**self._options, "first_epoch": epoch, **changes})
+        if any(finding.kind is Kind.WATCHDOG for finding in result.findings):
+            return None
+        return _Outcome(result, copy_ranges(ranges))
+
+    def _compare(self, first: _Outcome, second: _Outcome) -> str | None:
+        """Returns the first thing in which two runs differ, as a sentence; "" for nothing, None where they may differ."""
+        one, other = first.result, second.result
+        one.last_epoch = max(one.last_epoch, other.last_epoch)
+        if any(finding.kind is Kind.WATCHDOG for finding in one.findings):
+            return None
+        unsure = [any(finding.kind in _UNSURE for finding in run.findings) for run in (one, other)]
+        if all(unsure):
+            return None
+        where = f"kernel {self._kernel.name}, optimised and not"
+        if one.findings != other.findings:
+            counts = [[f"{finding.kind.label} {finding.count} times" for finding in run.findings] for run in (one, other)]
+            return f"{where}: found {' and '.join(', '.join(found) or 'nothing' for found in counts)}"
+        if sorted(one.printed.splitlines()) != sorted(other.printed.splitlines()):
+            return f"{where}: printed different text"
+        whole = {
+            index
+            for index, arg in enumerate(self._variant.spec.args)
+            if one.deferred and (shadow := shadow_of(arg)) is not None and shadow.written_whole
+        }
+        found = find_first_difference(self._kernel, self._variant.spec, self._args, first.memory, second.memory, whole)
+        return found and f"{where}: {found}"
+
+    def _is_determined(self, ranges: list[Range], before: list[np.ndarray]) -> bool:
+        """Returns whether the launch has one result, whatever the order of work-items and what memory held."""
+        spec = self._plain_spec()
+        if spec.full:
+            return True
+        unsure = _UNSURE | (_UNCHECKED if spec.checks == "off" else frozenset())
+        outcomes = [self._run_again(replace(spec, checks="full"), ranges, before, 0, seed=seed) for seed in (1, 2)]
+        if any(one is None or any(finding.kind in unsure for finding in one.result.findings) for one in outcomes):
+            return False
+        a, b = (one for one in outcomes if one is not None)
+        return all((x == y).all() for x, y in zip(a.memory, b.memory, strict=True)) and a.result.printed == b.result.printed
