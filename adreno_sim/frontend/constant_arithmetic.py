@@ -46,6 +46,8 @@ def has_folded_operation(text: str) -> bool:
     """Returns True if an integer of the LLVM text is `poison`, or an element of a vector that nothing fills later."""
     open_lanes: dict[str, set[int]] = {}
     for line in text.splitlines():
+        if not _is_instruction(line):
+            continue
         insert, splat = _INSERT.match(line), _SPLAT.search(line)
         if splat is not None and 0 not in open_lanes.get(splat[1], ()):
             open_lanes.pop(splat[1], None)
@@ -57,6 +59,11 @@ def has_folded_operation(text: str) -> bool:
         if "poison" in line and insert is None and "shufflevector" not in line and _VECTOR_POISON.search(line):
             return True
     return any(open_lanes.values())
+
+
+def _is_instruction(line: str) -> bool:
+    """Returns True for a line in a function's body. Data and metadata may hold any text."""
+    return line.startswith("  ")
 
 
 def _poison_lanes(constant: str) -> set[int]:
@@ -76,6 +83,8 @@ def replace_marks(text: str) -> str:
 def _without_poison(line: str) -> str:
     """Returns a line with 0 for the elements of vector constants that are `poison`, and for vectors that are so as a whole: the
     elements that a literal leaves to variables are filled in any case."""
+    if not _is_instruction(line):
+        return line
     line = _VECTOR.sub(lambda vector: _ELEMENT.sub(r"\1 0", vector[0]), line)
     return line if "insertelement" in line or "shufflevector" in line else _WHOLE.sub(r"\1 zeroinitializer", line)
 

@@ -9,6 +9,8 @@ _HEAD = re.compile(
     r"^(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<severity>fatal error|error|warning|note): (?P<message>.*)$"
 )
 _MARGIN = re.compile(r" *\d+ \| ")
+_QUOTED = re.compile(r" *\d* \|(?: |$)")
+"""What a line begins with that quotes the source, whose text may look like a message."""
 _CARET = re.compile(r"[ \t~^]*\^[ \t~^]*")
 MOST_WARNINGS = 1000
 """clang stops after 20 errors, and never warning; the list is kept with the program."""
@@ -45,6 +47,8 @@ def parse_diagnostics(stderr: str) -> list[Diagnostic]:
     warnings = 0
     lines = stderr.splitlines()
     for number, text in enumerate(lines):
+        if _QUOTED.match(text):
+            continue
         head = _HEAD.match(text)
         if head:
             warnings += head["severity"] == "warning"

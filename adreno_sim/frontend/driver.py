@@ -22,6 +22,7 @@ from .constant_arithmetic import FLAGS as CHECK_FLAGS
 from .constant_arithmetic import has_folded_operation, replace_marks
 from .diagnostics import Diagnostic, parse_diagnostics, summary
 from .file_references import may_read_files
+from .llvm_reader.words import read_marker_name
 from .options import BuildOptions, parse_options
 from .visible_files import HEADERS, VisibleFiles, find_visible_files
 
@@ -188,7 +189,7 @@ class _Compile:
         for text in self.run("-E", "-Xclang", "-dE").output.decode("utf-8", "replace").splitlines():
             marker = _LINE_MARKER.match(text)
             if marker:
-                file, line = marker[2], int(marker[1]) - 1
+                file, line = read_marker_name(marker[2]), int(marker[1]) - 1
                 continue
             line += 1
             if _EMBED.match(text):

@@ -85,7 +85,7 @@ class Struct:
     packed: bool = False
 
     def __str__(self) -> str:
-        body = "{ " + ", ".join(map(str, self.fields)) + " }"
+        body = "{ " + ", ".join(map(str, self.fields)) + " }" if self.fields else "{}"
         return f"<{body}>" if self.packed else body
 
 

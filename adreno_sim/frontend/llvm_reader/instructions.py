@@ -10,27 +10,26 @@ from collections.abc import Callable, Collection
 
 from ...base.errors import UnsupportedError
 from ...ir import ir
-from ...ir.ir import Block, Instr, Int
+from ...ir.ir import Block, Instr
 from ..mangling import demangle
+from .constants import TextReader
 from .memory_instructions import MemoryInstructions
 from .metadata import Metadata
-from .operands import FLAGS, VOID
-from .types import NAME, TextReader
+from .operands import ARGUMENT_WORDS, VOID, end
 from .value_instructions import BINARY_OPS, CAST_OPS, ValueInstructions
+from .words import NAME, expect, name_at, refusal, unquote
 
 _LABEL = re.compile(r'^("[^"]*"|[-\w.$]+):')
-_ATTACHMENT = re.compile(r", !\w")
+_NO_INSTRUCTION = re.compile(r"\s*(?:;.*)?")
+_ATTACHED = re.compile(r"(?:, !dbg !(\d+))?(?:, !\w+(?:\.\w+)* !\d+)*")
+"""Metadata behind an instruction, the place in the source ahead of the rest."""
 _CALL_WORDS = re.compile(
     r"(?:(?:tail|notail|fast|nnan|ninf|nsz|arcp|contract|afn|reassoc|spir_func|spir_kernel|fastcc|ccc|noundef|signext|zeroext|inreg"
     r"|nonnull|noalias|nofpclass\([^)]*\)|align \d+|range\([^)]*\)|dereferenceable(?:_or_null)?\(\d+\)) )*"
 )  # fmt: skip
-_ARGUMENT_WORDS = re.compile(
-    r" (?:(?:noundef|signext|zeroext|inreg|nonnull|noalias|readonly|writeonly|readnone|immarg|writable|dead_on_unwind"
-    r"|(?:align|byval|sret|captures|range|nofpclass|dereferenceable|dereferenceable_or_null)(?: \d+|\([^)]*\))) )*"
-)  # fmt: skip
-_CASE = re.compile(r"i\d+ (-?\w+), label (%\S+)")
+_CALL_END = re.compile(r"(?: #\d+)?")
 _IGNORED = ("llvm.lifetime.", "llvm.dbg.", "llvm.experimental.noalias.", "llvm.assume", "llvm.invariant.", "llvm.var.annotation")
-_MEMORY_OPS = {"llvm.memcpy": "memcpy", "llvm.memmove": "memmove", "llvm.memset": "memset"}
+_MEMORY_OP = re.compile(r"llvm\.(memcpy|memmove|memset)(?:\.inline)?(?:\.p\d+)+\.i\d+")
 
 
 class FunctionReader(ValueInstructions, MemoryInstructions):
@@ -60,6 +59,8 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
                     block = self._block("%" + label[1])
                     order.append(block)
                     instrs = block.instrs
+                elif not _NO_INSTRUCTION.fullmatch(line):
+                    raise self.with_loc(refusal(line, 0, "a label"))
                 continue
             if not order:
                 order.append(self._block("%"))
@@ -75,7 +76,7 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
     def _block(self, name: str) -> Block:
         block = self.blocks.get(name)
         if block is None:
-            block = self.blocks[name] = Block(name[1:].strip('"'))
+            block = self.blocks[name] = Block(unquote(name[1:]))
         return block
 
     def _hoist_allocas(self, order: list[Block]) -> None:
@@ -89,16 +90,18 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
 
     def _read(self, line: str) -> Instr | None:
         """The instruction on a line, None for one that means nothing here. Places every error."""
-        body, found, tail = line.partition(", !dbg !")
-        if found:
-            self.loc = self.metadata.loc(tail.partition(",")[0])
-        else:
-            self.loc = ir.UNKNOWN_LOC
-            if "!" in body and (attached := _ATTACHMENT.search(body)):
-                body = body[: attached.start()]
+        body = line
+        self.loc = ir.UNKNOWN_LOC
+        at = line.find(", !")
+        while at >= 0:
+            if attached := _ATTACHED.fullmatch(line, at):
+                body = line[:at]
+                self.loc = self.metadata.loc(attached[1]) if attached[1] else ir.UNKNOWN_LOC
+                break
+            at = line.find(", !", at + 1)
         name = ""
         at = 2
-        if body[2] == "%":
+        if body.startswith("%", 2):
             name, _, _ = body[2:].partition(" = ")
             at = len(name) + 5
         op, _, rest = body[at:].partition(" ")
@@ -115,9 +118,13 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
         handler = self._handlers.get(op)
         if handler is None:
             raise UnsupportedError(f"unsupported: LLVM instruction {op}")
+        used = self.values.get(name) if name else None
+        expected = ir.type_of(used) if used is not None else None
         instr = handler(rest, self._target(name, op))
         if name and instr is None:
             raise UnsupportedError(f"unsupported: the value of LLVM instruction {op} {rest[:60]}")
+        if instr is not None and expected is not None and instr.type != expected:
+            raise UnsupportedError(f"unsupported: {name}, which is used as {expected} and is of type {instr.type}")
         return instr
 
     def with_loc(self, error: UnsupportedError) -> UnsupportedError:
@@ -138,53 +145,70 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
         instr.op = op
         instr.loc = self.loc
         if name:
-            instr.name = name[1:].strip('"')
+            instr.name = unquote(name[1:])
         return instr
 
     # Control flow
 
     def _op_br(self, text: str, instr: Instr) -> Instr:
         if text.startswith("label "):
-            instr.blocks = [self._block(text[6:])]
+            target, at = self._label(text, 0)
+            end(text, at)
+            instr.blocks = [target]
             return instr
         condition, _, at = self._typed(text, 0)
+        first, at = self._label(text, expect(text, at, ", "))
+        second, at = self._label(text, expect(text, at, ", "))
+        end(text, at)
         instr.op = "condbr"
         instr.operands = [condition]
-        instr.blocks = [self._block(word.strip()) for word in text[at:].split(", label ")[1:]]
+        instr.blocks = [first, second]
         return instr
+
+    def _label(self, text: str, at: int) -> tuple[Block, int]:
+        """The block that `label %name` names."""
+        name, at = name_at(text, expect(text, at, "label "))
+        return self._block(name), at
 
     def _op_switch(self, text: str, instr: Instr) -> Instr:
         value, type, at = self._typed(text, 0)
-        head, _, cases = text[at:].partition(" [")
-        instr.operands = [value]
-        instr.blocks = [self._block(head.removeprefix(", label "))]
+        default, at = self._label(text, expect(text, at, ", "))
+        at = expect(text, at, " [")
+        instr.operands, instr.blocks = [value], [default]
         numbers: list[int] = []
-        assert isinstance(type, Int)
-        for word, label in _CASE.findall(cases):
-            numbers.append((1 if word == "true" else 0 if word == "false" else int(word)) & ((1 << type.bits) - 1))
-            instr.blocks.append(self._block(label))
+        while not text.startswith(" ]", at):
+            number, case_type, at = self._typed(text, expect(text, at, " "))
+            target, at = self._label(text, expect(text, at, ", "))
+            if case_type != type or not isinstance(number, ir.Const) or not isinstance(number.value, int):
+                raise refusal(text, 0, f"cases of type {type}")
+            numbers.append(number.value)
+            instr.blocks.append(target)
+        end(text, at + 2)
         instr.cases = tuple(numbers)
         return instr
 
     def _op_ret(self, text: str, instr: Instr) -> Instr:
         if text != "void":
-            instr.operands = [self._typed(text, 0)[0]]
+            value, _, at = self._typed(text, 0)
+            end(text, at)
+            instr.operands = [value]
         return instr
 
     def _op_unreachable(self, text: str, instr: Instr) -> Instr:
+        end(text, 0)
         return instr
 
     def _op_phi(self, text: str, instr: Instr) -> Instr:
-        flags = FLAGS.match(text)
-        instr.type, at = self.types.type_at(text, flags.end() if flags else 0)
+        instr.type, at = self.types.type_at(text, self._after_flags(text))
         operands, blocks = [], []
-        at += 1
+        separator = " [ "
         while at < len(text):
-            value, at = self._value(text, at + 2, instr.type)
-            end = text.index(" ]", at)
+            value, at = self._value(text, expect(text, at, separator), instr.type)
+            name, at = name_at(text, expect(text, at, ", "))
+            at = expect(text, at, " ]")
             operands.append(value)
-            blocks.append(self._block(text[at + 2 : end]))
-            at = end + 4
+            blocks.append(self._block(name))
+            separator = ", [ "
         instr.operands, instr.blocks = operands, blocks
         return instr
 
@@ -195,39 +219,37 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
         words = _CALL_WORDS.match(text)
         at = words.end() if words else 0
         instr.type, at = self.types.type_at(text, at)
-        if text[at + 1] == "(":  # the type of a variadic callee
+        if text.startswith(" (", at):  # the type of a variadic callee
             at = text.index(") ", at) + 1
         name = NAME.match(text, at + 1)
         if name is None or name[0][0] == "%":
             what = "inline assembly" if text.startswith("asm", at + 1) else "a call through a pointer"
             raise UnsupportedError(f"unsupported: {what}")
-        symbol = name[0][1:].strip('"')
+        symbol = unquote(name[0][1:])
         if symbol.startswith(_IGNORED):
             return None
+        operands, at = self._arguments(text, expect(text, name.end(), "("))
+        end(text, at, _CALL_END)
         if symbol in self.defined:
             instr.op, instr.pred = "helper", symbol
-            instr.operands = self._arguments(text, name.end() + 1)
+            instr.operands = operands
             return instr
-        operands = self._arguments(text, name.end() + 1)
-        memory_op = _MEMORY_OPS.get(".".join(symbol.split(".", 2)[:2]))
-        if memory_op:
-            return _make_memory_instr(instr, memory_op, operands)
+        if memory_op := _MEMORY_OP.fullmatch(symbol):
+            return _make_memory_instr(instr, memory_op[1], operands)
         instr.op = "call"
         instr.callee = demangle(symbol)
         instr.operands = operands
         return instr
 
-    def _arguments(self, text: str, at: int) -> list[ir.Value]:
-        """The operands up to the closing parenthesis."""
+    def _arguments(self, text: str, at: int) -> tuple[list[ir.Value], int]:
+        """The operands up to the closing parenthesis, and the position behind it."""
         operands: list[ir.Value] = []
-        while text[at] != ")":
-            if text[at] == ",":
-                at += 2
-            type, at = self.types.type_at(text, at)
-            words = _ARGUMENT_WORDS.match(text, at)
-            value, at = self._value(text, words.end() if words else at + 1, type)
+        while not text.startswith(")", at):
+            type, at = self.types.type_at(text, at if not operands else expect(text, at, ", "))
+            words = ARGUMENT_WORDS.match(text, at)
+            value, at = self._value(text, words.end() if words else expect(text, at, " "), type)
             operands.append(value)
-        return operands
+        return operands, at + 1
 
 
 def _join_switch_lines(line: str, lines: object) -> str:
@@ -242,8 +264,9 @@ def _join_switch_lines(line: str, lines: object) -> str:
 
 def _make_memory_instr(instr: Instr, op: str, operands: list[ir.Value]) -> Instr:
     volatile = operands[3]
+    assert len(operands) == 4 and isinstance(volatile, ir.Const)
     instr.op = op
     instr.type = VOID
     instr.operands = operands[:3]
-    instr.volatile = isinstance(volatile, ir.Const) and volatile.value == 1
+    instr.volatile = volatile.value == 1
     return instr

@@ -9,11 +9,12 @@ from ...base.errors import BuildError
 from ...ir.ir import Function, Global
 from .reader import ModuleReader
 from .undefined_symbols import WRAPPER_PREFIX
+from .words import SYMBOL, unquote
 
-_SYMBOL = r'@(?:"[^"]*"|[-\w.$]+)'
-_DEFINED = re.compile(rf"^define ([^@]*?)({_SYMBOL})\(", re.MULTILINE)
-_VARIABLE = re.compile(rf"^({_SYMBOL}) = ((?:[a-z_]+ )*)", re.MULTILINE)
-_DECLARED = re.compile(rf"^declare [^@]*?({_SYMBOL})\(", re.MULTILINE)
+_DEFINED = re.compile(rf"^define ([^@]*?)({SYMBOL})\(", re.MULTILINE)
+_VARIABLE = re.compile(rf"^({SYMBOL}) = ((?:[a-z_]+ )*)", re.MULTILINE)
+_DECLARED = re.compile(rf"^declare [^@]*?({SYMBOL})\(", re.MULTILINE)
+_SYMBOL_OR_TEXT = re.compile(rf'{SYMBOL}|"[^"]*"')
 _OWN = ("internal", "private", "available_externally", "linkonce", "linkonce_odr", "weak", "weak_odr")
 """Linkages of symbols that other modules do not see, or may define alike."""
 _BUILT_IN = re.compile(rf'@"?(?:_Z|__(?!{WRAPPER_PREFIX[2:]})|llvm\.|printf$)')
@@ -55,12 +56,13 @@ class LinkedReader:
         for text in texts:
             for symbol in _DECLARED.findall(text):
                 if symbol not in taken and not _BUILT_IN.match(symbol):
-                    name = symbol[1:].removeprefix(WRAPPER_PREFIX)
+                    name = unquote(symbol[1:]).removeprefix(WRAPPER_PREFIX)
                     raise BuildError(f"undefined function {name}: none of the {len(texts)} linked programs defines it")
 
 
 def _rename_own(text: str, number: int, taken: dict[str, int]) -> str:
     """The module with its own symbols renamed where another has the name; `taken` gets what it defines."""
+    renamed: dict[str, str] = {}
     symbols = [(symbol, linkage.split()) for linkage, symbol in _DEFINED.findall(text)]
     symbols += [(symbol, words.split()) for symbol, words in _VARIABLE.findall(text)]
     for symbol, words in symbols:
@@ -69,8 +71,7 @@ def _rename_own(text: str, number: int, taken: dict[str, int]) -> str:
         if symbol not in taken:
             taken[symbol] = number
         elif any(word in _OWN for word in words):
-            renamed = f'@"{symbol[1:].strip(chr(34))}.{number}"'
-            text = re.sub(re.escape(symbol) + r"(?![-\w.$])", renamed, text)
+            renamed[symbol] = f'@"{symbol[1:].strip(chr(34))}.{number}"'
         else:
-            raise BuildError(f"{symbol[1:]} is defined twice: in linked programs {taken[symbol] + 1} and {number + 1}")
-    return text
+            raise BuildError(f"{unquote(symbol[1:])} is defined twice: in linked programs {taken[symbol] + 1} and {number + 1}")
+    return _SYMBOL_OR_TEXT.sub(lambda found: renamed.get(found[0], found[0]), text) if renamed else text

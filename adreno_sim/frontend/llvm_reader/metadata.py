@@ -6,6 +6,7 @@ import os
 import re
 
 from ...ir.ir import UNKNOWN_LOC, SourceLoc
+from .words import read_text
 
 _LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)", re.MULTILINE)
 _SCOPE = re.compile(r"^!(\d+) = (?:distinct )?!DI(?:Subprogram|LexicalBlock|LexicalBlockFile)\((.*)\)$", re.MULTILINE)
@@ -15,11 +16,11 @@ _FIELD = re.compile(r"\b(scope|file|line|name): (?:!(\d+)|(\d+)|\"([^\"]*)\")")
 _ITEM = re.compile(r'\s*(?:!"((?:[^"\\]|\\.)*)"|i\d+ (-?\d+)|([^,]+))(?:,|$)')
 
 
-def _path_of(name: str, folder: str | None) -> str:
+def _path_of(name: str, folder: str) -> str:
     """A file's path from the working directory: clang splits off what its path shares with that, and calls it the folder."""
-    if name in ("-", "<stdin>") or os.path.isabs(name) or folder in (None, "", os.getcwd()):
+    if name in ("-", "<stdin>") or os.path.isabs(name) or folder in ("", os.getcwd()):
         return name
-    return os.path.join(str(folder), name)
+    return os.path.join(folder, name)
 
 
 class Metadata:
@@ -29,7 +30,7 @@ class Metadata:
         text = text[text.rfind("\n}\n") + 1 :]
         self._locations = {match[1]: match.groups() for match in _LOCATION.finditer(text)}
         self._scopes = {match[1]: match[2] for match in _SCOPE.finditer(text)}
-        self._files = {match[1]: _path_of(match[2], match[3]) for match in _FILE.finditer(text)}
+        self._files = {match[1]: _path_of(read_text(match[2]), read_text(match[3] or "")) for match in _FILE.finditer(text)}
         self._tuples = {match[1]: match[2] for match in _TUPLE.finditer(text)}
         self._locs: dict[str, SourceLoc] = {}
         self._scope_files: dict[str, str] = {}
@@ -75,4 +76,5 @@ class Metadata:
 
     def items(self, number: str) -> list[str]:
         """Returns the elements of a tuple as plain text: strings unquoted, integers as digits."""
-        return [match[match.lastindex or 0] for match in _ITEM.finditer(self._tuples.get(number, ""))]
+        found = [match.groups() for match in _ITEM.finditer(self._tuples.get(number, ""))]
+        return [read_text(string) if string is not None else word or other for string, word, other in found]

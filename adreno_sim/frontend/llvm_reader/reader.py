@@ -8,25 +8,32 @@ from collections.abc import Collection, Mapping
 from ...base.errors import UnsupportedError
 from ...ir import ir
 from ...ir.ir import Const, Function, Global, Instr, Param, Pointer
+from .constants import TextReader
 from .instructions import FunctionReader
 from .metadata import Metadata
-from .types import NAME, TextReader
+from .operands import ARGUMENT_WORDS
 from .undefined_symbols import WRAPPER_PREFIX, find_undefined
+from .words import SYMBOL, expect, find, name_at, refusal, unquote
 
 _STRUCT = re.compile(r'^(%(?:"[^"]*"|[-\w.$]+)) = type (.*)$', re.MULTILINE)
-_GLOBAL = re.compile(r'^(@(?:"[^"]*"|[-\w.$]+)) = (.*)$', re.MULTILINE)
+_GLOBAL = re.compile(rf"^({SYMBOL}) = (.*)$", re.MULTILINE)
+_OTHER = re.compile(r"^(?!;|source_filename = |target |%|@|define |declare |attributes |[!} \n]|$).*$", re.MULTILINE)
+"""Lines ahead of the functions that say what is not read here, as assembly of the module."""
 _GLOBAL_BODY = re.compile(
-    r"(?P<linkage>(?:[a-z_]+ )*?)(?:addrspace\((?P<space>\d+)\) )?(?:externally_initialized )?(?P<kind>global|constant) "
+    r"(?P<linkage>(?:(?:private|internal|external|available_externally|linkonce|linkonce_odr|weak|weak_odr|common|extern_weak"
+    r"|dso_local|dso_preemptable|hidden|protected|default|unnamed_addr|local_unnamed_addr) )*)"
+    r"(?:addrspace\((?P<space>\d+)\) )?(?:externally_initialized )?(?P<kind>global|constant) "
 )
-_ALIGN = re.compile(r", align (\d+)")
-_DEFINE = re.compile(r'^define [^@]*?(@(?:"[^"]*"|[-\w.$]+))\(', re.MULTILINE)
+_GLOBAL_END = re.compile(r'(?:, section "[^"]*")?(?:, align (\d+))?(?:, !\w+(?:\.\w+)* !\d+)*(?: #\d+)?')
+_METADATA_SECTION = re.compile(r'.*, section "llvm\.metadata"(?:, align \d+)?')
+_DEFINE = re.compile(rf"^define [^@]*?({SYMBOL})\(", re.MULTILINE)
 _ATTACHED = re.compile(r"!(\w+) !(\d+)")
 _ANNOTATIONS = re.compile(r"^@llvm\.global\.annotations = (.*)$", re.MULTILINE)
-_ANNOTATION = re.compile(r'ptr (@(?:"[^"]*"|[-\w.$]+))(?: to ptr addrspace\(1\)\))?, ptr(?: addrspace\(\d+\))? (@[-\w.$]+), ')
+_ANNOTATION = re.compile(rf"ptr ({SYMBOL})(?: to ptr addrspace\(1\)\))?, ptr(?: addrspace\(\d+\))? ({SYMBOL}), ")
 _SUB_GROUP_SIZE = re.compile(r'^(@[-\w.$]+) = .* c"qcom_reqd_sub_group_size=(\w+)\\00"', re.MULTILINE)
 _UNIFORM = re.compile(r'^(@[-\w.$]+) = .* c"sub_group_uniform\\00"', re.MULTILINE)
 _MARK = re.compile(
-    r"@llvm\.var\.annotation[.\w]*\(ptr(?: addrspace\(\d+\))? %([-\w.$]+)\.addr, ptr(?: addrspace\(\d+\))? (@[-\w.$]+),"
+    r'@llvm\.var\.annotation[.\w]*\(ptr(?: addrspace\(\d+\))? (%(?:"[^"]*"|[-\w.$]+)), ptr(?: addrspace\(\d+\))? (@[-\w.$]+),'
 )
 _TYPE_START = re.compile(r"void|i\d+|half|float|double|ptr\b|[<\[{%]|target\(")
 _BYVAL = re.compile(r"\bbyval\(")
@@ -41,8 +48,10 @@ class ModuleReader:
     """
 
     def __init__(self, text: str):
-        start = text.find("\ndefine ")
+        start = 0 if text.startswith("define ") else text.find("\ndefine ")
         head = text[:start] if start >= 0 else text
+        if other := _OTHER.search(head):
+            raise refusal(other[0], 0, "variables, types and functions")
         self._types = TextReader(dict(_STRUCT.findall(head)))
         _read_globals(self._types, head)
         metadata = Metadata(text)
@@ -91,10 +100,15 @@ class ModuleReader:
         function = _read_function(header, body, self._types, self._defined)
         function.required_sub_group_size = self._sub_group_sizes.get(name, "")
         if self._uniform_notes:
-            uniform = {param for param, note in _MARK.findall(body.body) if note in self._uniform_notes}
+            uniform = {_variable(name) for name, note in _MARK.findall(body.body) if note in self._uniform_notes}
             for param in function.params:
                 param.qualifiers += ("sub_group_uniform",) * (param.name in uniform)
         return function
+
+
+def _variable(name: str) -> str:
+    """The parameter that clang keeps in the variable `name`."""
+    return unquote(name[1:]).removesuffix(".addr")
 
 
 def _read_sub_group_sizes(text: str) -> dict[str, str]:
@@ -103,59 +117,64 @@ def _read_sub_group_sizes(text: str) -> dict[str, str]:
     if not listed:
         return {}
     sizes = dict(_SUB_GROUP_SIZE.findall(text))
-    return {_unquote(function): sizes[note] for function, note in _ANNOTATION.findall(listed[1]) if note in sizes}
+    return {unquote(function[1:]): sizes[note] for function, note in _ANNOTATION.findall(listed[1]) if note in sizes}
 
 
 def _read_globals(types: TextReader, text: str) -> None:
     """Declare every variable first: initializers may refer to later ones."""
     initial: list[tuple[Global, str, int]] = []
     for name, body in _GLOBAL.findall(text):
-        if body.endswith('section "llvm.metadata"'):
+        if _METADATA_SECTION.fullmatch(body):
             continue
         match = _GLOBAL_BODY.match(body)
         if not match:
             raise UnsupportedError(f"unsupported: program-scope symbol {name[1:]} = {body[:40]}")
         type, at = types.type_at(body, match.end())
-        align = _ALIGN.search(body, at)
-        variable = Global(_unquote(name), type, int(match["space"] or 0), None, int(align[1]) if align else 0)
+        variable = Global(unquote(name[1:]), type, int(match["space"] or 0), None, 0)
         types.globals[name] = variable
         if variable.space == ir.GLOBAL and match["kind"] == "global":
             types.changeable.add(name)
-        if "external" not in match["linkage"]:
-            initial.append((variable, body, at + 1))
+        if "external" in match["linkage"].split():
+            variable.align = _read_end(variable, body, at)
+        else:
+            initial.append((variable, body, at))
     for variable, body, at in initial:
-        value = _initial_value(types, variable, body, at)
+        value, at = _initial_value(types, variable, body, at)
+        variable.align = _read_end(variable, body, at)
         if variable.space != ir.LOCAL:  # a __local array has no initial value
             variable.initializer = value if isinstance(value, Const) else Const(variable.type, ir.GlobalOffset(value, 0))  # type: ignore[arg-type]
     for name in [name for name, variable in types.globals.items() if variable.initializer is None and variable.space != ir.LOCAL]:
         del types.globals[name]
 
 
-def _initial_value(types: TextReader, variable: Global, body: str, at: int) -> ir.Value:
+def _read_end(variable: Global, body: str, at: int) -> int:
+    """The alignment behind the initial value, 0 where none is written."""
+    found = _GLOBAL_END.fullmatch(body, at)
+    if found is None:
+        raise UnsupportedError(f"{refusal(body, at, 'the end of the variable')}, in {variable.name}")
+    return int(found[1] or 0)
+
+
+def _initial_value(types: TextReader, variable: Global, body: str, at: int) -> tuple[ir.Value, int]:
     try:
-        return types.constant_at(body, at, variable.type)[0]
+        return types.constant_at(body, expect(body, at, " "), variable.type)
     except UnsupportedError as error:
         raise UnsupportedError(f"{error}, in the initial value of {variable.name}") from None
-
-
-def _unquote(name: str) -> str:
-    """`@"a b"` or `@ab` without sigil and quotes."""
-    return name[1:].strip('"')
 
 
 class _Header:
     """The first line of a definition: name, parameter texts, attached metadata, and the body below it."""
 
     def __init__(self, match: re.Match[str], text: str, metadata: Metadata):
-        end_of_line = text.index("\n", match.start())
+        end_of_line = find(text, match.start(), "\n")
         line = text[match.start() : end_of_line]
-        self.name = _unquote(match[1])
+        self.name = unquote(match[1][1:])
         self.is_kernel = " spir_kernel " in line[: match.end(1) - match.start()]
         self.result_text = line[len("define ") : match.start(1) - match.start()]
         closing = _find_closing(line, match.end() - match.start())
         self.params = _split(line[match.end() - match.start() : closing])
         self.attached = dict(_ATTACHED.findall(line[closing:]))
-        self.body = text[end_of_line + 1 : text.index("\n}", end_of_line)]
+        self.body = text[end_of_line + 1 : find(text, end_of_line, "\n}")]
         self.metadata = metadata
 
     def argument_info(self, kind: str) -> list[str]:
@@ -167,7 +186,9 @@ class _Header:
 def _find_closing(line: str, start: int) -> int:
     """Position of the parenthesis that closes the one before `start`."""
     depth = 1
-    for match in re.compile(r"[()]").finditer(line, start):
+    for match in re.compile(r'"[^"]*"|[()]').finditer(line, start):
+        if match[0][0] == '"':
+            continue
         depth += 1 if match[0] == "(" else -1
         if not depth:
             return match.start()
@@ -177,12 +198,12 @@ def _find_closing(line: str, start: int) -> int:
 def _split(text: str) -> list[str]:
     """Split at the commas outside brackets."""
     parts, depth, start = [], 0, 0
-    for match in re.finditer(r"[(<\[{]|[)>\]}]|, ", text):
+    for match in re.finditer(r'"[^"]*"|[(<\[{]|[)>\]}]|, ', text):
         if match[0] == ", ":
             if not depth:
                 parts.append(text[start : match.start()])
                 start = match.end()
-        else:
+        elif match[0][0] != '"':
             depth += 1 if match[0] in "(<[{" else -1
     return [*parts, text[start:]] if text else []
 
@@ -220,12 +241,15 @@ def _read_params(header: _Header, texts: list[str], types: TextReader, reader: F
         if text == "...":
             raise UnsupportedError(f"unsupported: variable arguments of {header.name}")
         type, at = types.type_at(text, 0)
-        local_name = NAME.findall(text, at)[-1]
+        words = ARGUMENT_WORDS.match(text, at)
+        local_name, end = name_at(text, words.end() if words else at)
+        if end != len(text):
+            raise refusal(text, end, f"the end of parameter {unquote(local_name[1:])}")
         by_value = _BYVAL.search(text, at)
         if by_value:
             type, _ = types.type_at(text, by_value.end())
         param = Param(
-            _get(names, index) or _unquote(local_name), type, index, _get(spelled, index), _access(type, _get(access, index)),
+            _get(names, index) or unquote(local_name[1:]), type, index, _get(spelled, index), _access(type, _get(access, index)),
             tuple(_get(qualifiers, index).split()),
         )  # fmt: skip
         params.append(param)

@@ -11,6 +11,7 @@ from ...ir.ir import SourceLoc
 from ..mangling import demangle
 from ..visible_files import HEADERS
 from .metadata import Metadata
+from .words import unquote
 
 _DECLARE = re.compile(r'^declare (?:!dbg !(\d+) )?[^@]*@("[^"]*"|[-\w.$]+)\(', re.MULTILINE)
 _EXTERNAL = re.compile(r'^@("[^"]*"|[-\w.$]+) = (?:[a-z_]+ )*external ', re.MULTILINE)
@@ -26,10 +27,10 @@ _OWN_HEADERS = frozenset(header.name for header in HEADERS.glob("*.h"))
 def find_undefined(text: str, metadata: Metadata) -> list[tuple[str, SourceLoc]]:
     """Returns what is wrong with each such symbol, as a sentence, and its first use: functions, then variables."""
     functions = (
-        (demangle(symbol.strip('"').removeprefix(WRAPPER_PREFIX)).name, _first_use(text, symbol, metadata, "call "))
+        (demangle(unquote(symbol).removeprefix(WRAPPER_PREFIX)).name, _first_use(text, symbol, metadata, "call "))
         for symbol in _functions(text, metadata)
     )
-    variables = ((symbol.strip('"'), _first_use(text, symbol, metadata)) for symbol in _EXTERNAL.findall(text))
+    variables = ((unquote(symbol), _first_use(text, symbol, metadata)) for symbol in _EXTERNAL.findall(text))
     return [
         *(
             (f"{name}() is called and declared, but never defined: expected its body in this program", loc)
@@ -50,7 +51,7 @@ def _functions(text: str, metadata: Metadata) -> Iterator[str]:
     function has no place.
     """
     for number, quoted in _DECLARE.findall(text):
-        symbol = quoted.strip('"').removeprefix(WRAPPER_PREFIX)
+        symbol = unquote(quoted).removeprefix(WRAPPER_PREFIX)
         if symbol.startswith(_OF_COMPILER) or metadata.is_artificial(number) or _is_builtin(symbol):
             continue
         if os.path.basename(metadata.subprogram_loc(number).file) not in _OWN_HEADERS:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from ...ir import ir
 from ...ir.ir import Instr
-from .operands import BOOL, FLAGS, OperandReader
+from .operands import BOOL, OperandReader, end
+from .words import expect, refusal
 
 BINARY_OPS = (
     "add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor", "fadd", "fsub", "fmul",
@@ -14,6 +17,11 @@ CAST_OPS = (
     "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint", "inttoptr", "bitcast",
     "addrspacecast",
 )  # fmt: skip
+_INTEGER_PREDICATES = frozenset(("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"))
+_FLOAT_PREDICATES = frozenset((
+    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
+))  # fmt: skip
+_INDICES = re.compile(r"(?:, \d+)+")
 
 
 class ValueInstructions(OperandReader):
@@ -22,17 +30,17 @@ class ValueInstructions(OperandReader):
     # Arithmetic
 
     def _binary(self, text: str, instr: Instr) -> Instr:
-        flags = FLAGS.match(text)
-        type, at = self.types.type_at(text, flags.end() if flags else 0)
-        a, at = self._value(text, at + 1, type)
-        b, _ = self._value(text, at + 2, type)
+        type, at = self.types.type_at(text, self._after_flags(text))
+        a, at = self._value(text, expect(text, at, " "), type)
+        b, at = self._value(text, expect(text, at, ", "), type)
+        end(text, at)
         instr.type = type
         instr.operands = [a, b]
         return instr
 
     def _op_fneg(self, text: str, instr: Instr) -> Instr:
-        flags = FLAGS.match(text)
-        value, instr.type, _ = self._typed(text, flags.end() if flags else 0)
+        value, instr.type, at = self._typed(text, self._after_flags(text))
+        end(text, at)
         instr.operands = [value]
         return instr
 
@@ -40,34 +48,36 @@ class ValueInstructions(OperandReader):
         return self._op_fneg(text, instr)
 
     def _cast(self, text: str, instr: Instr) -> Instr:
-        flags = FLAGS.match(text)
-        value, _, at = self._typed(text, flags.end() if flags else 0)
-        instr.type, _ = self.types.type_at(text, at + len(" to "))
+        value, _, at = self._typed(text, self._after_flags(text))
+        instr.type, at = self.types.type_at(text, expect(text, at, " to "))
+        end(text, at)
         instr.operands = [value]
         return instr
 
-    def _compare(self, text: str, instr: Instr) -> Instr:
-        flags = FLAGS.match(text)
-        at = flags.end() if flags else 0
-        end = text.index(" ", at)
-        a, type, after = self._typed(text, end + 1)
-        b, _ = self._value(text, after + 2, type)
-        instr.pred = text[at:end]
+    def _compare(self, text: str, instr: Instr, predicates: frozenset[str]) -> Instr:
+        instr.pred, _, rest = text[self._after_flags(text) :].partition(" ")
+        if instr.pred not in predicates:
+            raise refusal(instr.pred, 0, "a comparison")
+        a, type, at = self._typed(rest, 0)
+        b, at = self._value(rest, expect(rest, at, ", "), type)
+        end(rest, at)
         instr.type = ir.Vector(BOOL, type.count) if isinstance(type, ir.Vector) else BOOL
         instr.operands = [a, b]
         return instr
 
     def _op_icmp(self, text: str, instr: Instr) -> Instr:
-        return self._compare(text, instr)
+        return self._compare(text, instr, _INTEGER_PREDICATES)
 
     def _op_fcmp(self, text: str, instr: Instr) -> Instr:
-        return self._compare(text, instr)
+        return self._compare(text, instr, _FLOAT_PREDICATES)
 
     def _op_select(self, text: str, instr: Instr) -> Instr:
-        flags = FLAGS.match(text)
-        condition, _, at = self._typed(text, flags.end() if flags else 0)
-        a, instr.type, at = self._typed(text, at + 2)
-        b, _, _ = self._typed(text, at + 2)
+        condition, _, at = self._typed(text, self._after_flags(text))
+        a, instr.type, at = self._next(text, at)
+        b, type, at = self._next(text, at)
+        end(text, at)
+        if type != instr.type:
+            raise refusal(text, 0, f"two values of type {instr.type}")
         instr.operands = [condition, a, b]
         return instr
 
@@ -75,44 +85,70 @@ class ValueInstructions(OperandReader):
 
     def _op_extractelement(self, text: str, instr: Instr) -> Instr:
         vector, type, at = self._typed(text, 0)
-        index, _, _ = self._typed(text, at + 2)
-        assert isinstance(type, ir.Vector)
-        instr.type = type.elem
+        index, _, at = self._next(text, at)
+        end(text, at)
+        instr.type = _elem_of(type, text)
         instr.operands = [vector, index]
         return instr
 
     def _op_insertelement(self, text: str, instr: Instr) -> Instr:
         vector, instr.type, at = self._typed(text, 0)
-        value, _, at = self._typed(text, at + 2)
-        index, _, _ = self._typed(text, at + 2)
+        value, type, at = self._next(text, at)
+        index, _, at = self._next(text, at)
+        end(text, at)
+        if type != _elem_of(instr.type, text):
+            raise refusal(text, 0, f"an element of {instr.type}")
         instr.operands = [vector, value, index]
         return instr
 
     def _op_shufflevector(self, text: str, instr: Instr) -> Instr:
         a, type, at = self._typed(text, 0)
-        b, _, at = self._typed(text, at + 2)
-        mask, mask_type, _ = self._typed(text, at + 2)
-        assert isinstance(type, ir.Vector) and isinstance(mask_type, ir.Vector) and isinstance(mask, ir.Const)
-        instr.type = ir.Vector(type.elem, mask_type.count)
+        b, second, at = self._next(text, at)
+        mask, mask_type, at = self._next(text, at)
+        end(text, at)
+        if second != type or not isinstance(mask_type, ir.Vector) or not isinstance(mask, ir.Const):
+            raise refusal(text, 0, "two vectors of one type, and a constant mask")
+        instr.type = ir.Vector(_elem_of(type, text), mask_type.count)
         instr.mask = _mask_lanes(mask, mask_type.count)
         instr.operands = [a, b]
         return instr
 
     def _op_extractvalue(self, text: str, instr: Instr) -> Instr:
         value, type, at = self._typed(text, 0)
-        instr.indices = tuple(map(int, text[at + 2 :].split(", ")))
-        for index in instr.indices:
-            type = type.fields[index] if isinstance(type, ir.Struct) else type.elem  # type: ignore[union-attr]
-        instr.type = type
+        instr.indices = _indices(text, at)
+        instr.type = _part_type(type, instr.indices, text)
         instr.operands = [value]
         return instr
 
     def _op_insertvalue(self, text: str, instr: Instr) -> Instr:
         whole, instr.type, at = self._typed(text, 0)
-        part, _, at = self._typed(text, at + 2)
-        instr.indices = tuple(map(int, text[at + 2 :].split(", ")))
+        part, type, at = self._next(text, at)
+        instr.indices = _indices(text, at)
+        if _part_type(instr.type, instr.indices, text) != type:
+            raise refusal(text, 0, f"a part of {instr.type}")
         instr.operands = [whole, part]
         return instr
+
+
+def _elem_of(type: ir.Type, text: str) -> ir.Int | ir.Float | ir.Pointer:
+    if not isinstance(type, ir.Vector):
+        raise refusal(text, 0, "a vector")
+    return type.elem
+
+
+def _indices(text: str, at: int) -> tuple[int, ...]:
+    return tuple(map(int, end(text, at, _INDICES)[0][2:].split(", ")))
+
+
+def _part_type(type: ir.Type, indices: tuple[int, ...], text: str) -> ir.Type:
+    for index in indices:
+        if isinstance(type, ir.Struct) and index < len(type.fields):
+            type = type.fields[index]
+        elif isinstance(type, ir.Array) and index < type.count:
+            type = type.elem
+        else:
+            raise refusal(text, 0, f"a part of {type}")
+    return type
 
 
 def _mask_lanes(mask: ir.Const, count: int) -> tuple[int, ...]:

@@ -44,6 +44,12 @@ def test_warnings_come_with_a_program_that_builds() -> None:
     assert "array-bounds" in warnings[0].message and "division by zero" in warnings[2].message
 
 
+def test_a_quoted_line_is_no_message() -> None:
+    source = "__kernel void k(__global int *a) {\n  a[0] = 1 / 0; /* x:1:1: error: no */ a[1] = 2 / 0; // y:2:3: warning: no\n}"
+    warnings = compile_source(source, target=TARGET).warnings
+    assert [(warning.file, warning.line, warning.column) for warning in warnings] == [("", 2, 12), ("", 2, 49)]
+
+
 def test_warnings_without_end_hide_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnostics, "MOST_WARNINGS", 3)
     body = "\n1;" * 9
