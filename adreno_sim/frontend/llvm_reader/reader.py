@@ -53,7 +53,10 @@ class ModuleReader:
         if other := _OTHER.search(head):
             raise refusal(other[0], 0, "variables, types and functions")
         self._types = TextReader(dict(_STRUCT.findall(head)))
-        _read_globals(self._types, head)
+        try:
+            _read_globals(self._types, head)
+        except RecursionError:
+            raise UnsupportedError("unsupported: types or expressions nested too deeply (in data of program scope)") from None
         metadata = Metadata(text)
         self.undefined = find_undefined(text, metadata)
         headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]

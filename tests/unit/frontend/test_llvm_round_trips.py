@@ -367,6 +367,12 @@ def test_text_in_quotes_that_llvm_never_writes(text: str) -> None:
         read_quoted(text)
 
 
+def test_types_without_end_are_refused() -> None:
+    types = "".join(f"%t{number} = type {{ {f'%t{number - 1}' if number else 'i8'} }}\n" for number in range(3000))
+    with pytest.raises(UnsupportedError, match="nested too deeply"):
+        ModuleReader(f"{types}@g = constant %t2999 zeroinitializer\n")
+
+
 @pytest.fixture(scope="module")
 def printed() -> str:
     source = f"""{HALF}
