@@ -84,6 +84,55 @@ def test_a_folder_that_was_taken_for_abandoned_is_made_again(around, monkeypatch
         assert folder.is_dir() and folder not in taken and len(taken) == 1
 
 
+def test_a_folder_that_was_removed_before_it_was_opened_is_made_again(around, monkeypatch):
+    taken, make = [], scratch.tempfile.mkdtemp
+
+    def make_and_lose_first(**words):
+        folder = make(**words)
+        if not taken:
+            taken.append(Path(folder))
+            scratch._remove_if_abandoned(folder)  # as another process that comes between
+            assert not taken[0].exists()
+        return folder
+
+    monkeypatch.setattr(scratch.tempfile, "mkdtemp", make_and_lose_first)
+    with scratch_folder("test") as folder:
+        assert folder.is_dir() and folder not in taken and len(taken) == 1
+
+
+def test_a_folder_that_is_always_removed_is_an_error(around, monkeypatch):
+    make = scratch.tempfile.mkdtemp
+
+    def make_and_lose(**words):
+        folder = make(**words)
+        os.rmdir(folder)
+        return folder
+
+    monkeypatch.setattr(scratch.tempfile, "mkdtemp", make_and_lose)
+    with pytest.raises(OSError, match="removed by another process"), scratch_folder("test"):
+        pass
+
+
+STRESS = """
+import sys
+from pathlib import Path
+from adreno_sim.base.processes import scratch
+for _ in range(int(sys.argv[2])):
+    scratch.remove_abandoned.cache_clear()  # as in a process of its own
+    with scratch.scratch_folder("test", Path(sys.argv[1])) as folder:
+        (folder / "file").touch()
+        assert (folder / "file").is_file()
+"""
+
+
+def test_processes_that_make_and_remove_at_once(around):
+    """8 processes, each of which looks for abandoned folders before it makes one: none loses its own."""
+    command = [sys.executable, "-c", STRESS, str(around), "150"]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(8)]
+    assert [child.communicate()[1] for child in running] == [""] * 8
+    assert not list(around.iterdir())
+
+
 def test_a_folder_for_temporary_files_that_takes_none(around):
     with pytest.raises(OSError), scratch_folder("test", around / "missing"):
         pass

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import fcntl
 import functools
 import os
@@ -17,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PREFIX = "adreno-sim-scratch-"
+_ATTEMPTS = 100
+"""How often a folder is made that others remove at once: each process looks for abandoned folders one time."""
 
 
 @contextlib.contextmanager
@@ -47,14 +50,18 @@ def _make(kind: str, parent: Path | None) -> tuple[Path, int]:
     """A folder and the descriptor that locks it."""
     around = parent or Path(tempfile.gettempdir())
     remove_abandoned(around)
-    while True:
+    for _ in range(_ATTEMPTS):
         folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=around))
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:  # another process took it for abandoned before it was opened
+            continue
         with contextlib.suppress(OSError):  # a file system without locks: nobody else gets this one either
             fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.exists():
             return folder, lock
-        os.close(lock)  # another process took it for abandoned before it was locked
+        os.close(lock)  # the same before it was locked
+    raise FileNotFoundError(errno.ENOENT, f"removed by another process as soon as it is made, {_ATTEMPTS} times", str(folder))
 
 
 def _remove(folder: Path, lock: int) -> None:
