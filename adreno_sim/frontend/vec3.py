@@ -32,7 +32,8 @@ def drop_vec3_padding(function: Function) -> None:
 
 
 def _without_padding(value: Value) -> Value:
-    if isinstance(value, Instr) and value.op == "shufflevector" and value.mask[:3] == (0, 1, 2) and len(value.mask) == 4:
+    """The three lanes of a value whose fourth is undefined; `v.xyzz` has the same lanes before it, and a fourth that counts."""
+    if isinstance(value, Instr) and value.op == "shufflevector" and value.mask == (0, 1, 2, -1):
         source = value.operands[0]
         type = type_of(source)
         if isinstance(type, Vector) and type.count == 3:

@@ -144,3 +144,30 @@ def test_an_index_that_is_proven_needs_no_check():
 def test_without_checks_nothing_breaks(engine):
     args, *_ = data("int", 4, "int", -9, 9)
     assert engine.run(vectors("int", 4, "int"), "k", [ITEMS], [16], args, checks="off").findings == []
+
+
+@pytest.mark.parametrize("lanes", ["xyzx", "xyzy", "xyzz", "zyxz"])
+@pytest.mark.parametrize("checks", ["bounds", "full"])
+def test_four_lanes_of_a_vector_of_three_are_stored_whole(engine, judge, checks, lanes):
+    """clang writes a vector of three as four lanes, the last of them unset: a fourth lane that is set is no padding."""
+    source = f"""kernel void k(global const float *in, global float *out, global float4 *whole) {{
+    int i = get_global_id(0); float3 v = vload3(i, in); vstore4(v.{lanes}, i, out); whole[i] = v.{lanes}; }}"""
+    values = np.arange(3 * ITEMS, dtype=np.float32) + 1
+    args = [oracle.Buffer(values), *(oracle.Buffer(np.zeros(4 * ITEMS, np.float32)) for _ in range(2))]
+    result = engine.run(source, "k", [ITEMS], [16], args, checks=checks)
+    expected = values.reshape(ITEMS, 3)[:, ["xyz".index(lane) for lane in lanes]].ravel()
+    theirs = judge.run(source, "-cl-std=CL1.2", "k", [ITEMS], [16], args)
+    assert result.findings == []
+    for ours, other in zip(result.outputs[1:], theirs[1:], strict=True):
+        np.testing.assert_array_equal(ours, expected)
+        np.testing.assert_array_equal(ours, other)
+
+
+@pytest.mark.parametrize("checks", ["bounds", "full"])
+def test_a_vector_of_three_leaves_its_padding_alone(engine, checks):
+    """The twin: in memory the fourth lane is what it was before."""
+    source = "kernel void k(global float3 *out) { int i = get_global_id(0); out[i] = out[i] * 2; }"
+    values = np.arange(4 * ITEMS, dtype=np.float32)
+    result = engine.run(source, "k", [ITEMS], [16], [oracle.Buffer(values)], checks=checks)
+    assert result.findings == []
+    np.testing.assert_array_equal(result.outputs[0], np.where(np.arange(4 * ITEMS) % 4 == 3, values, 2 * values))
