@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-FENCES_LOCAL, FENCES_GLOBAL, OF_SUBGROUP, FENCES_BY_FLAGS = 1, 2, 4, 8
-"""Bits of a synchronisation point: it orders accesses to local memory; to global memory and images; only a sub-group meets; its
+FENCES_LOCAL, FENCES_GLOBAL, FENCES_IMAGES, OF_SUBGROUP, FENCES_BY_FLAGS = 1, 2, 4, 8, 16
+"""Bits of a synchronisation point: it orders accesses to local memory; to global memory; to images; only a sub-group meets; its
 flags, which only a run knows, say what it orders."""
 
-LOCAL_FLAG, GLOBAL_FLAGS = 1, 6
-"""Flags of a barrier: CLK_LOCAL_MEM_FENCE; CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE."""
+LOCAL_FLAG, GLOBAL_FLAG, IMAGE_FLAG = 1, 2, 4
+"""Flags of a barrier: CLK_LOCAL_MEM_FENCE, CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE."""
 
 ABANDONED = -1
 """The result of a region whose group must not continue: work-items diverged, or the launch was stopped."""

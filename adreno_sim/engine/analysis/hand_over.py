@@ -12,7 +12,7 @@ from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import fence_flags, is_atomic
 from ...ir.provenance import ObjectId, Provenance
-from ..abi.kernel_shape import GLOBAL_FLAGS
+from ..abi.kernel_shape import GLOBAL_FLAG, IMAGE_FLAG
 
 _RELAXED = 0  # memory_order_relaxed
 
@@ -87,11 +87,11 @@ def _may_be_global(kernel: ir.Function, object_id: ObjectId | None) -> bool:
 
 
 def _is_fence(instr: ir.Instr) -> bool:
-    """Returns whether an instruction orders accesses to global memory. Flags that are not constant may say so."""
+    """Returns whether an instruction orders accesses to global memory or images. Flags that are not constant may say so."""
     if instr.op != "fence" and not builtin_of(instr).fence_flags:
         return False
     flags = fence_flags(instr)
-    return not isinstance(flags, ir.Const) or not isinstance(flags.value, int) or bool(flags.value & GLOBAL_FLAGS)
+    return not isinstance(flags, ir.Const) or not isinstance(flags.value, int) or bool(flags.value & (GLOBAL_FLAG | IMAGE_FLAG))
 
 
 def _is_ordered(atomic: ir.Instr) -> bool:

@@ -14,7 +14,7 @@ from ...ir import ir, llvm_types
 from ...ir.memory_ops import address_operands, touches_memory
 from ...ir.provenance import Object, ObjectId, Ptr
 from ..abi import context, race_cells
-from ..abi.specialization import LocalArg, shadow_of
+from ..abi.specialization import ImageArg, LocalArg, shadow_of
 from ..emit.check import Check
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
@@ -217,7 +217,8 @@ class RaceInstrumentation(Instrumentation):
             return None
         count = self._count(offset, size, spec.granularity)
         address = self._address(cells_of_argument(self.e, index), offset, spec.granularity, 8 * spec.cell_words)
-        limit, since = self.code.word(context.LAUNCH_EPOCH), self.code.word(context.SINCE_GLOBAL)
+        fenced = context.SINCE_IMAGES if isinstance(self.e.unit.spec.args[index], ImageArg) else context.SINCE_GLOBAL
+        limit, since = self.code.word(context.LAUNCH_EPOCH), self.code.word(fenced)
         return CellRange(address, count, 8 * spec.cell_words, limit, since, local=False, allows_overwrite=False)
 
     def _cells_of_local(self, target: Object, offset: str, count: str | int) -> CellRange:

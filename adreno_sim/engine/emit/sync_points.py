@@ -6,7 +6,16 @@ from ...ir import ir
 from ...ir.builtins import BUILTINS, builtin_of, find_builtin
 from ...ir.memory_ops import fence_flags
 from ...ir.unsupported import unsupported
-from ..abi.kernel_shape import FENCES_BY_FLAGS, FENCES_GLOBAL, FENCES_LOCAL, GLOBAL_FLAGS, LOCAL_FLAG, OF_SUBGROUP
+from ..abi.kernel_shape import (
+    FENCES_BY_FLAGS,
+    FENCES_GLOBAL,
+    FENCES_IMAGES,
+    FENCES_LOCAL,
+    GLOBAL_FLAG,
+    IMAGE_FLAG,
+    LOCAL_FLAG,
+    OF_SUBGROUP,
+)
 from ..analysis.segments import ScopeOf, SyncPoint
 from .builtin_registry import builtin
 from .emitter import Emitter, instruction
@@ -25,10 +34,11 @@ def describe_sync(sync: SyncPoint) -> int:
     scope = OF_SUBGROUP if sync.scope == "wave" else 0
     flags = fence_flags(sync.instr)
     if flags is None:
-        return scope | FENCES_LOCAL | FENCES_GLOBAL
+        return scope | FENCES_LOCAL | FENCES_GLOBAL | FENCES_IMAGES
     if not isinstance(flags, ir.Const) or not isinstance(flags.value, int):
         return scope | FENCES_BY_FLAGS
-    return scope | FENCES_LOCAL * bool(flags.value & LOCAL_FLAG) | FENCES_GLOBAL * bool(flags.value & GLOBAL_FLAGS)
+    fences = ((LOCAL_FLAG, FENCES_LOCAL), (GLOBAL_FLAG, FENCES_GLOBAL), (IMAGE_FLAG, FENCES_IMAGES))
+    return scope | sum(fence for flag, fence in fences if flags.value & flag)
 
 
 def varying_fence_flags(instr: ir.Instr) -> ir.Value | None:

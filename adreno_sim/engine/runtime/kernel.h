@@ -27,7 +27,7 @@ KERNEL_CODE uint64_t begin_group(uint64_t *ctx, char *arena, uint64_t turn);
 /* Returns the number of work-items of a group. Only ranges of linear ids need it to be exact. */
 KERNEL_CODE uint64_t items_of_group(uint64_t *ctx, uint64_t gx, uint64_t gy, uint64_t gz);
 
-/* By number of a synchronisation point: FENCES_LOCAL, FENCES_GLOBAL, OF_SUBGROUP, FENCES_BY_FLAGS. */
+/* By number of a synchronisation point: FENCES_LOCAL, FENCES_GLOBAL, FENCES_IMAGES, OF_SUBGROUP, FENCES_BY_FLAGS. */
 extern const uint8_t sync_points[];
 /* Pairs: site, and arena offset of the worker's counter. There are `kernel_shape.counters`. */
 extern const uint64_t event_counters[][2];

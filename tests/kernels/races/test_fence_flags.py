@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adreno_sim
-from adreno_sim.base.specs import BufferSpec
+from adreno_sim.base.specs import BufferSpec, ImageSpec
 
 ITEMS = 8
 SOURCE = """__kernel void k(__global int* a, __global int* o, int flags) {
@@ -35,7 +35,7 @@ def races(what: str, flags: int) -> set[str]:
 @pytest.mark.parametrize("what", ["flags", "flags & 7", "(uint)flags | 0"])
 @pytest.mark.parametrize(
     ("flags", "expected"),
-    [(LOCAL | GLOBAL, set()), (LOCAL, {"a"}), (GLOBAL, {"s"}), (LOCAL | IMAGE, set()), (0, {"a", "s"})],
+    [(LOCAL | GLOBAL, set()), (LOCAL, {"a"}), (GLOBAL, {"s"}), (LOCAL | IMAGE, {"a"}), (0, {"a", "s"})],
 )
 def test_flags_that_a_launch_gives(what, flags, expected):
     assert races(what, flags) == expected
@@ -50,3 +50,27 @@ def test_one_barrier_after_the_other():
     """The flags of the first say nothing of the second."""
     both = "flags); barrier(CLK_GLOBAL_MEM_FENCE); barrier(flags"
     assert races(both, LOCAL) == set() and races(both, 0) == {"s"}
+
+
+IMAGE_SOURCE = """__kernel void k(read_write image1d_t t, __global int* o, int flags) {
+  int l = get_local_id(0);
+  write_imagei(t, l, (int4)(l + 1));
+  barrier(WHAT);
+  o[l] = read_imagei(t, (l + 1) & 7).x;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [(IMAGE, []), (LOCAL | GLOBAL | IMAGE, []), (GLOBAL, ["data-race"]), (LOCAL, ["data-race"]), (LOCAL | GLOBAL, ["data-race"])],
+)
+@pytest.mark.parametrize("constant", [True, False])
+def test_texels_have_a_fence_of_their_own(flags, expected, constant):
+    device = adreno_sim.open_device("sim:reference", checks="full")
+    kernel = device.build(IMAGE_SOURCE.replace("WHAT", str(flags) if constant else "flags"), "-cl-std=CL2.0")["k"]
+    image = ImageSpec("image1d", ITEMS, 1, 1, "R", "SIGNED_INT32")
+    texels = device.view(device.allocate(device.view_nbytes(image)), image)
+    device.write(texels, np.zeros((1, 1, ITEMS, 1), np.int32))
+    out = device.view(device.allocate(4 * ITEMS), BufferSpec(4 * ITEMS, "int32"))
+    found = device.launch(kernel, (ITEMS,), (ITEMS,), [texels, out, np.int32(flags)]).findings
+    assert [f.kind.label for f in found] == expected

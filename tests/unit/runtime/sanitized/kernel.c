@@ -6,7 +6,7 @@ const struct kernel_shape kernel_shape = {
     .wave = WAVE, .subgroup_states = 256, .local_bytes = LOCAL_BYTES,
     .counts_epochs = FULL, .counters = 1, .first_divergence_site = 0, .first_watchdog_site = 4,
 };
-const uint8_t sync_points[] = {0, OF_SUBGROUP | FENCES_LOCAL | FENCES_GLOBAL, FENCES_LOCAL};
+const uint8_t sync_points[] = {0, OF_SUBGROUP | FENCES_LOCAL | FENCES_GLOBAL | FENCES_IMAGES, FENCES_LOCAL};
 const uint64_t event_counters[][2] = {{COUNTED_SITE, 0}};
 const float srgb_edges[255];
 
