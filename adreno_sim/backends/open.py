@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
+from ..base.device_string import default_device
 from ..base.errors import AdrenoSimError
 from ..device.protocol import Device
 
@@ -18,22 +18,22 @@ def announce_devices(devices: Iterable[str]) -> None:
     announce([rest for text in devices for backend, _, rest in [text.partition(":")] if backend == "cl"])
 
 
-def open_device(device: str | None = None, **options: Any) -> Device:
+def open_device(device: str | None = None, *, defaults: Any = None, **options: Any) -> Device:
     """Open `sim:PROFILE[,key=value...]` or `cl[:PLATFORM[:DEVICE]]`; None = ADRENO_SIM_DEVICE, else sim:adreno-740.
 
-    Keyword options are RunOptions fields and win over keys in the string. Raises AdrenoSimError on an unknown
-    device, profile, key or value, naming what is there.
+    Keyword options are RunOptions fields and win over keys in the string, which win over `defaults`, options by
+    name. Raises AdrenoSimError on an unknown device, profile, key or value, naming what is there.
     """
-    text = device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
+    text = device or default_device()
     backend, _, rest = text.partition(":")
     if backend == "sim":
         from .sim import open_sim
 
-        return open_sim(rest, **options)
+        return open_sim(rest, defaults=defaults, **options)
     if backend == "cl":
         from .opencl import open_opencl
 
-        return open_opencl(rest, **options)
+        return open_opencl(rest, **{**(defaults or {}), **options})
     raise AdrenoSimError(f"device {text!r}: expected sim:PROFILE or cl[:PLATFORM[:DEVICE]]{_meant(text)}")
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-DEFAULT_DEVICE = "sim:adreno-740"
+from .device_string import DEFAULT, default_device
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Settings:
     strict: a comparison that says nothing, and any other warning, fails `verify_results`.
     """
 
-    devices: tuple[str, ...] = (DEFAULT_DEVICE,)
+    devices: tuple[str, ...] = (DEFAULT,)
     checks: str | None = None
     pipeline: str = "fixed"
     update: bool = False
@@ -43,8 +43,3 @@ def current() -> Settings:
         return _current[-1]
     checks, pipeline = os.environ.get("ADRENO_SIM_CHECKS"), os.environ.get("ADRENO_SIM_PIPELINE", "fixed")
     return Settings((default_device(),), checks, pipeline, strict=os.environ.get("ADRENO_SIM_STRICT", "") not in ("", "0"))
-
-
-def default_device() -> str:
-    """ADRENO_SIM_DEVICE, else an Adreno 740."""
-    return os.environ.get("ADRENO_SIM_DEVICE") or DEFAULT_DEVICE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -130,12 +129,13 @@ def _check_isolated(args: argparse.Namespace) -> int:
         print(f"error: {outcome.problem}", file=sys.stderr)
     if outcome.finding is None:
         return outcome.code
+    from ..base.device_string import default_device
     from ..compiler.lower.compile_options import CompileOptions
     from ..compiler.lower.targets import target_text
     from ..results.model import Report
 
     options = CompileOptions.of(cli_options.given_options(args, "--target", "--pipeline", "--seed"), args.model)
-    device = args.device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
+    device = args.device or default_device()
     report = Report(
         args.model, target_text(options.target), str(options.pipeline), (), device, args.checks or "bounds", options.seed, ""
     )
@@ -155,4 +155,4 @@ def write_report(report: Report, args: argparse.Namespace) -> None:
     if args.html:
         html.write_html(args.html, report)
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
-    write_outputs(args, report.findings, report.allowed, sources)
+    write_outputs(args, report.findings, report.allowed, sources, report.checks)

@@ -178,7 +178,7 @@ def _measure(footprint: Footprint, args: argparse.Namespace, model: CompiledMode
         trial = try_plan(footprint.plan_with(allocation), _device(args, **options), allocation.planner)
         if model is not None:
             try:
-                device = _device(args, **options, checks="off")
+                device = _device(args, **options)
                 trial = replace(trial, peak=measure_peak(model, allocation, rules, device))
             except AdrenoSimError as error:
                 trial = replace(trial, not_run=str(error).splitlines()[0])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 OF_FUNCTIONS = (
     "--input", "--shape", "--scalar", "--expected", "--target", "--pipeline", "--without-fix", "--seed", "--keep-going",
 )  # fmt: skip
-OF_LAUNCHES = ("--launch", "--variant", "--set", "--save-outputs", "--unsafe-includes", "--dump")
+OF_LAUNCHES = ("--launch", "--variant", "--set", "--root", "--save-outputs", "--unsafe-includes", "--dump")
 
 DETAILS = """\
 SPEC.toml gives the work sizes, the arguments in order, and what is expected:
@@ -77,9 +77,14 @@ def add(commands: Any) -> None:
         "--set", action="append", metavar="NAME=NUMBER", help="another number for one of the launch file's [values]"
     )
     parser.add_argument(
+        "--root", metavar="FOLDER", help="the folder below which the launch file may name files (default: its own)"
+    )
+    parser.add_argument(
         "--device", metavar="DEVICE", help="as of check (default: the launch file's, else ADRENO_SIM_DEVICE, ...)"
     )
-    parser.add_argument("--checks", choices=("off", "bounds", "full"), help="default: the launch file's, else bounds")
+    parser.add_argument(
+        "--checks", choices=("off", "bounds", "full"), help="default: bounds; full where the launch file asks for it"
+    )
     parser.add_argument(
         "--compare-with", metavar="DEVICE", help="a second device: run the same there too, and lay the results side by side"
     )
@@ -131,7 +136,13 @@ def _kernel(args: argparse.Namespace) -> int:
 
     inside = _inside(args)
     _require_npz(args.save_outputs)
-    launch = read_launch(Path(args.launch), args.variant or "", dict(map(parse_setting, args.set or ())))
+    launch = read_launch(
+        Path(args.launch),
+        args.variant or "",
+        dict(map(parse_setting, args.set or ())),
+        root=_folder(args.root),
+        any_folder=args.unsafe_includes,
+    )
     refuse_overwriting(args, launch.files)
     try:
         report = run_launch(
@@ -161,6 +172,15 @@ def _kernel(args: argparse.Namespace) -> int:
         _save_outputs(report, args.save_outputs)
     _write(report, args)
     return report.exit_code
+
+
+def _folder(name: str | None) -> Path | None:
+    """The folder of --root. OptionError for what is none."""
+    from ..base.errors import OptionError
+
+    if name is not None and not Path(name).is_dir():
+        raise OptionError("root", f"{name}: expected a folder that is there")
+    return None if name is None else Path(name)
 
 
 def _require_npz(file: str | None) -> None:
@@ -216,7 +236,7 @@ def _prim_func(args: argparse.Namespace) -> int:
     if args.html:
         html.write_html(args.html, report)
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
-    write_outputs(args, report.findings, report.allowed, sources)
+    write_outputs(args, report.findings, report.allowed, sources, report.checks)
     return report.exit_code
 
 
@@ -249,4 +269,4 @@ def _write(report: LaunchReport, args: argparse.Namespace) -> None:
     write_data(args, lambda: encode.to_json(report))
     if args.html:
         html.write_html(args.html, report)
-    write_outputs(args, report.findings, report.allowed)
+    write_outputs(args, report.findings, report.allowed, checks=report.checks)

@@ -108,12 +108,12 @@ def write_build_error(args: argparse.Namespace, diagnostics: Iterable[object]) -
         print(line, file=report_stream(args))
 
 
-def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None) -> None:
-    """Write SARIF and annotations where the options ask for them. sources: see `sarif.to_sarif`."""
+def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None, checks: str = "") -> None:
+    """Write SARIF and annotations where the options ask for them. sources, checks: see `sarif.to_sarif`."""
     from ..base import json_io
     from ..render.report import annotations, sarif
 
     if args.annotations:
         print(*annotations.lines(findings), sep="\n", end="\n" if findings else "", file=report_stream(args))
     if args.sarif:
-        json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources))
+        json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources, checks))

@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
     parser.add_argument("trace", metavar="FILE", help="what adreno-sim run --record wrote")
     parser.add_argument("--device", metavar="DEVICE", help="sim:PROFILE[,key=value...] or cl:... (default: the recorded device)")
     parser.add_argument(
-        "--checks", choices=("off", "bounds", "full"), help="how closely accesses are watched (default: as recorded)"
+        "--checks", choices=("off", "bounds", "full"), help="how closely accesses are watched (default: as recorded, not off)"
     )
     options.add(parser, "--seed", seed="of the order of work-items at level full, and of fresh memory (default: as recorded)")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
@@ -64,31 +64,54 @@ def _run(args: argparse.Namespace) -> int:
 
     allow = read_allow_list(args.allow)
     with open_trace(args.trace) as (trace, archive):
-        settings, counterpart = _devices_of(args, trace)
+        settings, notes = _settings_of(args, trace)
+        counterpart = _real_device(args)
         processes = [_play(archive, session, settings, counterpart, args.trace) for session in trace.sessions]
-    report = make_run_report(
-        trace.command, settings.device, settings.checks or trace.checks, 0, processes, allow=allow, strict=args.strict
-    )
+    for process in processes:
+        process.unchecked += notes
+    report = make_run_report(trace.command, settings.device, settings.checks, 0, processes, allow=allow, strict=args.strict)
     write_report(args, report, "replay")
     return report.exit_code
 
 
-def _devices_of(args: argparse.Namespace, trace: Trace) -> tuple[Settings, Device | None]:
-    """What the simulated device is opened with, and the real one beside it. OptionError for a device that cannot be."""
-    from ..backends.open import open_device
+def _settings_of(args: argparse.Namespace, trace: Trace) -> tuple[Settings, list[str]]:
+    """What the simulated device is opened with, and what of the recording's own settings is not taken over.
+
+    Raises OptionError or AdrenoSimError for a device that cannot be, or that a recording may not name.
+    """
     from ..backends.sim.open import read_device
+    from ..base.device_string import parse_device_string
+    from ..base.errors import AdrenoSimError
+    from ..base.trust import Input, environment_guards, take_device, take_options
     from ..icd.settings import Settings
 
-    backend, _, rest = (args.device or trace.device).partition(":")
-    real = None
-    if backend != "sim":
-        real = open_device(args.device)
-        rest = trace.device.partition(":")[2]
-    if args.seed is not None:
-        rest += f",seed={args.seed}"
-    checks = args.checks or trace.checks
-    options.refuse_counters(read_device(rest, checks=checks)[1])
-    return Settings(f"sim:{rest}", checks, "", False), real
+    commanded = {name: value for name in ("checks", "seed") if (value := getattr(args, name)) is not None}
+    try:
+        level = take_options(Input.RECORDING, {"checks": trace.checks} if trace.checks else {})
+        recorded = None if _names_simulated(args.device) else take_device(Input.RECORDING, trace.device)
+    except AdrenoSimError as error:
+        raise AdrenoSimError(f"{args.trace}: {error}") from None
+    if recorded is None:
+        device, refused = parse_device_string(args.device).with_defaults(level.options), level.refused
+    else:
+        asked = {**recorded.options, **level.options, **environment_guards()}
+        device, refused = parse_device_string(recorded.text).with_defaults(asked), {**recorded.refused, **level.refused}
+    device = device.without(commanded).with_defaults(commanded)
+    _, chosen = read_device(str(device).partition(":")[2])
+    options.refuse_counters(chosen)
+    notes = [f"not as recorded: {sentence}" for name, sentence in refused.items() if name not in commanded]
+    return Settings(str(device.without(("checks",))), chosen.checks, "", False), notes
+
+
+def _names_simulated(device: str | None) -> bool:
+    return bool(device) and str(device).partition(":")[0] == "sim"
+
+
+def _real_device(args: argparse.Namespace) -> Device | None:
+    """The real device that the launches run on, too, where one is named."""
+    from ..backends.open import open_device
+
+    return open_device(args.device) if args.device and not _names_simulated(args.device) else None
 
 
 def _play(archive: zipfile.ZipFile, session: Session, settings: Settings, real: Device | None, file: str) -> ProcessReport:

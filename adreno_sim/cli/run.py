@@ -84,7 +84,7 @@ def write_report(args: argparse.Namespace, report: RunReport, command: str = "ru
     write_data(args, lambda: run_to_json(report))
     if args.html:
         html.write_html(args.html, report)
-    write_outputs(args, report.findings, report.allowed)
+    write_outputs(args, report.findings, report.allowed, checks=report.lowest_level)
 
 
 def _command_of(words: Sequence[str]) -> list[str]:
@@ -160,9 +160,10 @@ def _write_recording(
 def _device_of(args: argparse.Namespace) -> tuple[str, str]:
     """The device string with the seed in it, and the level of checks. AdrenoSimError for a device that cannot be."""
     from ..backends.sim.open import read_device
+    from ..base.device_string import default_device
     from ..base.errors import OptionError
 
-    text = args.device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
+    text = args.device or default_device()
     backend, _, rest = text.partition(":")
     if backend != "sim":
         raise OptionError("device", f"{text}: expected sim:PROFILE: a real device has a driver of its own")

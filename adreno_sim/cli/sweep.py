@@ -109,7 +109,7 @@ def _write(done: Sweep, args: argparse.Namespace) -> None:
     if args.annotations:
         print(*findings.annotation_lines(done), sep="\n", file=report_stream(args))
     if args.sarif:
-        json_io.write_json(args.sarif, sarif.to_sarif(findings.findings(done)))
+        json_io.write_json(args.sarif, sarif.to_sarif(findings.findings(done), checks=done.lowest_level))
     if args.code_quality:
         json_io.write_json(args.code_quality, findings.code_quality(done))
     if args.markdown:
@@ -144,6 +144,7 @@ def devices_of(texts: Iterable[str]) -> list[str]:
 
     Raises AdrenoSimError for an unknown profile, and for a pattern that none fits.
     """
+    from ..base.device_string import default_device
     from ..profiles import profile
 
     found: dict[str, None] = {}
@@ -157,7 +158,7 @@ def devices_of(texts: Iterable[str]) -> list[str]:
         if not names:
             profile.load(name)  # a user's file, or an error that says what there is
         found.update(dict.fromkeys(f"sim:{known}{comma}{keys}" for known in names or [name]))
-    return list(found) or [os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"]
+    return list(found) or [default_device()]
 
 
 def _targets(texts: Iterable[str]) -> list[str]:

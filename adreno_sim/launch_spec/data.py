@@ -13,6 +13,7 @@ import numpy as np
 from ..base.array_files import load_npy, open_npz
 from ..base.errors import AdrenoSimError
 from ..base.toml_tables import MISSING, Table, is_number, is_whole, short_repr
+from .named_files import FileNames
 
 GENERATORS = ("zeros", "ones", "arange", "random", "constant", "unwritten")
 
@@ -143,7 +144,7 @@ def fits(value: object, dtype: str) -> bool:
     return is_whole(value) and limits.min <= value <= limits.max  # type: ignore[operator]
 
 
-def read_data(table: Table, key: str, folder: Path, default: Any = MISSING) -> Data:
+def read_data(table: Table, key: str, files: FileNames, default: Any = MISSING) -> Data:
     """The entry `key`: a generator's name, a list of values, {fill = "random", seed = 1, ...}, {file = "x.npy"}, or
     {file = "x.npz", array = "a"}."""
     what = f'one of {", ".join(GENERATORS)}, a list of numbers, {{file = "x.npy"}} or {{fill = "random", seed = 1}}'
@@ -154,13 +155,13 @@ def read_data(table: Table, key: str, folder: Path, default: Any = MISSING) -> D
     if isinstance(value, list):
         return Data("values", where, values=tuple(_flat(table, key, value)))
     if isinstance(value, dict) and ("file" in value) != ("fill" in value):
-        return _from_table(table.below(key, value), where, folder)
+        return _from_table(table.below(key, value), where, files)
     table.fail_expected(key, what)
 
 
-def _from_table(table: Table, where: str, folder: Path) -> Data:
+def _from_table(table: Table, where: str, files: FileNames) -> Data:
     if "file" in table:
-        file = folder / table.text("file")
+        file = files.find(table, "file", table.text("file"))
         packed = file.suffix == ".npz"
         member = table.text("array", "" if not packed else MISSING)
         if member and not packed:

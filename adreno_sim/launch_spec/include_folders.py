@@ -6,30 +6,36 @@ import os
 import shlex
 from pathlib import Path
 
-from ..base.errors import DeviceError
+from ..base.confined_path import is_below
+from ..base.errors import DeviceError, OptionError
+from ..frontend.file_options import replace_folders
 from ..frontend.file_references import names_files
-from ..frontend.options import split_options
 
 
-def add_launch_folders(options: str, folder: Path) -> str:
+def add_launch_folders(options: str, folder: Path, root: Path | None = None) -> str:
     """The build options with every relative -I once more from the launch file's `folder`, where there is such a folder.
 
-    Options that cannot be split are left for the device, which refuses them.
+    root: the folder below which they must lie, links followed; None where they may lie anywhere. Raises OptionError for one that
+    lies elsewhere. Options that cannot be split are left for the device, which refuses them.
     """
+
+    def find(name: str) -> list[str]:
+        beside = folder / name
+        found = [name]
+        if not os.path.isabs(name) and beside.is_dir() and beside.resolve() != Path(name).resolve():
+            found.append(str(beside))
+        inside = [path for path in found if root is None or is_below(path, root)]
+        if root is not None and not inside:
+            if not os.path.isdir(name) and is_below(beside, root):
+                return [str(beside)]  # there is none, as the compiler will say
+            whose = "the launch file's folder" if root == folder else str(root)
+            raise OptionError("options", f"-I {name}: expected a folder below {whose} (--root FOLDER names a wider one)")
+        return inside
+
     try:
-        words = split_options(options)
+        return replace_folders(options, find)
     except DeviceError:
         return options
-    found: list[str] = []
-    for number, word in enumerate(words):
-        name = word[2:] if word.startswith("-I") and word != "-I" else ""
-        if number and words[number - 1] == "-I":
-            name = word
-        found.append(word)
-        beside = folder / name
-        if name and not os.path.isabs(name) and beside.is_dir() and beside.resolve() != Path(name).resolve():
-            found.append(f"-I{beside}")
-    return shlex.join(found) if len(found) > len(words) else options
 
 
 def add_source_folder(options: str, text: str, source: Path) -> str:

@@ -13,9 +13,9 @@ import numpy as np
 from ..base.allow import read_entries
 from ..base.errors import AdrenoSimError, OptionError
 from ..base.launch_folder import SCHEMA
-from ..base.run_options import make_options
 from ..base.specs import BufferExtent, ImageSpec, Sampler
 from ..base.toml_tables import MISSING, Table, load_toml
+from ..base.trust import Input, TakenDevice, require_options, take_device
 from ..image.formats import CHANNEL_TYPES, ORDERS
 from . import scalars
 from .data import DTYPES, read_data
@@ -32,6 +32,7 @@ from .model import (
     SamplerArgument,
     ScalarArgument,
 )
+from .named_files import FileNames
 from .reference import read_reference
 from .values import Settings, fill_in, read_values, with_values
 
@@ -40,11 +41,14 @@ MOST_AXES = 6
 ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 
 
-def read_launch(path: Path, variant: str = "", settings: Settings | None = None) -> LaunchSpec:
+def read_launch(
+    path: Path, variant: str = "", settings: Settings | None = None, *, root: Path | None = None, any_folder: bool = False
+) -> LaunchSpec:
     """The launch described by `path`, with the keys that [variant.NAME] replaces where `variant` names one, and with `settings`
     in the place of [values] of these names.
 
-    Raises AdrenoSimError with one line where the file cannot be read, or an entry is missing, wrong or unknown.
+    root: the folder below which the file may name others; None = its own. any_folder: -I may name any folder. Raises
+    AdrenoSimError with one line where the file cannot be read, or an entry is missing, wrong or unknown.
     """
     data = load_toml(path)
     variants = Table(data, path).table("variant")
@@ -54,7 +58,7 @@ def read_launch(path: Path, variant: str = "", settings: Settings | None = None)
     merged = {key: value for key, value in data.items() if key != "variant"}
     if variant:
         merged |= data["variant"][variant]
-    return read_tables(merged, path, settings)
+    return read_tables(merged, path, settings, root=root, any_folder=any_folder)
 
 
 def variant_names(path: Path) -> list[str]:
@@ -62,8 +66,16 @@ def variant_names(path: Path) -> list[str]:
     return Table(load_toml(path), path).table("variant").names()
 
 
-def read_tables(data: dict[str, Any], path: Path, settings: Settings | None = None) -> LaunchSpec:
-    """The launch that the tables of the file `path` describe. Errors and `settings` as of `read_launch`."""
+def read_tables(
+    data: dict[str, Any],
+    path: Path,
+    settings: Settings | None = None,
+    *,
+    root: Path | None = None,
+    any_folder: bool = False,
+) -> LaunchSpec:
+    """The launch that the tables of the file `path` describe. Errors and arguments as of `read_launch`."""
+    files = FileNames(path.parent, root or path.parent)
     values = read_values(data, path, settings or {})
     table = with_values(data, path, values)
     table.text("schema", SCHEMA, choices=(SCHEMA,))
@@ -71,24 +83,25 @@ def read_tables(data: dict[str, Any], path: Path, settings: Settings | None = No
     source = table.text("source", None)
     arguments = table.tables("argument")
     storages = _storages(table.table("storage"))
-    read = tuple(_argument(entry, path.parent, storages) for entry in arguments)
+    read = tuple(_argument(entry, files, storages) for entry in arguments)
+    device = _device(table, path.parent)
     spec = LaunchSpec(
         file=path,
-        source=None if source is None else path.parent / source,
+        source=None if source is None else files.find(table, "source", source),
         kernel=table.text("kernel", ""),
-        options=add_launch_folders(fill_in(table.text("options", ""), values, table, "options"), path.parent),
-        device=table.text("device", ""),
-        run=_run(table.table("run")),
+        options=_options(table, values, files, any_folder),
+        device=device.text,
+        run={**device.options, **_run(table.table("run"))},
         global_size=table.wholes("global_size"),
         local_size=table.wholes("local_size", None),
         arguments=read,
         storages=storages,
-        outputs=tuple(_output(entry, path.parent, read) for entry in table.tables("output")),
+        outputs=tuple(_output(entry, files, read) for entry in table.tables("output")),
         findings=_findings(table),
         refused=table.text("refused", ""),
         allow=tuple(read_entries(table)),
         values=values,
-        reference=read_reference(table, path.parent),
+        reference=read_reference(table, files),
     )
     table.finish()
     return spec
@@ -109,28 +122,49 @@ def _storages(table: Table) -> dict[str, int]:
     return storages
 
 
+def _options(table: Table, values: dict[str, int], files: FileNames, any_folder: bool) -> str:
+    """`options`: build options, with the folders of -I where they are."""
+    text = fill_in(table.text("options", ""), values, table, "options")
+    try:
+        return add_launch_folders(text, files.folder, None if any_folder else files.root)
+    except OptionError as error:
+        raise table.error("options", error.reason) from None
+
+
+def _device(table: Table, folder: Path) -> TakenDevice:
+    """`device`: a simulated one, "" where none is named."""
+    text = table.text("device", "")
+    if not text:
+        return TakenDevice({}, {}, "")
+    try:
+        found = take_device(Input.LAUNCH, text, folder)
+        found.require_all()
+    except AdrenoSimError as error:
+        raise table.error("device", str(error)) from None
+    return found
+
+
 def _run(table: Table) -> dict[str, Any]:
-    """[run]: RunOptions by name."""
+    """[run]: RunOptions by name, those that a launch file may set."""
     options = {key: table.get(key, None, "an option") for key in table.names()}
     try:
-        make_options(options)
+        return require_options(Input.LAUNCH, options)
     except AdrenoSimError as error:
         raise AdrenoSimError(f"{table.file}: {table.name}: {error}") from None
-    return options
 
 
-def _argument(table: Table, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+def _argument(table: Table, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
     kind = table.text("kind", choices=tuple(_READERS))
     name = table.text("name", "")
     if name:
         table.name += f" ({name})"
-    argument = _READERS[kind](table, kind, name, folder, storages)
+    argument = _READERS[kind](table, kind, name, files, storages)
     table.finish()
     return argument
 
 
-def _buffer(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
-    data = read_data(table, "data", folder, "unwritten")
+def _buffer(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
+    data = read_data(table, "data", files, "unwritten")
     needed = data.fill not in ("values", "file")
     count = table.whole("count", MISSING if needed else None, least=1)
     dtype = table.text("dtype", choices=DTYPES)
@@ -163,7 +197,7 @@ def _image_extent(table: Table, deep: str | None, whole: ImageSpec) -> tuple[int
     return extent
 
 
-def _image(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+def _image(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
     flat = kind in ("image1d", "image1d_buffer", "image1d_array")
     deep = {"image3d": "depth", "image2d_array": "layers", "image1d_array": "layers"}.get(kind)
     spec = ImageSpec(
@@ -180,7 +214,7 @@ def _image(table: Table, kind: str, name: str, folder: Path, storages: dict[str,
         spec = replace(spec, extent=_image_extent(table, deep, spec))
     except OptionError as error:
         raise table.error(error.option, error.reason) from None
-    return ImageArgument(spec, read_data(table, "data", folder, "unwritten"), _placement(table, storages), name)
+    return ImageArgument(spec, read_data(table, "data", files, "unwritten"), _placement(table, storages), name)
 
 
 def _placement(table: Table, storages: dict[str, int]) -> Placement:
@@ -192,7 +226,7 @@ def _placement(table: Table, storages: dict[str, int]) -> Placement:
     return Placement(storage, table.whole("offset", 0))
 
 
-def _scalar(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+def _scalar(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
     type = table.text("type", "")
     value = table.compute("value", MISSING, "a number, or a list of numbers")
     if type and not scalars.is_type(type):
@@ -206,11 +240,11 @@ def _scalar(table: Table, kind: str, name: str, folder: Path, storages: dict[str
     return ScalarArgument(value, type, name)
 
 
-def _local(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+def _local(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
     return LocalArgument(table.whole("nbytes", least=0), name)
 
 
-def _sampler(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+def _sampler(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
     sampler = Sampler(
         normalized=table.flag("normalized", False),
         addressing=table.text("addressing", "clamp_to_edge", choices=ADDRESSING),
@@ -219,7 +253,7 @@ def _sampler(table: Table, kind: str, name: str, folder: Path, storages: dict[st
     return SamplerArgument(sampler, name)
 
 
-_READERS: dict[str, Callable[[Table, str, str, Path, dict[str, int]], ArgumentSpec]] = {
+_READERS: dict[str, Callable[[Table, str, str, FileNames, dict[str, int]], ArgumentSpec]] = {
     "buffer": _buffer,
     **dict.fromkeys(IMAGE_KINDS, _image),
     "scalar": _scalar,
@@ -228,9 +262,9 @@ _READERS: dict[str, Callable[[Table, str, str, Path, dict[str, int]], ArgumentSp
 }
 
 
-def _output(table: Table, folder: Path, arguments: tuple[ArgumentSpec, ...]) -> OutputSpec:
+def _output(table: Table, files: FileNames, arguments: tuple[ArgumentSpec, ...]) -> OutputSpec:
     position = _position(table, arguments)
-    data = read_data(table, "data", folder)
+    data = read_data(table, "data", files)
     if data.fill == "unwritten":
         table.fail_expected("data", "what the argument holds after the launch")
     tolerance = table.number("tolerance", None, least=0)

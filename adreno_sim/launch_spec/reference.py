@@ -21,11 +21,12 @@ from ..base.bounded_read import read_text
 from ..base.errors import AdrenoSimError
 from ..base.toml_tables import Table
 from .model import ReferenceSpec
+from .named_files import FileNames
 
 _NAMED = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
-def read_reference(table: Table, folder: Path) -> ReferenceSpec | None:
+def read_reference(table: Table, files: FileNames) -> ReferenceSpec | None:
     """The entry `expected`: "file.py:function", or {function = "file.py:function", tolerance = 1e-3}; None without one."""
     if "expected" not in table:
         return None
@@ -40,9 +41,7 @@ def read_reference(table: Table, folder: Path) -> ReferenceSpec | None:
     if named is None:
         table.fail_expected("expected", '"file.py:function", or {function = "file.py:function", tolerance = 1e-3}')
     where = str(table.error("expected", "")).removesuffix(": ")
-    file = folder / named["file"]
-    if "\0" in named["file"] or not file.resolve().is_relative_to(folder.resolve()):
-        raise table.error("expected", f"{named['file']}: expected a file below the launch file's folder, since its code is run")
+    file = files.find(table, "expected", named["file"], ", since its code is run")
     return ReferenceSpec(file, named["name"], where, tolerance)
 
 

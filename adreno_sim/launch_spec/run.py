@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -14,16 +13,20 @@ import numpy as np
 from ..backends.open import announce_devices, open_device
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import read_text
+from ..base.device_string import default_device
 from ..base.errors import AdrenoSimError, DeviceError
+from ..base.trust import environment_guards
 from ..device.inspection import IR, PROOFS, Inside, find_inspectable, require_inspectable
 from ..device.protocol import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind
+from ..frontend.file_options import require_known_options
 from ..frontend.options import include_folders
 from ..frontend.visible_files import is_visible
 from ..results.comparison import Comparison, compare
 from ..results.launch_report import DeviceComparison, LaunchOutput, LaunchReport
 from ..results.merge import FindingList
 from ..results.stores import describe_stores
+from ..results.unwatched import find_unwatched
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
 from .build_errors import name_source
 from .expected import match
@@ -61,7 +64,7 @@ def run_launch(
     path = source or spec.source
     if path is None:
         raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
-    first = device or spec.device or os.environ.get("ADRENO_SIM_DEVICE")
+    first = device or spec.device or default_device()
     announce_devices(text for text in (first, compare_with) if isinstance(text, str))
     opened = _open(spec, device, checks, unsafe_includes, counters)
     if inside is not None:
@@ -95,22 +98,28 @@ def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, uns
         if checks not in (None, device.options.checks):
             raise AdrenoSimError(f"checks={checks!r}: the device is already open with checks={device.options.checks!r}")
         return device
-    options = {**spec.run, **({} if checks is None else {"checks": checks})}
+    options: dict[str, Any] = {} if checks is None else {"checks": checks}
     if unsafe_includes:
         options["unsafe_includes"] = True
     if counters:
         options["counters"] = True
-    opened = open_device(device or spec.device or None, **options)
+    opened = open_device(device or spec.device or None, defaults=_defaults(spec, device), **options)
     refuse_checks(opened, checks)
     return opened
 
 
+def _defaults(spec: LaunchSpec, device: str | None) -> dict[str, Any]:
+    """Options of the launch file. Where it names the device, too, guards of the environment's device still go before them."""
+    return {**spec.run, **environment_guards()} if spec.device and not device else spec.run
+
+
 def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) -> Device:
-    """The device to compare with: it runs as the launch file says, looks at no accesses, and counts nothing."""
+    """The device to compare with: it runs as the launch file says, and counts nothing. It looks at accesses as far as a kernel
+    must be kept inside its memory, and what it sees is not reported twice."""
     if not isinstance(device, str):
         return device
     includes = {"unsafe_includes": True} if unsafe_includes else {}
-    return open_device(device, **{**spec.run, "checks": "off", "counters": False, **includes})
+    return open_device(device, defaults={**spec.run, "checks": "bounds"}, counters=False, **includes)
 
 
 def read_source(path: Path) -> str:
@@ -157,14 +166,13 @@ class _Run:
             self._add(kernel, [refused.finding])
             report.unchecked.append("the kernel: it was not run")
         self._add(kernel, self.device.take_warnings())
-        if not self.device.info.checks_accesses or self.device.options.checks == "off":
-            report.unchecked.append("memory accesses: this device does not look at them, or was told not to")
+        report.unchecked += find_unwatched(self.device.options.checks, self.device.info.checks_accesses)
         if not self.spec.outputs and self.spec.reference is None:
             report.unchecked.append("values: the launch file expects no output")
 
     def _kernel(self, device: Device) -> Kernel:
         with name_source(self.path):
-            program = device.build(self.text, self._options())
+            program = device.build(self.text, self._options(device))
         names = program.kernel_names()
         chosen = self.spec.kernel or (names[0] if len(names) == 1 else "")
         if chosen not in names:
@@ -172,12 +180,14 @@ class _Run:
             raise AdrenoSimError(f"{self.spec.file}: kernel: {said}: the kernels of {self.path} are {', '.join(names) or 'none'}")
         return program[chosen]
 
-    def _options(self) -> str:
+    def _options(self, device: Device) -> str:
+        if device.info.profile is None:  # a driver's compiler knows more options, some of which read files
+            require_known_options(self.spec.options)
         return add_source_folder(self.spec.options, self.text, self.path)
 
     def read_included(self, files: Collection[str]) -> dict[str, str]:
         """The text of those files that the source may have read; a line directive gives a finding any file's name."""
-        folders = include_folders(self._options())
+        folders = include_folders(self._options(self.device))
         return {file: read_source(Path(file)) for file in files if file and file != str(self.path) and is_visible(file, folders)}
 
     def _launch(self, kernel: Kernel, report: LaunchReport) -> None:

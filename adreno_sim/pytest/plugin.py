@@ -13,6 +13,7 @@ import pluggy
 import pytest
 
 from ..base import pytest_settings as run_settings
+from ..base.device_string import default_device
 from ..base.pytest_settings import Settings
 from .versions import why_too_old
 
@@ -77,7 +78,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def _settings(config: pytest.Config) -> Settings:
     option, ini = config.option, config.getini
-    devices = tuple(option.adreno_device or ini("adreno_device")) or (run_settings.default_device(),)
+    devices = tuple(option.adreno_device or ini("adreno_device")) or (default_device(),)
     checks = _one_of("adreno_checks", option.adreno_checks or ini("adreno_checks"), CHECKS)
     pipeline = _one_of("adreno_pipeline", option.adreno_pipeline or ini("adreno_pipeline"), PIPELINES)
     folder = option.adreno_output or ini("adreno_output")

@@ -11,6 +11,7 @@ from ..device.counters import LaunchCounters
 from ..device.inspection import AccessProof
 from ..findings import Finding, Severity
 from .model import EXIT_FINDINGS, EXIT_OK, WORDS
+from .unwatched import level_words
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ class LaunchReport:
         parts += [f"{len(self.missing)} expected but not seen"] if self.missing else []
         parts += [f"{len(self.expected)} as expected"] if self.expected else []
         parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
+        parts += level_words(self.checks)
         right = sum(output.ok for output in self.outputs)
         parts.append(f"{right} of {len(self.outputs)} outputs right" if self.outputs else "no output compared")
         return parts

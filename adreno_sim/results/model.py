@@ -10,6 +10,7 @@ from ..device.counters import LaunchCounters
 from ..device.inspection import AccessProof
 from ..device.protocol import AccessCounts
 from ..findings import Finding, Severity
+from .unwatched import level_words
 
 if TYPE_CHECKING:
     from .plan_summary import PlanSummary
@@ -263,6 +264,7 @@ class Report:
             count = self.count(severity)
             parts.append(f"{count} {severity}{'' if count == 1 else 's'}")
         parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
+        parts += level_words(self.checks)
         for reference in dict.fromkeys(output.reference for output in self.outputs):
             parts.append(f"{reference} {self._agreement(reference)}")
         if self.stopped:

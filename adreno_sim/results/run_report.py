@@ -10,6 +10,7 @@ from typing import Any
 from ..base.allow import Allowed, AllowEntry, apply
 from ..findings import Finding, Severity
 from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
+from .unwatched import find_unwatched, level_words
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,13 @@ class RunReport:
 
     @property
     def unchecked(self) -> list[str]:
-        return list(dict.fromkeys(what for process in self.processes for what in process.unchecked))
+        said = [what for process in self.processes for what in process.unchecked]
+        return list(dict.fromkeys([*find_unwatched(self.lowest_level), *said]))
+
+    @property
+    def lowest_level(self) -> str:
+        """The level of checks: "off" where one process ran so."""
+        return "off" if any(process.checks == "off" for process in self.processes) else self.checks
 
     @property
     def counting(self) -> list[Finding]:
@@ -156,6 +163,7 @@ class RunReport:
         kernels = len({name for process in self.processes for name in process.kernels})
         parts = [_plural(sum(f.severity is severity for f in self.findings), str(severity)) for severity in _SHOWN]
         parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
+        parts += level_words(self.lowest_level)
         parts += [f"the driver failed in {_plural(len(failures), 'process')}"] if failures else []
         parts += [f"{len(self.unsupported)} unsupported"] if self.unsupported else []
         parts.append(f"{_plural(launches, 'launch')} of {_plural(kernels, 'kernel')}")

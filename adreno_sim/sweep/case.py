@@ -15,6 +15,7 @@ from typing import Any
 from ..base.allow import find_config
 from ..base.bounded_read import read_bytes
 from ..base.bundle_name import is_bundle_name
+from ..base.device_string import options_in
 from ..base.errors import AdrenoSimError
 from ..base.version import __version__
 
@@ -42,6 +43,12 @@ class Case:
     @property
     def model(self) -> str:
         return Path(self.path).stem
+
+    @property
+    def is_unwatched(self) -> bool:
+        """Whether it runs without checks."""
+        said = dict(zip(self.options, self.options[1:], strict=False)).get("--checks") or options_in(self.device).get("checks")
+        return said == "off"
 
     def arguments(self, path: str, report: str) -> list[str]:
         """Of `adreno-sim`, for the model at `path` and a JSON report."""

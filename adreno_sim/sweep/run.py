@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.version import __version__
+from ..results.unwatched import find_unwatched
 from . import engines
 from .case import STATUSES, Case, Result, case_json
 from .store import Store
@@ -28,6 +29,11 @@ class Sweep:
         """That of the worst case: findings, then what broke, bad input, unsupported, ok."""
         return min((result.outcome.exit_code for _, result in self.results), key=RANK.index, default=0)
 
+    @property
+    def lowest_level(self) -> str:
+        """ "off" where a case ran without checks, else "": the level is each case's own."""
+        return "off" if any(case.is_unwatched for case, _ in self.results) else ""
+
     def counts(self) -> dict[str, int]:
         """Cases by status."""
         found = [result.outcome.status for _, result in self.results]
@@ -40,6 +46,7 @@ class Sweep:
             "version": __version__,
             "exit_code": self.exit_code,
             "counts": self.counts(),
+            "unchecked": find_unwatched(self.lowest_level),
             "cases": [case_json(case, result) for case, result in self.results],
         }
 

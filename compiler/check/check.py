@@ -26,6 +26,7 @@ from ...findings import Finding, Kind, Severity
 from ...memory.spilled import let_go
 from ...results.merge import FindingList
 from ...results.model import EXIT_USAGE, InputReport, Report
+from ...results.unwatched import find_unwatched
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import CompiledModel, as_compiled, is_compiled
 from ..plan.apply import replan, require_plan
@@ -368,8 +369,7 @@ class CheckRun:
             self.unchecked.append(f"{len(idle)} kernels that the run did not come to")
         else:
             self.unchecked += [f"kernel {name}: never launched" for name in idle]
-        if not self.device.info.checks_accesses or self.device.options.checks == "off":
-            self.unchecked.append("memory accesses: this device does not look at them, or was told not to")
+        self.unchecked += find_unwatched(self.device.options.checks, self.device.info.checks_accesses)
         for kernel in report.kernels:
             if kernel.status == "vacuous":
                 self.unchecked.append(f"kernel {kernel.name}: its results say nothing (see the vacuous-comparison finding)")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...base.launch_folder import WrittenArgument, WrittenLaunch, require_writable, write_folder
 from ...base.specs import View
+from ...base.trust import Input, take_options
 from ...device.launch_tables import describe_options, describe_view
 from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Severity
@@ -94,15 +95,19 @@ def describe_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) 
     if device.info.profile is not None and device.info.name in profile_names():
         keys["device"] = f"sim:{device.info.name}"
     sizes = {"global_size": launch.global_size, "local_size": launch.local_size}
+    run = take_options(Input.LAUNCH, describe_options(device.options))
     outputs = {index: _flat(array.reshape(-1)) for index, array in expected.items()}
     return WrittenLaunch(
         launch.code.source,
         {**keys, **sizes},
         _arguments(taken, shared),
-        run=describe_options(device.options),
+        run=run.options,
         storages={name: storage.nbytes for name, storage in shared.values()},
         outputs=outputs,
-        comment=(f"launch {launch.index} of a model, on {device.info.name}: {why}",),
+        comment=(
+            f"launch {launch.index} of a model, on {device.info.name}: {why}",
+            *(f"it ran with {said}" for said in run.refused.values()),
+        ),
     )
 
 

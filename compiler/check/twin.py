@@ -22,8 +22,9 @@ from .wide_text import BitsMatter, Width, rounds_as_floats, widen_model
 if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
 
-DEVICE = "sim:reference,checks=off,pool=none"
-"""It has doubles, flushes nothing, its limits leave room for them, and it keeps no memory between runs."""
+DEVICE = "sim:reference,pool=none"
+"""It has doubles, flushes nothing, its limits leave room for them, and it keeps no memory between runs. It looks at accesses: the
+text that it runs is the kernel's, and may be a stranger's."""
 
 SHARE_OF_FLOATS = 2.0**-8
 """Largest error of a twin in doubles, in those of floats; `golden.truth.units.WIDE` judges by the same."""

@@ -13,6 +13,7 @@ from ...golden.truth.units import Units
 from ...golden.truth.value import Unmodelled
 from ...results.comparison import compare, why_uninformative
 from ...results.expected import Expected
+from ...results.unwatched import device_in_words
 from ..importers.fixed_inputs import Values
 from ..importers.inputs import require_file
 from ..importers.load import Model, load_model
@@ -119,8 +120,9 @@ def precision(
     found = search(layers, network.error, bound, most_runs)
     best = found.best
     wrong = network.wrong_outputs(best if best is not None else list(found.tried)[-1])
+    ran_on = device_in_words(str(device.info.name), device.options.checks)
     report = PrecisionReport(
-        model.name, target_text(target), str(device.info.name), dtype, out_dtype, names, bound, origin, tuple(layers),
+        model.name, target_text(target), ran_on, dtype, out_dtype, names, bound, origin, tuple(layers),
         tuple((tuple(sorted(skip)), error) for skip, error in found.tried.items()),
         None if best is None else tuple(sorted(best)),
         None if best is None else found.tried[best],

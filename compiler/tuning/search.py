@@ -18,6 +18,7 @@ from ...base.processes.scratch import scratch_folder
 from ...device.group_sample import require_group_counter
 from ...device.protocol import Device
 from ...results import encode
+from ...results.unwatched import device_in_words
 from ..importers.fixed_inputs import Values
 from ..importers.load import load_model
 from ..importers.module_file import require_model
@@ -97,7 +98,8 @@ def tune(
     settings = {
         "target": target_text(target), "pipeline": pipeline, "without_fix": list(without_fix), "rule": rule, "weights": weights,
         "tvm": version,
-        "checked_on": checker.info.name, "timed_on": timed_on, "ranking": ranking(timed_on),
+        "checked_on": device_in_words(checker.info.name, checker.options.checks),
+        "timed_on": timed_on, "ranking": ranking(timed_on),
         "limits": {name: checker.info.limits.get(name) for name in LIMITS},
         **({} if timer else {"machine": asdict(machine)}),
     }  # fmt: skip

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import judges
@@ -150,6 +151,61 @@ def test_a_recording_reads_no_file_of_the_machine_that_replays_it(tmp_path, capf
     shown = capfd.readouterr()
     assert "secret words" not in json.dumps(data) + shown.out + shown.err
     assert "BUILD failed" in data["unchecked"][0] and "not found" in data["unchecked"][0]
+
+
+def test_a_recording_switches_no_check_off(tmp_path, capfd) -> None:
+    """A stranger's says that it was made without checks; its kernel walks from a variable of its own to the environment."""
+    source = """kernel void f(global uchar *o) {
+  int x = 1;
+  uchar *at = (uchar *)&x;
+  for (int i = 0; i < 4096; ++i)
+    o[i] = at[i];
+}"""
+    body = f"""
+shim.build(1, {source!r})
+shim.buffer(1, 4096)
+shim.launch(1, 0, (1,), (), [buffer(1)])
+"""
+    _, recorded, trace = record(tmp_path, body, "--checks", "bounds")
+    assert {found["kind"] for found in recorded["findings"]} == {"out-of-bounds-read"}
+    hostile = tmp_path / "hostile.asim"
+    with open_trace(trace) as (made, archive):
+        events = tmp_path / "events"
+        with open_session(archive, made.sessions[0]) as stream:
+            events.write_bytes(stream.read())
+    for device, checks in (("sim:adreno-740", "off"), ("sim:adreno-740,checks=off,unsafe_includes=true", "")):
+        write_trace(hostile, replace(made, device=device, checks=checks), [events])
+        status, data = replay(tmp_path, hostile)
+        assert status == 1 and data["checks"] == "bounds" and data["findings"] == recorded["findings"]
+        (said,) = [sentence for sentence in data["unchecked"] if "checks=off" in sentence]
+        assert "not as recorded: checks=off: a recording may ask for bounds or full" in said and "--checks off" in said
+        assert said in capfd.readouterr().err
+
+
+def test_level_off_is_said_by_every_report(tmp_path, capfd) -> None:
+    _, recorded, trace = record(tmp_path, SCALE, "--checks", "off", ITEMS=16)
+    said = "level off looks at none and keeps no kernel inside its memory"
+    assert said in recorded["unchecked"][0] and "level off: no access was checked" in recorded["verdict"]
+    page, sarif = tmp_path / "page.html", tmp_path / "found.sarif"
+    status, data = replay(tmp_path, trace, "--checks", "off", "--html", str(page), "--sarif", str(sarif))
+    assert status == 0 and said in data["unchecked"][0] and data["checks"] == "off"
+    assert said in page.read_text() and said in sarif.read_text() and said in capfd.readouterr().err
+    status, data = replay(tmp_path, trace, "--sarif", str(sarif))
+    assert status == 0 and data["checks"] == "bounds" and "invocations" not in sarif.read_text()
+    assert "level off" not in data["verdict"] and not any(said in sentence for sentence in data["unchecked"])
+
+
+def test_a_recording_names_no_other_device(tmp_path, capfd) -> None:
+    _, _, trace = record(tmp_path, SCALE, ITEMS=16)
+    with open_trace(trace) as (made, archive):
+        events = tmp_path / "events"
+        with open_session(archive, made.sessions[0]) as stream:
+            events.write_bytes(stream.read())
+    for device in ("cl:0", "cl", "sim:/etc/phone.toml"):
+        write_trace(trace, replace(made, device=device), [events])
+        assert main(["replay", str(trace)]) == 2
+        assert f"{trace}: device '{device}'" in capfd.readouterr().err.replace(f"device {device}", f"device '{device}'")
+        assert main(["replay", str(trace), "--device", "sim:adreno-740"]) == 0
 
 
 def test_programs_that_do_not_build_are_said_to(tmp_path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...base.device_string import parse_device_string
 from ...base.errors import AdrenoSimError
 from ...base.run_options import NAMES, RunOptions, make_options
 from ...device.group_sample import require_line
@@ -13,28 +14,32 @@ from ...profiles import profile
 from .device import SimDevice
 
 
-def open_sim(text: str = "", *, make_heap: Callable[[int], Heap] | None = None, **options: Any) -> SimDevice:
+def open_sim(
+    text: str = "",
+    *,
+    make_heap: Callable[[int], Heap] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> SimDevice:
     """Open `PROFILE[,key=value...]`: a built-in profile, or the path of a .toml profile or a .json clinfo dump.
 
     make_heap: called with the bytes of the device's memory, makes the heap in which all of it lies.
-    Keys are RunOptions fields, profile fields, or wave_size (one sub-group size). Keyword options go before keys.
+    Keys are RunOptions fields, profile fields, or wave_size (one sub-group size). Keyword options go before keys, and these
+    before `defaults`.
     Raises AdrenoSimError naming what exists.
     """
-    chosen, run_options = read_device(text, **options)
+    chosen, run_options = read_device(text, defaults=defaults, **options)
     heap = make_heap(chosen["GLOBAL_MEM_SIZE"]) if make_heap else None
     return SimDevice(chosen, run_options, heap)
 
 
-def read_device(text: str, **options: Any) -> tuple[profile.Profile, RunOptions]:
+def read_device(text: str, *, defaults: Mapping[str, Any] | None = None, **options: Any) -> tuple[profile.Profile, RunOptions]:
     """The profile and the options that `open_sim` opens. Errors as of it."""
-    name, *pairs = text.split(",")
-    name = name.strip() or profile.DEFAULT
+    device = parse_device_string(f"sim:{text}")
+    name = device.name or profile.DEFAULT
     given: dict[str, Any] = {}
     changes: dict[str, Any] = {}
-    for pair in pairs:
-        key, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not key:
-            raise AdrenoSimError(f"device sim:{text}: {pair!r}: expected key=value")
+    for key, value in device.pairs:
         if key in NAMES:
             given[key] = value
         elif key == "wave_size":
@@ -44,7 +49,7 @@ def read_device(text: str, **options: Any) -> tuple[profile.Profile, RunOptions]
         else:
             known = (*NAMES, "wave_size", *profile.FIELDS)
             raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profile.suggest(key, known)}")
-    chosen, run_options = profile.load(name).with_values(changes), make_options(given | options)
+    chosen, run_options = profile.load(name).with_values(changes), make_options({**(defaults or {}), **given, **options})
     if run_options.counters:
         require_line(chosen, f"sim:{text}")
     return chosen, run_options

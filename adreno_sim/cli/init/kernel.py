@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...base.confined_path import is_below
 from ...base.errors import AdrenoSimError, OptionError
 
 if TYPE_CHECKING:
@@ -26,12 +28,35 @@ def init_kernel(args: argparse.Namespace) -> None:
     source, target = Path(args.file), Path(args.output or DEFAULT)
     require_new({target: ""}, args.force)
     device = _simulated(args.device)
+    root = _common_folder(source, target)
     function = _build(source, target.parent, args.options or "", args.kernel or "", device)
     relative = os.path.relpath(source, target.parent)
-    made = guess_launch(KernelUse(function), relative, args.options or "", args.device or "")
-    trial = settle(made, target, source, device)
+    stated = _stated_device(args.device, target.parent)
+    made = guess_launch(KernelUse(function), relative, args.options or "", stated)
+    trial = settle(made, target, source, device, root)
     write_files({target: trial.text})
-    print("\n".join(_told(target, trial, function)))
+    more = "" if root is None else f" --root {shlex.quote(str(root))}"
+    more += "" if stated == (args.device or "") else f" --device {shlex.quote(args.device)}"
+    print("\n".join(_told(target, trial, function, more)))
+
+
+def _common_folder(source: Path, target: Path) -> Path | None:
+    """The folder that launch file and kernel have in common, None where that is the launch file's own."""
+    if is_below(source, target.parent):
+        return None
+    common = os.path.commonpath([os.path.realpath(source.parent), os.path.realpath(target.parent)])
+    return Path(os.path.relpath(common))
+
+
+def _stated_device(device: str | None, folder: Path) -> str:
+    """The device as a launch file in `folder` may name it; "" where it may not, as one with fewer checks."""
+    from ...base.trust import Input, take_device
+
+    try:
+        found = take_device(Input.LAUNCH, device, folder) if device else None
+    except AdrenoSimError:
+        return ""
+    return device if device and found is not None and not found.refused else ""
 
 
 def _simulated(device: str | None) -> str:
@@ -67,8 +92,8 @@ def _build(source: Path, folder: Path, options: str, name: str, device: str) -> 
     return kernel.function
 
 
-def _told(target: Path, trial: Trial, function: ir.Function) -> list[str]:
-    """What was written, what is left to decide, and how the trial went."""
+def _told(target: Path, trial: Trial, function: ir.Function, more: str) -> list[str]:
+    """What was written, what is left to decide, and how the trial went. more: what the next command needs besides."""
     from ...launch_spec.skeleton.text import lines_to_decide
     from ...results.finding_text import location
 
@@ -84,4 +109,4 @@ def _told(target: Path, trial: Trial, function: ir.Function) -> list[str]:
         told.append(f"the trial launch has an error, by a guess or by the kernel: {first.kind.label} at {location(first)}{more}")
     else:
         told.append(f"the trial launch on {trial.report.device} has no errors")
-    return [*told, f"next: adreno-sim kernel --launch {target} --explain"]
+    return [*told, f"next: adreno-sim kernel --launch {target}{more} --explain"]

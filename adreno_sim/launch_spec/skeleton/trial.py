@@ -43,31 +43,31 @@ class Trial:
         return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
-def settle(made: Skeleton, target: Path, source: Path, device: str | None) -> Trial:
+def settle(made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None = None) -> Trial:
     """Run the launch that `made` describes, as file `target` would have it, and make larger what it does not fit into.
 
-    `made` is changed. A launch that is refused, or that errs whatever its sizes are, ends the trials.
+    root: as of `read_launch`. `made` is changed. A launch that is refused, or that errs whatever its sizes are, ends the trials.
     """
     first = [dict(argument.keys) for argument in made.arguments]
-    trial = _settle_group(made, _run(made, target, source, device), lambda: _run(made, target, source, device))
+    trial = _settle_group(made, _run(made, target, source, device, root), lambda: _run(made, target, source, device, root))
     for _ in range(MOST_TRIALS):
         if not _grow(made, _left_arguments(trial)):
             break
-        trial = _run(made, target, source, device)
+        trial = _run(made, target, source, device, root)
     if astray := set(_left_arguments(trial)):  # whatever their sizes are: what they were says more
         for argument, keys in zip(made.arguments, first, strict=True):
             argument.keys = keys if argument.keys.get("name") in astray else argument.keys
-        trial = _run(made, target, source, device)
+        trial = _run(made, target, source, device, root)
     for argument in made.arguments:
         if "count" in argument.decide and trial.report is not None and argument.keys.get("name") not in astray:
             argument.decide["count"] += "; the trial launch stays inside"
     return replace(trial, text=skeleton_text(made))
 
 
-def _run(made: Skeleton, target: Path, source: Path, device: str | None) -> Trial:
+def _run(made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None) -> Trial:
     text = skeleton_text(made)
     try:
-        spec = read_tables(tomllib.loads(text), target)
+        spec = read_tables(tomllib.loads(text), target, root=root)
         return Trial(text, run_launch(replace(spec, run={"timeout": SECONDS}), source, device=device, checks="bounds"))
     except AdrenoSimError as error:
         return Trial(text, None, str(error).splitlines()[0])

@@ -12,17 +12,22 @@ from ...base.allow import Allowed
 from ...base.version import __version__
 from ...findings import Finding, Kind
 from ...results import encode, finding_text
+from ...results.unwatched import find_unwatched
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def to_sarif(
-    findings: Sequence[Finding], allowed: Sequence[Allowed] = (), sources: Mapping[str, str] | None = None
+    findings: Sequence[Finding],
+    allowed: Sequence[Allowed] = (),
+    sources: Mapping[str, str] | None = None,
+    checks: str = "",
 ) -> dict[str, Any]:
     """One run with a result per finding; allowed ones are suppressed results with the entry's reason.
 
-    sources: text of kernels that are no files, by the path in the findings' locations (see `uri`).
+    sources: text of kernels that are no files, by the path in the findings' locations (see `uri`). checks: the level of checks;
+    the run says so where that is "off".
     """
     used = sorted({finding.kind for finding in [*findings, *(item.finding for item in allowed)]}, key=lambda kind: kind.label)
     results = [_result(finding, used) for finding in findings]
@@ -30,6 +35,9 @@ def to_sarif(
         results.append({**_result(item.finding, used), "suppressions": [_suppression(item)]})
     driver = {"name": "adreno-sim", "version": __version__, "rules": [_rule(kind) for kind in used]}
     run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}
+    if unwatched := find_unwatched(checks):
+        told = [{"level": "warning", "message": {"text": sentence}} for sentence in unwatched]
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
     if sources:
         run["artifacts"] = [
             {"location": {"uri": _reference(path)}, "sourceLanguage": "opencl", "contents": {"text": text}}

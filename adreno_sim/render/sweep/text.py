@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING
 
+from ...results.unwatched import level_words
 from ..console import open_console, teller
 from ..table import Column, figure_column, print_table, text_column
 
@@ -61,4 +62,5 @@ def summary(sweep: Sweep) -> str:
     """One line."""
     counts = ", ".join(f"{count} {status}" for status, count in sweep.counts().items() if count)
     resumed = sum(result.resumed for _, result in sweep.results)
-    return f"{len(sweep.results)} cases: {counts or 'none'}{f'; {resumed} of them done before' if resumed else ''}"
+    parts = [f"{counts or 'none'}", *([f"{resumed} of them done before"] if resumed else []), *level_words(sweep.lowest_level)]
+    return f"{len(sweep.results)} cases: {'; '.join(parts)}"

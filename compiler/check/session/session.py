@@ -20,6 +20,7 @@ from ....base.progress import Progress
 from ....device.protocol import Device
 from ....results.merge import FindingList
 from ....results.model import OutputReport, Report
+from ....results.unwatched import find_unwatched
 from ...artifact.model import CompiledModel
 from ...artifact.script import RUNTIME, Script, Step
 from ...run.builtins import call_builtin
@@ -300,8 +301,7 @@ class Session:
         launched = {kernel.name for kernel in report.kernels}
         report.unchecked = [*self._unchecked, *observer.unchecked, "memory plan: of several entries"]
         report.unchecked += [f"kernel {name}: never launched" for name in model.kernels if name not in launched]
-        if not self._device.info.checks_accesses or self._device.options.checks == "off":
-            report.unchecked.append("memory accesses: this device does not look at them, or was told not to")
+        report.unchecked += find_unwatched(self._device.options.checks, self._device.info.checks_accesses)
         entries = find_config(Path.cwd()) if self._options.allow is None else self._options.allow
         self._findings.add(self._device.take_warnings())
         every = FindingList()

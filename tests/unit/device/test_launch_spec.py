@@ -51,7 +51,7 @@ device = "sim:adreno-650"
 global_size = [8, 4]
 local_size = [4, 2]
 [run]
-checks = "off"
+checks = "full"
 timeout = 2
 [storage.pool]
 nbytes = 4096
@@ -92,7 +92,7 @@ reason = "an estimate"
 expires = 2030-01-31
 """
     )
-    assert spec.source == tmp_path / "k.cl" and spec.run == {"checks": "off", "timeout": 2} and spec.findings is None
+    assert spec.source == tmp_path / "k.cl" and spec.run == {"checks": "full", "timeout": 2} and spec.findings is None
     buffer, image, scalar, local, sampler = spec.arguments
     assert buffer.data.values == (1, -2, 3) and (buffer.place.storage, buffer.place.offset) == ("pool", 128)
     assert str(image.spec) == "image2d_array 3 x 2 x 5 RG HALF_FLOAT" and image.spec.row_pitch == 64

@@ -46,16 +46,15 @@ def test_files_elsewhere_are_not(folder: Path, name: str, capsys: pytest.Capture
 
 def test_files_elsewhere_are_read_where_the_user_wants_that(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = f'#include "../secret.h"{KERNEL}'
-    unsafe = LAUNCH.replace("[[argument]]", "[run]\nunsafe_includes = true\n[[argument]]")
-    for words, launch in (
-        (["--unsafe-includes"], LAUNCH),
-        ([], unsafe),
-        (["--device", "sim:adreno-740,unsafe_includes=true"], LAUNCH),
-    ):
-        assert run(folder, source, *words, launch=launch) == 2
+    for words in (["--unsafe-includes"], ["--device", "sim:adreno-740,unsafe_includes=true"]):
+        assert run(folder, source, *words) == 2
         assert "use of undeclared identifier 'words'" in capsys.readouterr().err
-    assert run(folder, f'#include "../secret.h"{KERNEL}', launch='options = "-I ."\n' + LAUNCH) == 2
-    assert "'words'" in capsys.readouterr().err
+    wider = 'options = "-I ."\n' + LAUNCH
+    assert run(folder, source, launch=wider) == 2
+    assert "files are read only below" in capsys.readouterr().err
+    for words in (["--root", "."], ["--unsafe-includes"]):
+        assert run(folder, source, *words, launch=wider) == 2
+        assert "'words'" in capsys.readouterr().err
 
 
 def test_a_line_directive_shows_no_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

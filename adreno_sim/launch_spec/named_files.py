@@ -1,0 +1,32 @@
+"""Files that a launch file names: they lie below its own folder, or below the one that the command line names (--root)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base.confined_path import find_below, is_below
+from ..base.toml_tables import Table
+
+
+@dataclass(frozen=True)
+class FileNames:
+    """folder: the launch file's, from which names start. root: the folder below which files must lie, links followed."""
+
+    folder: Path
+    root: Path
+
+    def find(self, table: Table, key: str, name: str, because: str = "") -> Path:
+        """The path that the entry `key` names. Raises AdrenoSimError where it leads out. because: the reason, for the error."""
+        path = self.folder / name
+        if find_below(path, self.root) is None:
+            raise table.error(key, f"{name}: expected a file below {self.describe()}{because} (--root FOLDER names a wider one)")
+        return path
+
+    def describe(self) -> str:
+        """The folder in words."""
+        return "the launch file's folder" if self.root == self.folder else str(self.root)
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path lies below the root."""
+        return is_below(path, self.root)
