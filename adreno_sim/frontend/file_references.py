@@ -20,4 +20,9 @@ def may_read_files(source: str, options: BuildOptions) -> bool:
 
 def names_files(text: str) -> bool:
     """Returns True if a source, or an option, has the name of a directive that reads or looks for a file, in a comment too."""
-    return _DIRECTIVE.search(_SPLICE.sub("", text)) is not None
+    return _DIRECTIVE.search(splice(text)) is not None
+
+
+def splice(text: str) -> str:
+    """The text with lines that go on in the next one joined to it."""
+    return _SPLICE.sub("", text)

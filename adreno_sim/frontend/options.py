@@ -74,6 +74,13 @@ def parse_options(text: str, extensions: Collection[str] | None = None) -> Build
     return BuildOptions(tuple(arguments), standard)
 
 
+def is_known(word: str) -> bool:
+    """Whether OpenCL, or Qualcomm's driver, has the option `word`, which has no value of its own."""
+    if word.startswith("-cl-std="):
+        return word[len("-cl-std=") :] in _STANDARDS
+    return word in _PASSED_ON | _ACCEPTED | _MACROS.keys() | _OF_EXTENSION.keys() or word.startswith(_VENDOR)
+
+
 def include_folders(text: str) -> tuple[str, ...]:
     """Returns the folders of -I in an options string, which may hold options of another driver."""
     words = iter(split_options(text))
@@ -93,7 +100,7 @@ def split_options(text: str) -> list[str]:
 def _take_value(word: str, words: object) -> str:
     """The value of -D, -U or -I, glued on or the next word."""
     value = word[2:] or next(words, "")  # type: ignore[call-overload]
-    if not value or (word[:2] == "-D" and not (value[0].isalpha() or value[0] == "_")):
+    if not value or (word[:2] != "-I" and not (value[0].isalpha() or value[0] == "_")):
         raise _invalid(f"{word[:2]} needs a {'folder' if word[:2] == '-I' else 'macro name'}, got {value!r}")
     return str(value)
 

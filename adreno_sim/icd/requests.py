@@ -21,6 +21,7 @@ from .trace.events import REQUESTS, Kind
 from .trace.recorder import Recorder
 
 _MISUSES = {misuse: FindingKind[misuse.name] for misuse in Misuse}
+_OF_SOURCES = (Request.BUILD, Request.COMPILE)
 _KINDS = {request: kind for kind, request in REQUESTS.items()}
 
 
@@ -64,12 +65,14 @@ class Requests:
         if kind is Request.MEMORY:
             return self._create_memory(call, data)
         if self._recorder is not None and kind in _KINDS:
-            self._recorder.add_request(_KINDS[kind], call, self._with_files(data) if kind is Request.BUILD else data)
+            self._recorder.add_request(_KINDS[kind], call, self._with_files(data) if kind in _OF_SOURCES else data)
         return self._answers[kind](Body(data))
 
     def _with_files(self, data: bytes) -> bytes:
-        """A BUILD whose source holds the files that it includes."""
-        number, source, options, _ = _read_program(Body(data))
+        """A BUILD or COMPILE whose source holds the files that it includes, but for headers that come with it."""
+        number, source, options, headers = _read_program(Body(data))
+        if headers:
+            return data
         device = self._objects.device
         whole = inline_files(source, options, front_end_target(device.profile, device.options))
         if whole == source:

@@ -246,9 +246,10 @@ def _from_members(members: dict[str, bytes]) -> CompiledModel:
     golden = golden_data.from_members(members)
     shared = {key: getattr(document, key) for key in _SHARED}
     model = CompiledModel(kernels=kernels, constants=constants, golden=golden, graphs=graphs, recorded=recorded, **shared)
-    from .validate import validate
+    from .validate import require_no_files, validate
 
     validate(model)
+    require_no_files(model)
     return model
 
 

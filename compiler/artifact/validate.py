@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import AdrenoSimError
+from ...frontend.file_options import require_no_access
 from ...mlops.graph import parse
 from .script import RUNTIME, ArrayValue, ResultOf, TupleArgument
 from .vm_function import CallHost, CallVM, ConstRef, FunctionRef, Instruction
@@ -48,6 +49,15 @@ def validate(model: CompiledModel) -> None:
     for vm_function in model.functions.values():
         for instruction in walk(vm_function.body):
             _check_instruction(model, vm_function.name, instruction)
+
+
+def require_no_files(model: CompiledModel) -> None:
+    """Raise AdrenoSimError for a kernel of a bundle whose build reads files: a bundle holds all that it needs."""
+    for name, kernel in model.kernels.items():
+        try:
+            require_no_access(kernel.source, kernel.options)
+        except AdrenoSimError as error:
+            raise AdrenoSimError(f"kernel {name}: {error}: a bundle holds all that its kernels need") from None
 
 
 def _check_script(model: CompiledModel, script: Script) -> None:

@@ -16,6 +16,7 @@ from ...base.errors import AdrenoSimError
 from ...base.specs import BufferSpec, ImageSpec, View
 from ...device.protocol import Device, KernelParam, Program, may_write
 from ...findings import Finding, Kind
+from ...frontend.file_options import require_no_access
 from ...memory.storage import Storage, StorageView
 from ...results.comparison import compare
 from ..commands import Commands
@@ -98,6 +99,7 @@ class Counterpart:
         if number not in self._programs:
             if number not in self._sources:
                 raise AdrenoSimError("its program was linked of compiled ones")
+            require_no_access(*self._sources[number])
             self._programs[number] = self._device.build(*self._sources[number])
         views = [value for value in launch.arguments if isinstance(value, StorageView)]
         made: dict[Storage | StorageView, Any] = {}

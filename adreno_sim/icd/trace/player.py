@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import IO
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..status import NAMES, code_of
 from .archive import Session
 from .counterpart import Counterpart
 from .events import COMMANDS, REQUESTS, Event, Kind, decode_seen, read_events
+from .own_files import drop_folders
 
 
 class Player:
@@ -44,6 +46,8 @@ class Player:
             self._play(event)
 
     def _play(self, event: Event) -> None:
+        if event.kind in (Kind.BUILD, Kind.COMPILE):
+            event = replace(event, body=drop_folders(event.body))
         if event.kind in REQUESTS:
             status, reply = self._requests.answer(REQUESTS[event.kind], event.call, event.body)
             if status:
