@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..base.device_string import default_device
 from ..base.errors import AdrenoSimError
+from ..base.trust.device_string import default_device
 from ..device.protocol import Device
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from .device_string import DEFAULT, default_device
+from .trust.device_string import DEFAULT, default_device
 
 
 @dataclass(frozen=True)

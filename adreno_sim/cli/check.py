@@ -129,7 +129,7 @@ def _check_isolated(args: argparse.Namespace) -> int:
         print(f"error: {outcome.problem}", file=sys.stderr)
     if outcome.finding is None:
         return outcome.code
-    from ..base.device_string import default_device
+    from ..base.trust.device_string import default_device
     from ..compiler.lower.compile_options import CompileOptions
     from ..compiler.lower.targets import target_text
     from ..results.model import Report

@@ -80,9 +80,9 @@ def _settings_of(args: argparse.Namespace, trace: Trace) -> tuple[Settings, list
     Raises OptionError or AdrenoSimError for a device that cannot be, or that a recording may not name.
     """
     from ..backends.sim.open import read_device
-    from ..base.device_string import parse_device_string
     from ..base.errors import AdrenoSimError
-    from ..base.trust import Input, environment_guards, take_device, take_options
+    from ..base.trust.device_string import parse_device_string
+    from ..base.trust.table import Input, environment_guards, take_device, take_options
     from ..icd.settings import Settings
 
     commanded = {name: value for name in ("checks", "seed") if (value := getattr(args, name)) is not None}

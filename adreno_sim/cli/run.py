@@ -160,8 +160,8 @@ def _write_recording(
 def _device_of(args: argparse.Namespace) -> tuple[str, str]:
     """The device string with the seed in it, and the level of checks. AdrenoSimError for a device that cannot be."""
     from ..backends.sim.open import read_device
-    from ..base.device_string import default_device
     from ..base.errors import OptionError
+    from ..base.trust.device_string import default_device
 
     text = args.device or default_device()
     backend, _, rest = text.partition(":")

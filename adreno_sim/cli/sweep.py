@@ -144,7 +144,7 @@ def devices_of(texts: Iterable[str]) -> list[str]:
 
     Raises AdrenoSimError for an unknown profile, and for a pattern that none fits.
     """
-    from ..base.device_string import default_device
+    from ..base.trust.device_string import default_device
     from ..profiles import profile
 
     found: dict[str, None] = {}

@@ -6,8 +6,8 @@ import os
 import shlex
 from pathlib import Path
 
-from ..base.confined_path import is_below
 from ..base.errors import DeviceError, OptionError
+from ..base.trust.confined_path import is_below
 from ..frontend.file_options import replace_folders
 from ..frontend.file_references import names_files
 

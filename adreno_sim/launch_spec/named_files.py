@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base.confined_path import find_below, is_below
 from ..base.toml_tables import Table
+from ..base.trust.confined_path import find_below, is_below
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ..base.errors import AdrenoSimError, OptionError
 from ..base.launch_folder import SCHEMA
 from ..base.specs import BufferExtent, ImageSpec, Sampler
 from ..base.toml_tables import MISSING, Table, load_toml
-from ..base.trust import Input, TakenDevice, require_options, take_device
+from ..base.trust.table import Input, TakenDevice, require_options, take_device
 from ..image.formats import CHANNEL_TYPES, ORDERS
 from . import scalars
 from .data import DTYPES, read_data

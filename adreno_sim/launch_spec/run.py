@@ -13,9 +13,9 @@ import numpy as np
 from ..backends.open import announce_devices, open_device
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import read_text
-from ..base.device_string import default_device
 from ..base.errors import AdrenoSimError, DeviceError
-from ..base.trust import environment_guards
+from ..base.trust.device_string import default_device
+from ..base.trust.table import environment_guards
 from ..device.inspection import IR, PROOFS, Inside, find_inspectable, require_inspectable
 from ..device.protocol import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind

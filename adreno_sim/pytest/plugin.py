@@ -13,8 +13,8 @@ import pluggy
 import pytest
 
 from ..base import pytest_settings as run_settings
-from ..base.device_string import default_device
 from ..base.pytest_settings import Settings
+from ..base.trust.device_string import default_device
 from .versions import why_too_old
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import Any
 from ..base.allow import find_config
 from ..base.bounded_read import read_bytes
 from ..base.bundle_name import is_bundle_name
-from ..base.device_string import options_in
 from ..base.errors import AdrenoSimError
+from ..base.trust.device_string import options_in
 from ..base.version import __version__
 
 STATUSES = ("ok", "findings", "failed", "unsupported", "internal-error", "crashed", "hung")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base.launch_folder import WrittenArgument, WrittenLaunch, require_writable, write_folder
 from ...base.specs import View
-from ...base.trust import Input, take_options
+from ...base.trust.table import Input, take_options
 from ...device.launch_tables import describe_options, describe_view
 from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Severity

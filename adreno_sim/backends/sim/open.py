@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...base.device_string import parse_device_string
 from ...base.errors import AdrenoSimError
 from ...base.run_options import NAMES, RunOptions, make_options
+from ...base.trust.device_string import parse_device_string
 from ...device.group_sample import require_line
 from ...memory.heap import Heap
 from ...profiles import profile

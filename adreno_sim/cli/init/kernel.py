@@ -8,8 +8,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...base.confined_path import is_below
 from ...base.errors import AdrenoSimError, OptionError
+from ...base.trust.confined_path import is_below
 
 if TYPE_CHECKING:
     from ...ir import ir
@@ -50,7 +50,7 @@ def _common_folder(source: Path, target: Path) -> Path | None:
 
 def _stated_device(device: str | None, folder: Path) -> str:
     """The device as a launch file in `folder` may name it; "" where it may not, as one with fewer checks."""
-    from ...base.trust import Input, take_device
+    from ...base.trust.table import Input, take_device
 
     try:
         found = take_device(Input.LAUNCH, device, folder) if device else None

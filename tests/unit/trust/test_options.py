@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.backends.open import open_device
-from adreno_sim.base import trust
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.run_options import NAMES, RunOptions, make_options
-from adreno_sim.base.trust import LIMITS, MAY_SET, Input, take_device, take_options
+from adreno_sim.base.trust import table as trust
+from adreno_sim.base.trust.table import LIMITS, MAY_SET, Input, take_device, take_options
 from adreno_sim.cli.replay import _settings_of
 from adreno_sim.icd.trace.archive import Trace
 from adreno_sim.launch_spec.read import read_tables

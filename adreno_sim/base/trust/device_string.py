@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .errors import AdrenoSimError
-from .run_options import NAMES
+from ..errors import AdrenoSimError
+from ..run_options import NAMES
 
 VARIABLE = "ADRENO_SIM_DEVICE"
 DEFAULT = "sim:adreno-740"

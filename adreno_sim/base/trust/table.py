@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import AdrenoSimError
+from ..run_options import NAMES, RunOptions, make_options
 from .confined_path import find_below
 from .device_string import DeviceString, default_device, options_in, parse_device_string
-from .errors import AdrenoSimError
-from .run_options import NAMES, RunOptions, make_options
 
 
 class Input(enum.Enum):
