@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..device.protocol import Device
     from ..icd.settings import Settings
     from ..icd.trace.archive import Session, Trace
+    from ..icd.trace.outcomes import Outcomes
     from ..results.run_report import ProcessReport
 
 DETAILS = """\
@@ -27,7 +28,8 @@ again; name another with --device sim:PROFILE, or look closer with --checks full
 With --device cl:... what a launch leaves there is compared with what it leaves on the recorded simulated device: integers
 exactly, floats within the tolerance of their type. A difference is a finding of the real device, at the launch that made it.
 
-exit code: 0 ok; 1 findings, with --strict also warnings; 2 usage, or a file that is no recording; 3 something unsupported
+exit code: 0 ok; 1 findings, with --strict also warnings; 2 usage, a file that is no recording, one of which nothing builds or
+runs, or calls that end otherwise than they were recorded; 3 something unsupported
 """
 
 
@@ -60,16 +62,28 @@ def add(commands: Any) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     from ..icd.trace.archive import open_trace
+    from ..icd.trace.outcomes import find_idle
     from ..results.run_report import make_run_report
 
     allow = read_allow_list(args.allow)
     with open_trace(args.trace) as (trace, archive):
         settings, notes = _settings_of(args, trace)
         counterpart = _real_device(args)
-        processes = [_play(archive, session, settings, counterpart, args.trace) for session in trace.sessions]
+        alike = not _names_simulated(args.device)
+        played = [_play(archive, trace, session, settings, counterpart, args.trace, alike) for session in trace.sessions]
+    processes = [report for report, _ in played]
     for process in processes:
         process.unchecked += notes
-    report = make_run_report(trace.command, settings.device, settings.checks, 0, processes, allow=allow, strict=args.strict)
+    report = make_run_report(
+        trace.command,
+        settings.device,
+        settings.checks,
+        0,
+        processes,
+        allow=allow,
+        strict=args.strict,
+        idle=find_idle([outcomes for _, outcomes in played]),
+    )
     write_report(args, report, "replay")
     return report.exit_code
 
@@ -114,14 +128,16 @@ def _real_device(args: argparse.Namespace) -> Device | None:
     return open_device(args.device) if args.device and not _names_simulated(args.device) else None
 
 
-def _play(archive: zipfile.ZipFile, session: Session, settings: Settings, real: Device | None, file: str) -> ProcessReport:
-    """Play one session on devices of its own. AdrenoSimError where it is damaged."""
+def _play(
+    archive: zipfile.ZipFile, trace: Trace, session: Session, settings: Settings, real: Device | None, file: str, alike: bool
+) -> tuple[ProcessReport, Outcomes]:
+    """Play one session on devices of its own. alike: as of play_session. AdrenoSimError where it is damaged."""
     from ..base.errors import AdrenoSimError
     from ..icd.trace.archive import open_session
     from ..icd.trace.player import play_session
 
     try:
         with open_session(archive, session) as stream:
-            return play_session(stream, session, settings, real)
+            return play_session(stream, session, settings, real, compare=trace.knows_failures, alike=alike)
     except ValueError as error:
         raise AdrenoSimError(f"{file}: {session.member}: {error}") from None

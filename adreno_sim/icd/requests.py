@@ -31,6 +31,7 @@ class Requests:
 
     def __init__(self, objects: Objects, log: FindingLog, lock: DeviceLock, recorder: Recorder | None = None):
         self._objects, self._log, self._lock, self._recorder = objects, log, lock, recorder
+        self._is_recorded = False
         self._answers: dict[Request, Callable[[Body], bytes]] = {
             Request.BUILD: self._build,
             Request.COMPILE: self._compile,
@@ -43,6 +44,13 @@ class Requests:
 
     def answer(self, kind: Request, call: int, data: bytes) -> tuple[int, bytes]:
         """Returns the status, 0 or OpenCL's error, and the body of the reply. What this project lacks is in the log."""
+        self._is_recorded = False
+        status, reply = self._try(kind, call, data)
+        if status != SUCCESS and self._recorder is not None and self._is_recorded:
+            self._recorder.add_failed_request(_KINDS[kind], call, status)
+        return status, reply
+
+    def _try(self, kind: Request, call: int, data: bytes) -> tuple[int, bytes]:
         try:
             return SUCCESS, self._answer(kind, call, data)
         except MalformedError as error:
@@ -66,6 +74,7 @@ class Requests:
             return self._create_memory(call, data)
         if self._recorder is not None and kind in _KINDS:
             self._recorder.add_request(_KINDS[kind], call, self._with_files(data) if kind in _OF_SOURCES else data)
+            self._is_recorded = True
         return self._answers[kind](Body(data))
 
     def _with_files(self, data: bytes) -> bytes:

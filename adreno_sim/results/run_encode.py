@@ -55,7 +55,7 @@ def process_to_json(process: ProcessReport) -> dict[str, Any]:
 
 
 _PLAIN = ("program", "pid", "device", "checks", "opened", "sources", "unchecked", "unsupported", "failed", "compared_with",
-          "compared")  # fmt: skip
+          "compared", "differs")  # fmt: skip
 
 
 def process_from_json(data: Mapping[str, Any]) -> ProcessReport:

@@ -64,7 +64,8 @@ class ProcessReport:
     program: name of its program. device, checks: as it was opened. kernels: by name. sources: of kernels with findings.
     unchecked: sentences on what this says nothing about; unsupported: on what the program asked for and did not get. leaks:
     objects never released. failed: why the driver did not start, or broke off; "" where it did not. opened: it got as far as
-    the device. compared_with: name of a real device on which a replay ran each launch too; compared: how many it did.
+    the device. compared_with: name of a real device on which a replay ran each launch too; compared: how many it did. differs:
+    what ended otherwise in a replay than it was recorded, in words.
     """
 
     program: str
@@ -81,6 +82,7 @@ class ProcessReport:
     opened: bool = False
     compared_with: str = ""
     compared: int = 0
+    differs: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -88,7 +90,7 @@ class RunReport:
     """A command and all its processes.
 
     status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
-    of several processes are one. no_driver: where none did, what is known of why.
+    of several processes are one. no_driver: where none did, what is known of why. idle: why a replay says nothing, "" if it does.
     """
 
     command: tuple[str, ...]
@@ -101,6 +103,7 @@ class RunReport:
     allowed: list[Allowed] = field(default_factory=list)
     expired: list[AllowEntry] = field(default_factory=list)
     no_driver: str = ""
+    idle: str = ""
 
     @property
     def opened(self) -> bool:
@@ -140,7 +143,14 @@ class RunReport:
             return EXIT_FINDINGS
         if any(process.failed for process in self.processes):
             return EXIT_USAGE
-        return EXIT_UNSUPPORTED if self.unsupported else EXIT_OK
+        if self.unsupported:
+            return EXIT_UNSUPPORTED
+        return EXIT_USAGE if self.idle or self.differs else EXIT_OK
+
+    @property
+    def differs(self) -> list[str]:
+        """What ended otherwise in a replay than it was recorded."""
+        return [what for process in self.processes for what in process.differs]
 
     @property
     def exit_code(self) -> int:
@@ -166,6 +176,8 @@ class RunReport:
         parts += level_words(self.lowest_level)
         parts += [f"the driver failed in {_plural(len(failures), 'process')}"] if failures else []
         parts += [f"{len(self.unsupported)} unsupported"] if self.unsupported else []
+        parts += [self.idle] if self.idle else []
+        parts += [f"{_plural(len(self.differs), 'call')} ended otherwise than recorded"] if self.differs else []
         parts.append(f"{_plural(launches, 'launch')} of {_plural(kernels, 'kernel')}")
         parts.append(_plural(len(self.processes), "process"))
         for name in dict.fromkeys(process.compared_with for process in self.processes if process.compared_with):
@@ -192,6 +204,7 @@ def make_run_report(
     allow: Sequence[AllowEntry] = (),
     strict: bool = False,
     no_driver: str = "",
+    idle: str = "",
 ) -> RunReport:
     """Merge the reports of processes. Findings of one place count as one, as often as all processes saw it."""
     judged = apply(allow, _merge(processes))
@@ -206,6 +219,7 @@ def make_run_report(
         judged.allowed,
         judged.expired,
         no_driver,
+        idle,
     )
 
 

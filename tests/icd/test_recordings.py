@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -147,7 +148,8 @@ def test_a_recording_reads_no_file_of_the_machine_that_replays_it(tmp_path, capf
     events.write_bytes(MAGIC + encode_event(Event(Kind.BUILD, body, 1)))
     path = tmp_path / "stranger.asim"
     write_trace(path, Trace(("x",), "sim:adreno-740", "bounds", (Session("x", 1, "session-0"),)), [events])
-    _, data = replay(tmp_path, path)
+    status, data = replay(tmp_path, path)
+    assert status == 2 and "none of 1 programs was built" in data["verdict"]
     shown = capfd.readouterr()
     assert "secret words" not in json.dumps(data) + shown.out + shown.err
     assert "BUILD failed" in data["unchecked"][0] and "not found" in data["unchecked"][0]
@@ -223,6 +225,102 @@ shim.launch(2, 0, (1,), (), [buffer(1)])
     assert status == 0
     (sentence,) = data["unchecked"]
     assert "BUILD failed: CL_BUILD_PROGRAM_FAILURE: " in sentence and "nothing" in sentence
+
+
+BUILT_NOT = """
+try:
+    shim.build(1, "kernel void f(global int *o) { o[0] = nothing; }")
+except RefusedError:
+    pass
+(place, *_) = shim.buffer(1, 16)
+host(1, place, np.arange(4, dtype=np.int32))
+"""
+GOOD = """
+shim.build(2, "kernel void f(global int *o) { o[0] = 1; }")
+shim.buffer(2, 16)
+shim.launch(2, 0, (1,), (), [buffer(2)])
+"""
+
+
+def rewrite(trace: Path, change: Callable[[Event], Event | None], **manifest: object) -> None:
+    """Write a recording again, with other events."""
+    with open_trace(trace) as (made, archive), open_session(archive, made.sessions[0]) as stream:
+        kept = [event for event in map(change, filter(None, read_events(stream))) if event is not None]
+    events = trace.with_suffix(".events")
+    events.write_bytes(MAGIC + b"".join(map(encode_event, kept)))
+    write_trace(trace, replace(made, **manifest), [events])
+
+
+def with_source(event: Event, source: str) -> Event:
+    if event.kind is not Kind.BUILD:
+        return event
+    return replace(event, body=event.body[:4] + encode_text(source) + encode_text("") + encode_list([]))
+
+
+@pytest.mark.parametrize("words", [(), ("--strict",)])
+def test_a_replay_in_which_nothing_builds_is_not_ok(tmp_path, words) -> None:
+    """By a recording whose program did not build then either, and by one that somebody changed."""
+    _, _, trace = record(tmp_path, BUILT_NOT)
+    status, data = replay(tmp_path, trace, *words)
+    assert status == 2 and data["verdict"].startswith("failed: 0 errors, 0 warnings, none of 1 programs was built")
+    assert not data["ok"] and data["processes"][0]["differs"] == []
+    _, _, trace = record(tmp_path, GOOD)
+    assert replay(tmp_path, trace, *words)[0] == 0
+    for manifest in ({}, {"format": 1}):
+        rewrite(trace, lambda event: with_source(event, "kernel void g(global int *o) { nothing; }"), **manifest)
+        status, data = replay(tmp_path, trace, *words)
+        assert status == 2 and "none of 1 programs was built" in data["verdict"] and data["processes"][0]["kernels"] == {}
+
+
+def test_a_replay_in_which_nothing_runs_is_not_ok(tmp_path) -> None:
+    _, _, trace = record(tmp_path, GOOD)
+    rewrite(trace, lambda event: replace(event, body=event.body[:16]) if event.kind is Kind.LAUNCH else event, format=1)
+    status, data = replay(tmp_path, trace)
+    assert status == 2 and "none of 1 launches ran" in data["verdict"]
+    rewrite(trace, lambda event: None)
+    status, data = replay(tmp_path, trace)
+    assert status == 2 and "nothing in the recording runs" in data["verdict"]
+
+
+def test_what_builds_or_copies_without_a_launch_is_replayed(tmp_path) -> None:
+    for body in ('shim.build(1, "kernel void f(global int *o) { o[0] = 1; }")', BUILT_NOT.partition("pass")[2]):
+        _, _, trace = record(tmp_path, body)
+        assert replay(tmp_path, trace)[0] == 0
+
+
+def test_calls_end_as_they_were_recorded(tmp_path, capfd) -> None:
+    """A program that fails and goes on is replayed as it was; what ends otherwise is said, and is not ok."""
+    _, _, trace = record(tmp_path, BUILT_NOT + GOOD)
+    status, data = replay(tmp_path, trace)
+    assert status == 0 and data["processes"][0]["differs"] == []
+    original = trace.read_bytes()
+
+    rewrite(trace, lambda event: with_source(event, "kernel void f(global int *o) { o[0] = 1; }"))
+    status, data = replay(tmp_path, trace)
+    (said,) = data["processes"][0]["differs"]
+    assert status == 2 and "BUILD ended with success, and with CL_BUILD_PROGRAM_FAILURE when it was recorded" in said
+    assert "1 call ended otherwise than recorded" in data["verdict"] and said in capfd.readouterr().err
+    status, data = replay(tmp_path, trace, "--device", "sim:adreno-650")
+    assert status == 0 and said in data["unchecked"]  # what fails on one device need not on another
+
+    trace.write_bytes(original)
+    rewrite(trace, lambda event: None if event.kind is Kind.FAILED else event)
+    for words in ((), ("--device", "sim:adreno-650")):
+        status, data = replay(tmp_path, trace, *words)
+        (said,) = data["processes"][0]["differs"]
+        assert status == 2 and "BUILD ended with CL_BUILD_PROGRAM_FAILURE" in said and "with success when it was" in said
+
+
+def test_launches_with_findings_end_as_they_were_recorded(tmp_path) -> None:
+    """A launch that ran to its end has succeeded, also where --strict makes the program see an error."""
+    for words in ((), ("--strict",)):
+        _, _, trace = record(tmp_path, SCALE, *words, ITEMS=20)
+        status, data = replay(tmp_path, trace)
+        assert status == 1 and data["processes"][0]["differs"] == []
+    refused = GOOD.replace("(1,), ()", "(4,), (3,)")
+    _, recorded, trace = record(tmp_path, GOOD + refused.replace("build(2", "build(3").replace("buffer(2, 16)", "buffer(3, 16)"))
+    status, data = replay(tmp_path, trace)
+    assert data["processes"][0]["differs"] == [] and data["findings"] == recorded["findings"]
 
 
 def test_nothing_is_written_of_a_command_without_opencl(tmp_path) -> None:

@@ -17,7 +17,8 @@ from ...base.bundle_name import RECORDING
 from ...base.errors import AdrenoSimError
 from ...base.output_file import open_output
 
-FORMAT = 1
+FORMAT, FORMATS = 2, (1, 2)
+"""Format 1 does not say which calls failed."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,24 @@ class Session:
 
 @dataclass(frozen=True)
 class Trace:
-    """What was recorded: the command, the device string, the level of checks, sessions by process number."""
+    """What was recorded: the command, the device string, the level of checks, sessions by process number. format: of the file."""
 
     command: tuple[str, ...]
     device: str
     checks: str
     sessions: tuple[Session, ...] = field(default=())
+    format: int = FORMAT
+
+    @property
+    def knows_failures(self) -> bool:
+        """Whether an event without a failure is one that had none."""
+        return self.format > 1
 
 
 def write_trace(path: str | os.PathLike[str], trace: Trace, files: Sequence[Path]) -> None:
     """Write a recording whose sessions' events lie in `files`. AdrenoSimError where it cannot be written."""
     with open_output(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(RECORDING, json.dumps({"format": FORMAT, **asdict(trace)}, indent=1))
+        archive.writestr(RECORDING, json.dumps(asdict(trace), indent=1))
         for session, file in zip(trace.sessions, files, strict=True):
             with archive.open(session.member, "w", force_zip64=True) as member, open(file, "rb") as events:
                 shutil.copyfileobj(events, member, 1 << 20)
@@ -79,11 +86,11 @@ def _read_manifest(archive: zipfile.ZipFile) -> Trace:
         raise ValueError(f"no {RECORDING} in it") from None
     require_room(RECORDING, info.file_size, info.compress_size)
     data = json.loads(read_member(archive, info))
-    if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
-        raise ValueError(f"{RECORDING}: expected format {FORMAT}")
+    if not isinstance(data, dict) or (number := data.pop("format", None)) not in FORMATS or isinstance(number, (bool, float)):
+        raise ValueError(f"{RECORDING}: expected format {' or '.join(map(str, FORMATS))}")
     try:
         sessions = tuple(_session_of(item) for item in data.pop("sessions"))
-        return Trace(tuple(map(_text, data["command"])), _text(data["device"]), _text(data["checks"]), sessions)
+        return Trace(tuple(map(_text, data["command"])), _text(data["device"]), _text(data["checks"]), sessions, number)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{RECORDING}: {type(error).__name__} {error}") from None
 

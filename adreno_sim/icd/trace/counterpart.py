@@ -54,21 +54,22 @@ class Counterpart:
         if event.kind is events.Kind.BUILD:
             self._sources[number] = body.text(), body.text()
 
-    def run_beside(self, header: Header, body: bytes, commands: Commands) -> None:
+    def run_beside(self, header: Header, body: bytes, commands: Commands) -> int:
         """Run a LAUNCH, which can be parsed, on both devices, but on the real one only without errors. A difference is a
-        `wrong-value` of the real one. commands: strict."""
+        `wrong-value` of the real one. Returns the status on the simulated one, as `run_whole`."""
         launch = commands.launches.parse(body)
         try:
             made, arguments = self._prepare(launch)
         except AdrenoSimError as error:
             self._log.note(f"kernel {launch.kernel.name}: not run on {self.name}: {error}")
-            commands.run(header, body)
-            return
+            return commands.run_whole(header, body)
         try:
-            if commands.run(header, body) == SUCCESS:
+            status = commands.run_whole(header, body)
+            if status == SUCCESS and not commands.has_error:
                 self._launch(header, launch, arguments)
             else:
                 self._log.note(f"kernel {launch.kernel.name}: not run on {self.name}: its launch has errors")
+            return status
         finally:
             for argument in arguments:
                 if hasattr(argument, "release"):

@@ -37,7 +37,8 @@ _MOST_RATIO = 1100
 
 class Kind(IntEnum):
     """MEMORY, BUILD, COMPILE, LINK, MISUSE, CLOSE: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of commands;
-    STORE: itself, then the data; SEEN: any command as the search for commands that nothing orders sees it, before it runs."""
+    STORE: itself, then the data; SEEN: any command as the search for commands that nothing orders sees it, before it runs;
+    FAILED: an event before it ended with an error."""
 
     MEMORY = 1
     BUILD = 2
@@ -52,11 +53,15 @@ class Kind(IntEnum):
     MISUSE = 11
     CLOSE = 12
     SEEN = 13
+    FAILED = 14
 
 
 REQUESTS = {kind: Request[kind.name] for kind in (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK, Kind.MISUSE, Kind.CLOSE)}
 COMMANDS = {kind: Command[kind.name] for kind in (Kind.LAUNCH, Kind.COPY, Kind.FILL, Kind.FREE, Kind.FREE_PROGRAM)}
-"""What the bodies of events are of. STORE and SEEN are neither."""
+"""What the bodies of events are of. STORE, SEEN and FAILED are neither."""
+
+FAILURE = struct.Struct("<B3xi")
+"""The body of FAILED: kind of the event, and OpenCL's error."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,15 @@ def decode_seen(body: bytes) -> tuple[Command, int, tuple[int, ...], bytes, bool
         return Command(kind), number, struct.unpack_from(f"<{count}Q", body, SEEN.size), body[SEEN.size + 8 * count :], bool(runs)
     except struct.error:
         raise ValueError(f"a command of {len(body)} bytes: expected its kind, number and waits") from None
+
+
+def decode_failure(body: bytes) -> tuple[Kind, int]:
+    """Returns the kind of an event that failed, and OpenCL's error. Raises ValueError for what is none."""
+    try:
+        kind, status = FAILURE.unpack(body)
+    except struct.error:
+        raise ValueError(f"a failure of {len(body)} bytes: expected {FAILURE.size}") from None
+    return Kind(kind), status
 
 
 def read_events(stream: IO[bytes]) -> Iterator[Event | None]:

@@ -24,18 +24,20 @@ from ..status import NAMES, code_of
 from .archive import Session
 from .counterpart import Counterpart
 from .events import COMMANDS, REQUESTS, Event, Kind, decode_seen, read_events
+from .outcomes import Outcomes
 from .own_files import drop_folders
 
 
 class Player:
-    """Plays events on the device of `objects`; what that finds goes to `log`. counterpart: a real device, on which each launch
-    runs too."""
+    """Plays events on the device of `objects`; what that finds goes to `log`, how they ended to `outcomes`. counterpart: a real
+    device, on which each launch runs too."""
 
     def __init__(self, objects: Objects, log: FindingLog, counterpart: Counterpart | None = None):
         self._log, self._counterpart = log, counterpart
         self._requests = Requests(objects, log, DeviceLock())
-        self._commands = Commands(objects, log, np.zeros(0, np.uint8), strict=True)
+        self._commands = Commands(objects, log, np.zeros(0, np.uint8))
         self._last_seen = 0
+        self.outcomes = Outcomes()
 
     def play(self, events: Iterable[Event | None]) -> None:
         """Play all events. Raises ValueError where they are damaged."""
@@ -46,32 +48,43 @@ class Player:
             self._play(event)
 
     def _play(self, event: Event) -> None:
-        if event.kind in (Kind.BUILD, Kind.COMPILE):
-            event = replace(event, body=drop_folders(event.body))
-        if event.kind in REQUESTS:
-            status, reply = self._requests.answer(REQUESTS[event.kind], event.call, event.body)
-            if status:
-                self._note_failure(event, status, reply.decode(errors="replace"))
-            if self._counterpart is not None:
-                self._counterpart.note_request(event)
-            return
+        self.outcomes.go_on()
         if event.kind is Kind.SEEN:
             self._see(event)
-            return
-        if event.kind is Kind.LAUNCH:
-            try:
-                self._commands.launches.parse(event.body)
-            except DeviceError as error:  # of a program that did not build
-                self._note_failure(event, code_of(error.code), str(error))
-                return
+        elif event.kind is Kind.FAILED:
+            self.outcomes.add_recorded(event)
+        elif event.kind in REQUESTS:
+            self._answer(event)
+        else:
+            self.outcomes.add(event, *self._run(event))
+
+    def _answer(self, event: Event) -> None:
+        if event.kind in (Kind.BUILD, Kind.COMPILE):
+            event = replace(event, body=drop_folders(event.body))
+        status, reply = self._requests.answer(REQUESTS[event.kind], event.call, event.body)
+        why = reply.decode(errors="replace") if status else ""
+        if status:
+            self._note_failure(event, status, why)
+        if event.kind not in (Kind.CLOSE, Kind.MISUSE):
+            self.outcomes.add(event, status, why.partition("\n")[0])
+        if self._counterpart is not None:
+            self._counterpart.note_request(event)
+
+    def _run(self, event: Event) -> tuple[int, str]:
+        """The status of a command, and what is said of an error."""
         header = Header(COMMANDS.get(event.kind, Command.WRITE), 0, event.call, event.thread, event.queue, ())
         if event.kind is Kind.STORE:
-            self._commands.store(header, event.body)
-            return
-        if event.kind is Kind.LAUNCH and self._counterpart is not None:
-            self._counterpart.run_beside(header, event.body, self._commands)
-        else:
-            self._commands.run(header, event.body)
+            return self._commands.store(header, event.body), ""
+        if event.kind is not Kind.LAUNCH:
+            return self._commands.run_whole(header, event.body), ""
+        try:
+            self._commands.launches.parse(event.body)
+        except DeviceError as error:  # of a program that did not build
+            self._note_failure(event, code_of(error.code), str(error))
+            return code_of(error.code), str(error)
+        if self._counterpart is not None:
+            return self._counterpart.run_beside(header, event.body, self._commands), ""
+        return self._commands.run_whole(header, event.body), ""
 
     def _see(self, event: Event) -> None:
         kind, number, waits, body, runs = decode_seen(event.body)
@@ -85,15 +98,33 @@ class Player:
         self._log.note(f"call {event.call}: {event.kind.name} failed: {NAMES.get(status, status)}{first and ': ' + first}")
 
 
-def play_session(stream: IO[bytes], session: Session, settings: Settings, real: Device | None = None) -> ProcessReport:
-    """Play a session on a simulated device of its own, and beside it on `real`. Raises ValueError where it is damaged."""
+def play_session(
+    stream: IO[bytes],
+    session: Session,
+    settings: Settings,
+    real: Device | None = None,
+    *,
+    compare: bool = False,
+    alike: bool = True,
+) -> tuple[ProcessReport, Outcomes]:
+    """Play a session on a simulated device of its own, and beside it on `real`; the report, and how its calls ended.
+
+    compare: with how they ended when they were recorded. alike: on the recorded device, so that what failed then fails again.
+    Raises ValueError where the session is damaged.
+    """
     device, heap = open_device(settings, unsafe_includes=False)  # who recorded it may be a stranger: its files are in it
     report = ProcessReport(session.program, session.pid, settings.device, device.options.checks, opened=True)
     log = FindingLog(report)
     counterpart = None if real is None else Counterpart(real, log)
-    Player(Objects(device, heap), log, counterpart).play(read_events(stream))
+    player = Player(Objects(device, heap), log, counterpart)
+    player.play(read_events(stream))
+    for sentence, is_new in player.outcomes.differences() if compare else ():
+        if is_new or alike:
+            report.differs.append(sentence)
+        else:
+            log.note(sentence)
     if counterpart is not None:
         report.compared_with, report.compared = counterpart.name, counterpart.compared
         if report.kernels and not counterpart.compared:
             log.add_unsupported(f"no launch could be compared with {counterpart.name}")
-    return report
+    return report, player.outcomes

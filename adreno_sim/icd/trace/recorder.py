@@ -9,7 +9,7 @@ from pathlib import Path
 from ..protocol import Command
 from ..ring import Header
 from ..transfers import Transfers
-from .events import COMMANDS, MAGIC, Event, Kind, encode_event, encode_seen
+from .events import COMMANDS, FAILURE, MAGIC, Event, Kind, encode_event, encode_seen
 
 _KINDS = {command: kind for kind, command in COMMANDS.items()}
 
@@ -41,6 +41,16 @@ class Recorder:
         kind = _KINDS.get(header.kind)
         if kind is not None:
             self._add(Event(kind, body, header.call, header.thread, header.queue), flush=kind is Kind.LAUNCH)
+
+    def add_failed_request(self, kind: Kind, call: int, status: int) -> None:
+        """A request that was added has ended with an error."""
+        self._add(Event(Kind.FAILED, FAILURE.pack(kind, status), call), flush=True)
+
+    def add_failed_command(self, header: Header, status: int) -> None:
+        """A command that was added has ended with an error."""
+        kind = _KINDS.get(header.kind)
+        if kind is not None:
+            self._add(Event(Kind.FAILED, FAILURE.pack(kind, status), header.call, header.thread, header.queue), flush=True)
 
     def add_store(self, header: Header, body: bytes, transfers: Transfers) -> None:
         """WRITE or WRITTEN, which ran: the bytes that it left."""

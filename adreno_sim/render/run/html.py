@@ -33,6 +33,7 @@ def of_run(report: RunReport) -> str:
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
     parts += section("Unsupported", [_list(report.unsupported)] if report.unsupported else [])
     parts += section("Not checked", [_list(report.unchecked)] if report.unchecked else [])
+    parts += section("Not as recorded", [_list(report.differs)] if report.differs else [])
     for process in report.processes:
         parts += section(f"{process.program} ({process.pid})", [_process(process)])
     return page(f"{report.command[0]} on {report.device}", parts)
