@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .text.spelling import spell_line, spell_lines
+
 
 class AdrenoSimError(Exception):
     """Base of every error a user can cause; its text is complete and needs no traceback. `exit_code` as in the CLI."""
@@ -47,3 +49,8 @@ class DeviceError(AdrenoSimError):
 
 class ViewTooLargeError(DeviceError):
     """A buffer or image that ends behind the storage it would be a view of."""
+
+
+def show_error(error: AdrenoSimError) -> str:
+    """Returns the text of an error: one line, but for what a compiler says."""
+    return spell_lines(str(error)) if isinstance(error, BuildError) else spell_line(str(error))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import AdrenoSimError
+from .text.spelling import encode_exactly, spell_line
 
 SCHEMA = "adreno-sim/launch/1"
 SOURCE, LAUNCH = "kernel.cl", "launch.toml"
@@ -71,7 +72,7 @@ def write_folder(folder: Path, launch: WrittenLaunch) -> None:
 
 
 def _fill(folder: Path, launch: WrittenLaunch) -> None:
-    (folder / SOURCE).write_text(launch.source, encoding="utf-8")
+    (folder / SOURCE).write_bytes(encode_exactly(launch.source))
     for position, argument in enumerate(launch.arguments):
         if argument.array is not None:
             np.save(folder / _array_name(position), argument.array, allow_pickle=False)
@@ -90,7 +91,7 @@ def _expected_name(position: int) -> str:
 
 def _text(launch: WrittenLaunch) -> str:
     """The launch file."""
-    comment = [f"# {line}" for text in launch.comment for line in text.splitlines()]
+    comment = [f"# {spell_line(line)}" for text in launch.comment for line in text.splitlines()]
     parts = ["\n".join([*comment, *_lines({"schema": SCHEMA, "source": SOURCE, **launch.keys})])]
     if launch.run:
         parts.append("\n".join(["[run]", *_lines(launch.run)]))
@@ -111,8 +112,10 @@ def _lines(table: Mapping[str, Any]) -> list[str]:
 
 
 def toml_value(value: Any) -> str:
-    """A value as TOML: text, truth values, numbers, lists and inline tables."""
+    """A value as TOML: text, truth values, numbers, lists and inline tables. AdrenoSimError for text that is not UTF-8."""
     if isinstance(value, str):
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise AdrenoSimError(f"{spell_line(value)}: not UTF-8 text, as a launch file is; rename it or encode it anew")
         return json.dumps(value, ensure_ascii=True).replace("\x7f", "\\u007f") if _plain(value) else _escape(value)
     if isinstance(value, bool):
         return str(value).lower()

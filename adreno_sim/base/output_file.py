@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from .errors import AdrenoSimError
+from .text.spelling import encode
 
 _DESCRIPTORS = Path("/proc/self/fd")
 _LINKS = 40
@@ -26,8 +27,8 @@ _LINKS = 40
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` in UTF-8 to `path`, as open_output does."""
-    write_bytes(path, text.encode())
+    """Write `text` in UTF-8 to `path`, as open_output does; what UTF-8 cannot hold is spelled."""
+    write_bytes(path, encode(text))
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from .text.spelling import encode, spell_line
+from .text.stream import styled
+
 
 class Progress:
     """Receives stages and steps; shows nothing."""
@@ -49,7 +52,7 @@ class _Bar(Progress):
         self._move(max(self._done, start), name)
 
     def step(self, name: str) -> None:
-        text = f"{self._stage}: {name}"[:60]
+        text = spell_line(f"{self._stage}: {name}")[:60]
         if not self._ends:
             self._bar.update(self._task, advance=1, description=text)  # type: ignore[attr-defined]
             return
@@ -73,11 +76,11 @@ class _FileProgress(Progress):
 
     def stage(self, name: str, steps: int = 0) -> None:
         self._stage = name
-        self._path.write_text(name, encoding="utf-8")
+        self._path.write_bytes(encode(name))
         self._inner.stage(name, steps)
 
     def step(self, name: str) -> None:
-        self._path.write_text(f"{self._stage}: {name}", encoding="utf-8")
+        self._path.write_bytes(encode(f"{self._stage}: {name}"))
         self._inner.step(name)
 
 
@@ -119,6 +122,6 @@ def _bar(file: IO[str]) -> Iterator[Progress]:
                 return Text(f"{task.percentage:.0f} %")
             return Text() if task.total is None else super().render(task)
 
-    columns = (TextColumn("{task.description}"), BarColumn(), CountColumn(), TimeElapsedColumn())
-    with RichProgress(*columns, console=Console(file=file), transient=True) as bar:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), CountColumn(), TimeElapsedColumn())
+    with RichProgress(*columns, console=Console(file=styled(file)), transient=True) as bar:
         yield _Bar(bar, bar.add_task("", total=None, whole=False))

@@ -6,12 +6,14 @@ from typing import NoReturn
 
 import pytest
 
+from .text.spelling import spell_line, spell_lines
+
 
 def fail(message: str) -> NoReturn:
     """The test fails with `message` alone."""
-    raise pytest.fail.Exception(message, pytrace=False) from None
+    raise pytest.fail.Exception(spell_lines(message), pytrace=False) from None
 
 
 def skip_unsupported(device: str, error: Exception) -> NoReturn:
     """The test is skipped: what it asks for is right, but the device or TVM cannot do it."""
-    raise pytest.skip.Exception(f"unsupported on {device}: {str(error).splitlines()[0]}") from None
+    raise pytest.skip.Exception(spell_line(f"unsupported on {device}: {str(error).splitlines()[0]}")) from None

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from .bounded_read import read_text
 from .errors import AdrenoSimError
+from .text.spelling import spell_line
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,11 +24,6 @@ LARGEST = 1 << 63
 """Whole numbers stay below it: sizes and counts fit 64 bits."""
 
 _SHOWN = 60
-
-
-def _one_line(text: str) -> str:
-    """The text with line breaks and other control characters, which TOML allows in keys, spelled out."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def load_toml(path: Path) -> dict[str, Any]:
@@ -60,7 +56,7 @@ class Table:
 
     def error(self, key: str, message: str) -> AdrenoSimError:
         where = [str(self.file), self.name, key]
-        return AdrenoSimError(_one_line(": ".join(part for part in where if part) + f": {message}"))
+        return AdrenoSimError(spell_line(": ".join(part for part in where if part) + f": {message}"))
 
     def fail_expected(self, key: str, what: str, computed: object = None) -> NoReturn:
         """Raise the error of an entry that is no `what`. computed: what its expressions come to, None where it has none."""

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from ..base.text.stream import styled
 from . import cache, options
 from .output import declare, report_stream, write_data
 from .streams import hide_library_warnings
@@ -65,7 +66,7 @@ def _doctor(args: argparse.Namespace) -> int:
 
         def step(name: str) -> None:
             if shown.isatty():
-                print(f"\r\033[K{name}", end="", file=shown, flush=True)
+                print(f"\r\033[K{name}", end="", file=styled(shown), flush=True)
 
         found = examine(device, step, only)
         step("")

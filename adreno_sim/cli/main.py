@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..base.processes import interrupts, isolation
+from ..base.text.spelling import spell_line, split_lines
+from ..base.text.stream import shown_streams
 from ..base.version import __version__
 from . import (
     bundle,
@@ -51,12 +53,17 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, _shorten(f"error: {message} (see {self.prog} --help)") + "\n")
+        self.exit(EXIT_USAGE, _shorten(spell_line(f"error: {message} (see {self.prog} --help)")) + "\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. Errors of the user's are one line on stderr, without a traceback."""
     open_closed_streams()
+    with shown_streams():
+        return _run_shown(argv)
+
+
+def _run_shown(argv: Sequence[str] | None) -> int:
     try:
         args = _parser().parse_args(argv)
         args.argv = list(sys.argv[1:] if argv is None else argv)
@@ -72,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         code, message = EXIT_INTERRUPTED, "interrupted"
     if message:
-        print("\n".join(map(_shorten, f"error: {message}".split("\n"))), file=sys.stderr)
+        print("\n".join(map(_shorten, split_lines(f"error: {message}"))), file=sys.stderr)
     return code
 
 
@@ -88,25 +95,25 @@ def _run(args: argparse.Namespace) -> tuple[int, str]:
         drop_output()
         return EXIT_USAGE, ""
     except Exception as error:
-        from ..base.errors import AdrenoSimError, OptionError
+        from ..base.errors import AdrenoSimError, OptionError, show_error
 
         if isinstance(error, OptionError):
-            return error.exit_code, f"{options.flag_of(error.option)}: {error.reason}"
+            return error.exit_code, spell_line(f"{options.flag_of(error.option)}: {error.reason}")
         if isinstance(error, AdrenoSimError):
-            return error.exit_code, str(error)
+            return error.exit_code, show_error(error)
         if os.environ.get(TRACEBACK):
             raise
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             drop_output()
             return EXIT_USAGE, f"cannot write: {error.strerror}"
         if isinstance(error, OSError) and error.filename is not None and error.errno == errno.ENAMETOOLONG:
-            return EXIT_USAGE, f"{str(error.filename)[:60]}...: {error.strerror}"
+            return EXIT_USAGE, spell_line(f"{str(error.filename)[:60]}...: {error.strerror}")
         if isinstance(error, MemoryError):
-            return EXIT_USAGE, f"the host has not enough memory for this: {error or 'out of memory'}".splitlines()[0]
+            return EXIT_USAGE, spell_line(f"the host has not enough memory for this: {error or 'out of memory'}")
         if isinstance(error, RecursionError):
             return EXIT_UNSUPPORTED, "unsupported: nested too deeply to be looked at"
-        text = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
-        return EXIT_INTERNAL, f"{text} (a bug; {TRACEBACK}=1 shows where)"
+        text = split_lines(f"internal error: {type(error).__name__}: {error}")[0]
+        return EXIT_INTERNAL, f"{spell_line(text)} (a bug; {TRACEBACK}=1 shows where)"
 
 
 def _shorten(line: str) -> str:

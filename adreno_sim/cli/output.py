@@ -102,18 +102,20 @@ def write_data(args: argparse.Namespace, encode: Callable[[], dict[str, Any]]) -
 
 def write_build_error(args: argparse.Namespace, diagnostics: Iterable[object]) -> None:
     """Write annotations of what a compiler says where --annotations asks for them."""
+    from ..base.text.stream import print_commands
     from ..render.report import annotations
 
-    for line in annotations.diagnostic_lines(diagnostics) if args.annotations else ():
-        print(line, file=report_stream(args))
+    if args.annotations:
+        print_commands(annotations.diagnostic_lines(diagnostics), report_stream(args))
 
 
 def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None, checks: str = "") -> None:
     """Write SARIF and annotations where the options ask for them. sources, checks: see `sarif.to_sarif`."""
     from ..base import json_io
+    from ..base.text.stream import print_commands
     from ..render.report import annotations, sarif
 
     if args.annotations:
-        print(*annotations.lines(findings), sep="\n", end="\n" if findings else "", file=report_stream(args))
+        print_commands(annotations.lines(findings), report_stream(args))
     if args.sarif:
         json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources, checks))

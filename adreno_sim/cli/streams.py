@@ -6,7 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import IO
+
+from ..base.text.stream import show_on
 
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
@@ -26,19 +28,20 @@ def open_closed_streams() -> None:
 
 
 @contextmanager
-def hide_library_warnings() -> Iterator[TextIO]:
+def hide_library_warnings() -> Iterator[IO[str]]:
     """What is written to descriptor 2 meanwhile is shown if the block raises, and else dropped. Gives the stream to write to."""
     import tempfile
 
     sys.stderr.flush()
-    with os.fdopen(os.dup(2), "w", encoding="utf-8") as shown, tempfile.TemporaryFile() as hidden:
+    with os.fdopen(os.dup(2), "w", encoding="utf-8") as kept, tempfile.TemporaryFile() as hidden:
+        shown = show_on(kept)
         os.dup2(hidden.fileno(), 2)
         try:
             yield shown
         except Exception:
             sys.stderr.flush()
             hidden.seek(0)
-            shown.write(hidden.read().decode("utf-8", "replace"))
+            shown.write(hidden.read().decode("utf-8", "surrogateescape"))
             raise
         finally:
             sys.stderr.flush()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.bundle_name import is_bundle_name
 from ..base.processes import isolation
+from ..base.text.stream import print_commands
 from . import cache, options
 from .output import declare, report_stream, write_data
 
@@ -107,7 +108,7 @@ def _write(done: Sweep, args: argparse.Namespace) -> None:
 
     write_data(args, done.as_json)
     if args.annotations:
-        print(*findings.annotation_lines(done), sep="\n", file=report_stream(args))
+        print_commands(findings.annotation_lines(done), report_stream(args))
     if args.sarif:
         json_io.write_json(args.sarif, sarif.to_sarif(findings.findings(done), checks=done.lowest_level))
     if args.code_quality:

@@ -74,9 +74,12 @@ def _tune(args: argparse.Namespace) -> int:
 
 
 def _print_trial(task: Any, trial: Any) -> None:
+    from ..base.text.spelling import spell_line
+    from ..base.text.stream import styled
+
     verdict = "ok" if trial.accepted else trial.reason
-    line = f"{task.name} {trial.number}: {trial.variant}: {verdict}"[:160]
+    line = spell_line(f"{task.name} {trial.number}: {trial.variant}: {verdict}")[:160]
     if sys.stderr.isatty():
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{line}", end="", file=styled(sys.stderr), flush=True)
     else:
         print(line, file=sys.stderr, flush=True)

@@ -85,7 +85,7 @@ def execute(command: list[str], source: bytes, overlay: bytes | None = None) -> 
             if process.poll() is None:
                 process.kill()
         status = process.wait() if in_time else -signal.SIGXCPU
-        return Ended(status, _content(out), _content(err).decode("utf-8", "replace"))
+        return Ended(status, _content(out), _content(err).decode("utf-8", "surrogateescape"))
 
 
 def _environment() -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..base.text.spelling import split_lines
+
 _HEAD = re.compile(
     r"^(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<severity>fatal error|error|warning|note): (?P<message>.*)$"
 )
@@ -45,7 +47,7 @@ def parse_diagnostics(stderr: str) -> list[Diagnostic]:
     """The diagnostics in clang's output (format "clang", no colours), in its order; of warnings the first MOST_WARNINGS."""
     found: list[Diagnostic] = []
     warnings = 0
-    lines = stderr.splitlines()
+    lines = split_lines(stderr)
     for number, text in enumerate(lines):
         if _QUOTED.match(text):
             continue

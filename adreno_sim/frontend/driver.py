@@ -186,7 +186,7 @@ class _Compile:
     def refuse_embedded_files(self) -> None:
         """Raises BuildError at the first `#embed`, which is a directive of C23. No flag of clang refuses it."""
         file, line = "", 0
-        for text in self.run("-E", "-Xclang", "-dE").output.decode("utf-8", "replace").splitlines():
+        for text in self.run("-E", "-Xclang", "-dE").output.decode("utf-8", "replace").split("\n"):
             marker = _LINE_MARKER.match(text)
             if marker:
                 file, line = read_marker_name(marker[2]), int(marker[1]) - 1

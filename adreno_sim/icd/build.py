@@ -146,7 +146,9 @@ def compile_shim(words: Sequence[str], library: Path, scratch: Path) -> None:
     environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(scratch / "zig"), "ZIG_LOCAL_CACHE_DIR": str(scratch / "local")}
     command = [find_zig(), "cc", *words, "-o", str(library)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=_TIME_LIMIT, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="surrogateescape", env=environment, timeout=_TIME_LIMIT, check=False
+        )
     except subprocess.TimeoutExpired:
         raise AdrenoSimError(f"the OpenCL driver did not compile within {_TIME_LIMIT} s") from None
     if done.returncode:

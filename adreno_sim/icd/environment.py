@@ -82,7 +82,9 @@ def _known_to_linker() -> dict[str, Path]:
     mark = current_family().linker_mark
     for program in ("/sbin/ldconfig", "/usr/sbin/ldconfig"):
         try:
-            shown = subprocess.run([program, "-p"], capture_output=True, text=True, timeout=10, check=False).stdout
+            shown = subprocess.run(
+                [program, "-p"], capture_output=True, text=True, errors="surrogateescape", timeout=10, check=False
+            ).stdout
         except (OSError, subprocess.TimeoutExpired):
             continue
         entries = [line.split() for line in shown.splitlines() if mark in line and "=>" in line]

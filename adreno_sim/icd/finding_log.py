@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ..base.errors import DeviceError
 from ..base.rejected_call import rejected_call
+from ..base.text.spelling import OutputGuard, spell_line, split_lines
 from ..findings import Finding, Severity
 from ..results import finding_text
 from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, place_of, with_host_call
@@ -18,10 +19,13 @@ MOST_FINDINGS = 10_000
 """Places of which a session keeps findings; more are only counted."""
 
 
+_printed = OutputGuard(is_shared=True)
+
+
 def print_line(text: str) -> None:
     """Print to standard error; a client's that is gone is no error of ours."""
     with contextlib.suppress(OSError):
-        os.write(2, f"{text}\n".encode("utf-8", "replace"))
+        os.write(2, _printed.show(f"{text}\n").encode())
 
 
 @dataclass
@@ -69,7 +73,7 @@ class FindingLog:
         if finding.kernel and source:
             self.report.sources.setdefault(finding.kernel, source)
         if is_new_line and finding.severity > Severity.NOTE:
-            self.say("\n".join(("adreno-sim: " + "\n".join(finding_text.lines(shown)), *_call_line(shown))))
+            self.say("\n".join(("adreno-sim: " + "\n".join(finding_text.lines(shown)), *map(spell_line, _call_line(shown)))))
 
     def add_rejected(self, error: DeviceError, kernel: str, source: str, call: Callable[[], HostCall]) -> None:
         """A command that the device refuses."""
@@ -80,7 +84,7 @@ class FindingLog:
         if what not in self._sentences:
             self._sentences.add(what)
             self.report.unsupported.append(what)
-            self.say(f"adreno-sim: {what}")
+            self.say(f"adreno-sim: {spell_line(what)}")
 
     def note(self, sentence: str) -> None:
         """Something that this session says nothing about."""
@@ -95,7 +99,7 @@ class FindingLog:
 
 def _with_source(finding: Finding, source: str) -> Finding:
     """The finding with the text of its line, where it is a line of the program's own source."""
-    lines = source.splitlines()
+    lines = split_lines(source)
     if finding.file or not 0 < finding.line <= len(lines) or "source" in finding.detail:
         return finding
     return replace(finding, detail={**finding.detail, "source": lines[finding.line - 1].strip()})

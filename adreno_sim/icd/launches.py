@@ -14,6 +14,7 @@ from ..backends.sim.launch_config import PreparedLaunch
 from ..backends.sim.program import SimKernel
 from ..base.errors import DeviceError
 from ..base.specs import Local, Null, Sampler
+from ..base.text.spelling import OutputGuard
 from ..findings import Severity
 from ..memory.storage import StorageView
 from ..results.run_report import HostCall
@@ -178,9 +179,12 @@ def _sampler(index: int, bits: int) -> Sampler:
     return Sampler(bool(normalized), ADDRESSING[addressing], FILTERS[filter])
 
 
+_printed = OutputGuard(is_shared=True)
+
+
 def _print(text: str) -> None:
-    """What a kernel's printf wrote goes to the client's standard output."""
-    data: Sequence[int] | bytes = text.encode("utf-8", "surrogateescape")
+    """What a kernel's printf wrote goes to the client's standard output, shown as everything that is not the client's own."""
+    data: Sequence[int] | bytes = _printed.show(text).encode()
     with contextlib.suppress(OSError):
         while data:
             data = data[os.write(1, bytes(data)) :]

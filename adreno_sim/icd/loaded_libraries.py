@@ -34,7 +34,7 @@ class LibraryWatch:
 
 def _libraries_of(pid: int) -> list[str]:
     try:
-        maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")
+        maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return []
     return _LIBRARY.findall(maps)

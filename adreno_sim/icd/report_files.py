@@ -12,7 +12,9 @@ import os
 import time
 from pathlib import Path
 
+from ..base.errors import AdrenoSimError
 from ..base.json_io import write_json, write_text
+from ..findings import Finding
 from ..results.run_encode import process_from_json, process_to_json
 from ..results.run_report import ProcessReport
 
@@ -34,10 +36,29 @@ class ReportFile:
         return self._path.with_suffix(".trace")
 
     def write(self, report: ProcessReport) -> None:
-        """Write the report in its place."""
-        write_json(self._path.with_suffix(".json"), process_to_json(report))
+        """Write the report in its place. Whatever cannot be written is left out, and said to be. AdrenoSimError where the folder
+        takes no file."""
+        try:
+            write_json(self._path.with_suffix(".json"), process_to_json(report))
+        except AdrenoSimError:
+            raise
+        except Exception as error:  # a bug of ours must not lose what was found
+            write_json(self._path.with_suffix(".json"), process_to_json(reduce_report(report, error)))
         for ending in (".open", ".crash"):
             self._path.with_suffix(ending).unlink(missing_ok=True)
+
+
+def reduce_report(report: ProcessReport, error: Exception) -> ProcessReport:
+    """The least that is to be known of a session whose report cannot be written: each finding by its kind and place alone."""
+    why = f"internal error: {type(error).__name__} while the report was written, which has the findings' kinds alone (a bug)"
+    findings = [
+        Finding(found.kind, str(found.message), str(found.kernel), line=int(found.line), count=int(found.count))
+        for found in report.findings
+    ]
+    failed = "; ".join(filter(None, (report.failed, why)))
+    return ProcessReport(
+        str(report.program), int(report.pid), str(report.device), str(report.checks), findings, failed=failed, opened=True
+    )
 
 
 def has_reports(folder: Path) -> bool:

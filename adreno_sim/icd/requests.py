@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ..backends.sim.info import front_end_target
 from ..base.errors import BuildError, DeviceError, UnsupportedError
+from ..base.text.spelling import encode_exactly
 from ..findings import Finding
 from ..findings import Kind as FindingKind
 from ..frontend.driver import inline_files
@@ -54,20 +55,20 @@ class Requests:
         try:
             return SUCCESS, self._answer(kind, call, data)
         except MalformedError as error:
-            return code_of("CL_INVALID_VALUE"), str(error).encode()
+            return code_of("CL_INVALID_VALUE"), encode_exactly(str(error))
         except BuildError as error:
-            return _failure_of(kind), "\n".join(map(str, error.diagnostics or [error])).encode()
+            return _failure_of(kind), encode_exactly("\n".join(map(str, error.diagnostics or [error])))
         except DeviceError as error:
-            return code_of(error.code), str(error).encode()
+            return code_of(error.code), encode_exactly(str(error))
         except UnsupportedError as error:
             self._log.add_unsupported(f"call {call}: {error}")
-            return _failure_of(kind), str(error).encode()
+            return _failure_of(kind), encode_exactly(str(error))
         except MemoryError:
             return code_of("CL_OUT_OF_HOST_MEMORY"), b""
         except Exception as error:  # a bug of ours must not end the client's session
             what = f"call {call}: internal error: {type(error).__name__}: {error} (a bug)"
             self._log.add_unsupported(what)
-            return code_of("CL_OUT_OF_RESOURCES"), what.encode()
+            return code_of("CL_OUT_OF_RESOURCES"), encode_exactly(what)
 
     def _answer(self, kind: Request, call: int, data: bytes) -> bytes:
         if kind is Request.MEMORY:

@@ -77,7 +77,7 @@ class Server:
         except OSError as error:
             self._fail(f"the client's socket: {error.strerror}")
         except Exception as error:  # a bug of ours: the report says so, and what was found before
-            self._fail(f"internal error: {type(error).__name__}: {error} (a bug)")
+            self._fail_inside(error)
         self._end()
 
     # -- the ends of a session
@@ -102,14 +102,21 @@ class Server:
             self.report.failed = reason
             print_line(f"adreno-sim: {reason}")
 
+    def _fail_inside(self, error: Exception) -> None:
+        """A bug of ours ends the session."""
+        self._fail(f"internal error: {type(error).__name__}: {error} (a bug)")
+
     def _end(self) -> None:
         self._stopping.set()
         if self._session is not None and not self._idle.wait(GRACE):
             self._log.note("commands that had not run when the client ended")
-        self._connection.close()
+        try:
+            self._connection.close()
+            if self._recorder is not None:
+                self._recorder.close()
+        except Exception as error:  # nothing must keep the report from being written
+            self._fail_inside(error)
         self._log.freeze()
-        if self._recorder is not None:
-            self._recorder.close()
         if self._file is not None:
             try:
                 self._file.write(self.report)
@@ -122,6 +129,9 @@ class Server:
             session.executor.serve(self._stopping.is_set)
         except BrokenLinkError as error:
             self._fail(f"the driver's two halves disagree: {error}")
+            self._connection.shutdown(socket.SHUT_RDWR)
+        except Exception as error:
+            self._fail_inside(error)
             self._connection.shutdown(socket.SHUT_RDWR)
         finally:
             self._idle.set()
@@ -212,6 +222,6 @@ def _encode_answer(number: int, answer: bytes) -> bytes:
 
 def _program_of(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="surrogateescape").strip()
     except OSError:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from ..base.text.spelling import spell_line
 from .layout import Layout
 
 _WIDTH = 640  # of one layer's block, in SVG units
@@ -26,7 +27,7 @@ def layout_svg(layout: Layout, title: str = "") -> str:
     """The drawing as one SVG document; of many rows or layers the first are drawn, and the rest counted."""
     heading = f"{title}: " if title else ""
     heading += f"{layout.width} x {layout.height} x {layout.layers} texels of {layout.texel_bytes} B, {_waste(layout)}"
-    parts = [f'<text x="8" y="16">{escape(heading, quote=False)}</text>']
+    parts = [f'<text x="8" y="16">{escape(spell_line(heading), quote=False)}</text>']
     top = 30
     drawn = min(layout.layers, _MOST_LAYERS)
     for layer in range(drawn):

@@ -1,12 +1,17 @@
-"""Where text reports are printed."""
+"""Where text reports are printed. What they say of foreign names and sources is shown, whoever forgets to ask for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import IO, TYPE_CHECKING
+import functools
+from collections.abc import Callable, Iterable
+from typing import IO, TYPE_CHECKING, Any
+
+from ..base.text.spelling import spell_line, spell_lines
+from ..base.text.stream import show_on, styled
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 WIDTH = 220
 """Columns where the output is not a terminal."""
@@ -14,12 +19,37 @@ WIDTH = 220
 
 def open_console(file: IO[str]) -> Console:
     """A console on `file`, as wide as its terminal or WIDTH."""
-    from rich.console import Console
+    shown = styled(show_on(file))
+    console = _console_class()(file=shown, highlight=False, emoji=False)
+    return console if console.is_terminal else _console_class()(file=shown, highlight=False, emoji=False, width=WIDTH)
 
-    console = Console(file=file, highlight=False)
-    return console if console.is_terminal else Console(file=file, highlight=False, width=WIDTH)
+
+def line_of(text: str, style: str = "") -> Text:
+    """One line in a style of rich's."""
+    from rich.text import Text
+
+    return Text(spell_line(text), style=style)
+
+
+def say_line(console: Console, text: str, style: str = "") -> None:
+    """Print a line as it is, however long."""
+    console.print(line_of(text, style), soft_wrap=True)
 
 
 def teller(console: Console) -> Callable[[str], None]:
     """Prints a line as it is, however long."""
-    return lambda text: console.print(text, soft_wrap=True, markup=False)
+    return functools.partial(say_line, console)
+
+
+@functools.cache
+def _console_class() -> type[Console]:
+    """rich's console, which shows all text that it prints; only its own control sequences go through."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class ShownConsole(Console):
+        def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(spell_lines(segment.text), segment.style)
+
+    return ShownConsole

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from ..base.text.spelling import spell_line
 from .markdown import cell
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class Column(Generic[Row]):
     breaks: bool = False
     style: Callable[[Row], str] | None = None
 
+    def text(self, row: Row) -> str:
+        """Returns the cell of a row as one line."""
+        return spell_line(self.show(row))
+
 
 def text_column(title: str, show: Callable[[Row], str], style: Callable[[Row], str] | None = None) -> Column[Row]:
     """A column of words, which may be long."""
@@ -51,7 +56,7 @@ def make_table(columns: Sequence[Column[Row]], rows: Iterable[Row], pad_edge: bo
     from rich.text import Text
 
     def show(column: Column[Row], row: Row) -> Text:
-        return Text(column.show(row), style=column.style(row) if column.style else "")
+        return Text(column.text(row), style=column.style(row) if column.style else "")
 
     heads = [
         Shown(
@@ -90,7 +95,7 @@ def print_table(console: Console, columns: Sequence[Column[Row]], rows: Sequence
 
 def _texts(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[list[str]]:
     """Every text of each column, its title first."""
-    return [[column.title, *map(column.show, rows)] for column in columns]
+    return [[column.title, *map(column.text, rows)] for column in columns]
 
 
 def _print_stacked(console: Console, columns: Sequence[Column[Row]], rows: Sequence[Row]) -> None:
@@ -113,10 +118,10 @@ def _print_stacked(console: Console, columns: Sequence[Column[Row]], rows: Seque
     console.print(Text(first.title), soft_wrap=True)
     say_figures([Text(_justify(column, column.title, width)) for column, width in zip(figures, widths, strict=True)])
     for row in rows:
-        console.print(show(first, row, first.show(row)), soft_wrap=True)
-        say_figures([show(c, row, _justify(c, c.show(row), width)) for c, width in zip(figures, widths, strict=True)])
+        console.print(show(first, row, first.text(row)), soft_wrap=True)
+        say_figures([show(c, row, _justify(c, c.text(row), width)) for c, width in zip(figures, widths, strict=True)])
         for column in words:
-            if text := column.show(row):
+            if text := column.text(row):
                 console.print(show(column, row, f"{_INDENT}{column.title}: {text}"))
     console.print()
 
@@ -128,5 +133,5 @@ def _justify(column: Column[Row], text: str, width: int) -> str:
 def list_markdown_lines(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> list[str]:
     """The lines of the table in Markdown."""
     titles, ruler = [column.title for column in columns], ["---:" if column.right else "---" for column in columns]
-    cells = ([cell(column.show(row)) for column in columns] for row in rows)
+    cells = ([cell(column.text(row)) for column in columns] for row in rows)
     return [f"| {' | '.join(line)} |" for line in [titles, ruler, *cells]]

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.text.spelling import spell_line
 from ..findings import Access, Finding, WorkItem
 
+TAB = 4
+"""Columns of a tab in a source line."""
 MOST_STORES = 8
 """Stores shown of one element; the JSON has them all."""
 
 
 def lines(finding: Finding) -> list[str]:
     """The finding as text lines; all but the first are indented."""
+    return [spell_line(line) for line in _lines(finding)]
+
+
+def _lines(finding: Finding) -> list[str]:
     times = f" ({finding.count} times)" if finding.count > 1 else ""
     out = [f"{finding.severity}: {finding.kind.label}: {finding.message}{times}"]
     where = location(finding)
@@ -25,7 +32,7 @@ def lines(finding: Finding) -> list[str]:
     if finding.access is not None:
         out.append(f"  access {access(finding.access)}")
     if finding.detail.get("source"):
-        out.append(f"  | {finding.detail['source']}")
+        out.append(f"  | {finding.detail['source']}".expandtabs(TAB))
     out += stores(finding.detail)
     return out
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..base.allow import Allowed, AllowEntry, describe_expired
+from ..base.text.spelling import spell_line
 from ..findings import rank
 from . import finding_text
 
@@ -19,7 +20,7 @@ def plain(report: Report) -> str:
     out = [line for finding in found for line in finding_text.lines(finding)]
     out += allow_lines(report.allowed, report.expired)
     out += [f"not checked: {sentence}" for sentence in report.unchecked]
-    return "\n".join([*out, report.verdict])
+    return "\n".join(map(spell_line, [*out, report.verdict]))
 
 
 def allow_lines(allowed: Sequence[Allowed], expired: Sequence[AllowEntry]) -> list[str]:
@@ -29,7 +30,8 @@ def allow_lines(allowed: Sequence[Allowed], expired: Sequence[AllowEntry]) -> li
         f"{item.entry.reason} ({item.entry.where}, until {item.entry.expires})"
         for item in allowed
     ]
-    return out + [f"expired allow-list entry: {describe_expired(entry)}" for entry in expired]
+    out += [f"expired allow-list entry: {describe_expired(entry)}" for entry in expired]
+    return list(map(spell_line, out))
 
 
 MOST_FINDINGS = 3
@@ -44,4 +46,4 @@ def failure_text(report: Report) -> str:
         lines += finding_text.lines(finding)
     if len(found) > MOST_FINDINGS:
         lines.append(f"and {len(found) - MOST_FINDINGS} more findings")
-    return "\n".join(lines)
+    return "\n".join(map(spell_line, lines))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..base.text.spelling import split_lines
 from ..device.protocol import StoreEvent
 from ..findings import WorkItem
 
 
 def describe_stores(events: Iterable[StoreEvent], kernel: str, source: str) -> list[dict[str, Any]]:
     """Every store in order, with its source location, work-item, value and source line."""
-    lines = source.splitlines()
+    lines = split_lines(source)
     return [_store_to_json(event, kernel, lines) for event in sorted(events, key=lambda event: event.order)]
 
 

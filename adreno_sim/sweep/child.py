@@ -31,7 +31,7 @@ def run_case(case: Case, limit: float, content: bytes | None = None, among: isol
         with log.open("wb") as stream:
             ended = isolation.run(case.arguments(str(path), str(report)), limit, stream, among)
         seconds = round(time.perf_counter() - begun, 3)
-        text = log.read_text(encoding="utf-8", errors="replace")[-LOG_CHARACTERS:]
+        text = log.read_text(encoding="utf-8", errors="surrogateescape")[-LOG_CHARACTERS:]
         data = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
     if ended.finding is not None:
         status = "hung" if ended.finding.kind is Kind.DEVICE_HUNG else "crashed"

@@ -24,6 +24,8 @@ from ...base.bounded_read import parse_json
 from ...base.bundle_name import RECORDING, is_bundle_name
 from ...base.errors import AdrenoSimError
 from ...base.output_file import open_output
+from ...base.text.spelling import decode as decode_text
+from ...base.text.spelling import encode_exactly
 from . import golden as golden_data
 from .golden import GoldenData
 from .host_function import HostFunction
@@ -217,9 +219,9 @@ def _members(model: CompiledModel) -> dict[str, bytes]:
     if model.script is not None:
         members[RECORDED] = _npz(model.recorded)
     for name, kernel in model.kernels.items():
-        members[f"kernels/{name}.cl"] = kernel.source.encode()
+        members[f"kernels/{name}.cl"] = encode_exactly(kernel.source)
     for name, graph in model.graphs.items():
-        members[f"graphs/{name}.json"] = graph.source.encode()
+        members[f"graphs/{name}.json"] = encode_exactly(graph.source)
     return members
 
 
@@ -240,9 +242,9 @@ def _from_members(members: dict[str, bytes]) -> CompiledModel:
     if found != SCHEMA:
         raise SchemaError(f"model.json: expected schema {SCHEMA!r}, found {found!r}")
     document = decode(_Document, data, "model.json")
-    kernels = {name: replace(code, source=members[f"kernels/{name}.cl"].decode()) for name, code in document.kernels.items()}
+    kernels = {name: replace(code, source=decode_text(members[f"kernels/{name}.cl"])) for name, code in document.kernels.items()}
     constants, recorded = _arrays(members[CONSTANTS]), _arrays(members[RECORDED]) if RECORDED in members else {}
-    graphs = {name: replace(code, source=members[f"graphs/{name}.json"].decode()) for name, code in document.graphs.items()}
+    graphs = {name: replace(code, source=decode_text(members[f"graphs/{name}.json"])) for name, code in document.graphs.items()}
     golden = golden_data.from_members(members)
     shared = {key: getattr(document, key) for key in _SHARED}
     model = CompiledModel(kernels=kernels, constants=constants, golden=golden, graphs=graphs, recorded=recorded, **shared)

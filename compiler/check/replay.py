@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...base.specs import View
+from ...base.text.spelling import split_lines
 from ...device.protocol import Kernel, Watch
 from ...findings import WorkItem
 from ..artifact.host_function import Launch
@@ -65,7 +66,7 @@ def _store_to_json(event: Any, code: KernelCode, order: int) -> dict[str, Any]:
 
 def source_line(code: KernelCode, line: int) -> str:
     """Line `line` (from 1) of the kernel's source without its indentation; "" where there is none."""
-    lines = code.source.splitlines()
+    lines = split_lines(code.source)
     return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 

@@ -168,7 +168,7 @@ def _compile(compiler: str, tree: Path, package: Path, headers: Path, folder: Pa
 
 def _run(command: list[str]) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_TIME_LIMIT, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape", timeout=_TIME_LIMIT, check=False)
     except subprocess.TimeoutExpired:
         raise AdrenoSimError(f"{command[0]} did not end within {_TIME_LIMIT} s") from None
     if done.returncode:

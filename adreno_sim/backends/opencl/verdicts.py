@@ -21,6 +21,7 @@ from pathlib import Path
 from ...base import disk_cache
 from ...base.code_digest import code_digest
 from ...base.processes.scratch import scratch_folder
+from ...base.text.spelling import decode
 from . import drivers
 from .known_answers import SIMPLEST
 
@@ -150,7 +151,7 @@ def trial_command(file: Path) -> list[str]:
 def _describe_end(code: int, printed: bytes) -> str:
     if code < 0:
         return f"ended by {signal.Signals(-code).name}"
-    said = printed.decode(errors="replace").strip().splitlines()
+    said = decode(printed).strip().splitlines()
     return f"ended with exit code {code}{f': {said[-1]}' if said else ''}"
 
 

@@ -56,7 +56,7 @@ def read_crash(file: Path) -> Place:
     A thread that has no Python frames was a library's: then whoever some thread called, this package last. A dump that ends
     early, as where a thread ends meanwhile, and does not have the thread says nothing.
     """
-    text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    text = file.read_text(encoding="utf-8", errors="surrogateescape") if file.exists() else ""
     threads = _THREAD.findall(text)
     current = [frames for head, frames in threads if head == "Current thread"]
     if not current and threads and not _WHOLE.search(text):

@@ -96,7 +96,9 @@ def write_files(files: Mapping[Path, str]) -> None:
 
 
 def _holds(path: Path, text: str) -> bool:
+    from ...base.text.spelling import encode
+
     try:
-        return bool(text) and path.read_bytes() == text.encode()
+        return bool(text) and path.read_bytes() == encode(text)
     except OSError:
         return False

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...base.errors import AdrenoSimError
+from ...base.text.spelling import spell_line
 
 SCRIPT = "ci/adreno-ci.sh"
 RECIPES = {
@@ -41,6 +42,9 @@ def test_memory_plan(adreno_plan):
     plan = adreno_plan(MODEL{plan_options})
     assert plan.bytes() <= BUDGET, plan.summary
 '''
+
+
+_PLAIN_PATH = re.compile(r"[\w ./+@=,~-]+")
 
 
 def init_model(args: argparse.Namespace) -> None:
@@ -86,24 +90,39 @@ def _require_readable(path: Path) -> None:
 def _test_text(path: Path, name: str, target: Path) -> str:
     """The test file. A bundle is compiled already: it has its target."""
     relative = os.path.relpath(path, target.parent)
-    model = f'Path(__file__).parent / "{relative}"'
+    model = f"Path(__file__).parent / {_python_text(relative)}"
     compiled = path.suffix == ".asim"
     shapes = _open_shapes(path) if path.suffix == ".onnx" else {}
     constants = ["BUDGET = 256 << 20  # DECIDE: bytes that activations may take"]
-    named = ", ".join(f"{json.dumps(name)}: {sizes!r}" for name, sizes in shapes.items())
+    named = ", ".join(f"{_python_text(name)}: {sizes!r}" for name, sizes in shapes.items())
     constants += [f"SHAPES = {{{named}}}  # DECIDE: sizes that the model leaves open are 1 here"] if shapes else []
     with_shapes = ", shapes=SHAPES" if shapes else ""
     return TEST.format(
-        shown=path.name,
-        file=target.name,
+        shown=_in_docstring(path.name),
+        file=_in_docstring(target.name),
         imports="" if compiled else "import pytest\n\n",
-        model=f'str({model}) + ":{name}"' if name else model,
+        model=f"str({model}) + {_python_text(f':{name}')}" if name else model,
         constants="\n".join(constants),
         parameters="" if compiled else '@pytest.mark.parametrize("target", ["texture", "buffer"])\n',
         argument="" if compiled else ", target",
         options=with_shapes if compiled else f", target=target{with_shapes}",
         plan_options=with_shapes,
     )
+
+
+def _python_text(text: str) -> str:
+    """A literal of Python's that is this text, whatever it holds."""
+    return '"' + "".join(_python_char(char) for char in text) + '"'
+
+
+def _python_char(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+
+
+def _in_docstring(text: str) -> str:
+    return "".join(_python_char(char) for char in spell_line(text))
 
 
 def _open_shapes(path: Path) -> dict[str, tuple[int, ...]]:
@@ -125,6 +144,8 @@ def _workflow(host: str, path: Path) -> dict[Path, str]:
     relative = os.path.relpath(path)
     if relative.startswith(os.pardir) or os.path.isabs(relative):
         raise AdrenoSimError(f"--workflow: {path} lies outside the current folder, which is taken for the root of the repository")
+    if not _PLAIN_PATH.fullmatch(relative):  # in a workflow, it is part of YAML, of the host's expressions and of a shell's words
+        raise AdrenoSimError(f"--workflow: {path}: expected a path of letters, digits, spaces and ._-/+@=,~; rename the model")
     folder = resources.files(__package__).joinpath("recipes")
     texts = {Path(file): folder.joinpath(recipe).read_text(encoding="utf-8") for file, recipe in RECIPES[host].items()}
     if Path(relative).match(MODELS):

@@ -36,7 +36,7 @@ def print_records(calls: Sequence[PrintCall], buffer: np.ndarray, used: int) -> 
 
 
 def _decode(text: bytes | bytearray) -> str:
-    return text.decode("utf-8", "replace")
+    return text.decode("utf-8", "surrogateescape")
 
 
 def _in_order(calls: Sequence[PrintCall], words: Sequence[int]) -> Iterator[tuple[PrintCall, Sequence[int]]]:

@@ -9,6 +9,7 @@ from typing import IO
 import numpy as np
 
 from ...base.errors import DeviceError
+from ...base.text.spelling import decode
 from ...device.protocol import Device
 from ...results.run_report import ProcessReport
 from ..commands import Commands
@@ -62,7 +63,7 @@ class Player:
         if event.kind in (Kind.BUILD, Kind.COMPILE):
             event = replace(event, body=drop_folders(event.body))
         status, reply = self._requests.answer(REQUESTS[event.kind], event.call, event.body)
-        why = reply.decode(errors="replace") if status else ""
+        why = decode(reply) if status else ""
         if status:
             self._note_failure(event, status, why)
         if event.kind not in (Kind.CLOSE, Kind.MISUSE):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...base.launch_folder import SCHEMA, toml_value
+from ...base.text.spelling import spell_line
 from .guess import Skeleton
 
 MARK = "DECIDE"
@@ -20,7 +21,7 @@ def skeleton_text(made: Skeleton) -> str:
     keys["global_size"] = list(made.global_size)
     if made.local_size is not None:
         keys["local_size"] = list(made.local_size)
-    head = [f"# A launch of kernel {made.kernel}. Lines marked {MARK} are guesses: put in what your program gives."]
+    head = [f"# A launch of kernel {spell_line(made.kernel)}. Lines marked {MARK} are guesses: put in what your program gives."]
     parts = [[*head, *_lines(keys, made.decide), *_expected_lines(made)]]
     if made.values:
         first = f"{MARK}: sizes; --set {next(iter(made.values))}=32 replaces one, and expressions may use them"
@@ -48,4 +49,4 @@ def _lines(keys: Mapping[str, Any], comments: Mapping[str, str]) -> list[str]:
 
 
 def _commented(line: str, comment: str) -> str:
-    return f"{line:<{_COLUMN}}# {comment}" if comment else line
+    return f"{line:<{_COLUMN}}# {spell_line(comment)}" if comment else line

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from ...results.counters import list_wasteful
+from ..page import escape
 from ..table import Column, Row
 from . import columns
 

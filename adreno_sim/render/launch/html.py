@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from html import escape
 from typing import TYPE_CHECKING
 
 from ...base.output_file import write_text
 from ...results.plain_text import allow_lines
 from ..counters.html import list_parts
+from ..page import escape
 from ..report.html import list_of, of_finding, page, section, verdict_of
 from .text import by_severity, comparison_lines, output_line
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import IO
 
+from ...base.text.stream import show_on
 from ...findings import Finding, rank
 from ...results import finding_text
 from ...results.launch_report import ComparedArgument, LaunchOutput, LaunchReport
 from ...results.plain_text import allow_lines
-from ..console import open_console
+from ..console import open_console, say_line
 from ..counters.text import show_kernel
 from ..report import explain
 from ..report.text import STYLE
@@ -19,10 +20,8 @@ from ..report.unproven import unproven_lines
 def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
     """Print findings, most severe first, with their source lines where `explained`; then what is not proven, outputs, gaps and
     the verdict."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=file, highlight=False, soft_wrap=True)
+    file = show_on(file)
+    console = open_console(file)
     if report.printed:
         file.write(report.printed if report.printed.endswith("\n") else report.printed + "\n")
     findings = by_severity([*report.findings, *report.expected])
@@ -30,14 +29,14 @@ def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
         explain.show(findings, {**report.included, report.source: report.text}, file)
     for finding in () if explained else findings:
         head, *rest = finding_text.lines(finding)
-        console.print(Text(head, style=STYLE[finding.severity]), soft_wrap=True)
+        say_line(console, head, STYLE[finding.severity])
         for line in rest:
-            console.print(Text(line), soft_wrap=True)
+            say_line(console, line)
     if report.counters is not None:
-        show_kernel(open_console(file), report.kernel, report.counters)
+        show_kernel(console, report.kernel, report.counters)
     for line in _rest(report):
-        console.print(Text(line), soft_wrap=True)
-    console.print(Text(report.verdict, style="bold green" if report.ok else "bold red"), soft_wrap=True)
+        say_line(console, line)
+    say_line(console, report.verdict, "bold green" if report.ok else "bold red")
 
 
 def by_severity(findings: Sequence[Finding]) -> list[Finding]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
+from ...base.text.spelling import spell_line
+from ..page import bar, escape, swatch
 from . import advice_text
 
 if TYPE_CHECKING:
@@ -58,14 +59,13 @@ def _causes(runs: Row) -> str:
     """A bar of the bytes by cause, with its legend."""
     if runs.causes is None or not runs.total:
         return ""
-    bar, legend = [], []
+    pieces, legend = [], []
     for field, (name, meaning, colour) in CAUSES.items():
         nbytes = getattr(runs.causes, field)
         if nbytes:
-            style = f"background:{colour}"
-            bar.append(f'<span style="{style};width:{100 * nbytes / runs.total:.3f}%" title="{name}: {nbytes:,} bytes"></span>')
-            legend.append(f'<span title="{meaning}"><i style="{style}"></i>{name} <b>{_size(nbytes)}</b></span>')
-    return f'<div class="causes" role="img" aria-label="bytes by cause">{"".join(bar)}</div><p class="keys">{"".join(legend)}</p>'
+            pieces.append((nbytes / runs.total, colour, f"{name}: {nbytes:,} bytes"))
+            legend.append(f'<span title="{meaning}">{swatch(colour)}{name} <b>{_size(nbytes)}</b></span>')
+    return f'{bar(pieces, "bytes by cause")}<p class="keys">{"".join(legend)}</p>'
 
 
 def _next(footprint: Footprint) -> str:
@@ -96,7 +96,7 @@ def _row(number: int, tensor: PeakTensor) -> str:
     changes = "".join(_change(change, change is tensor.best) for change in tensor.changes) or "<span>nothing known</span>"
     made = f"<b>{escape(tensor.producer or 'nothing')}</b><small>{escape(tensor.id)}: {escape(kind)}</small>"
     return (
-        f'<tr data-tensor="{escape(tensor.id)}" tabindex="0"><td>{number}</td><td>{made}</td>'
+        f'<tr data-tensor="{escape(spell_line(tensor.id))}" tabindex="0"><td>{number}</td><td>{made}</td>'
         f'<td data-label="last read by">{escape(tensor.reader or "nothing")}</td>'
         f'<td title="{tensor.size:,} bytes">{_size(tensor.size)}</td><td class="changes">{changes}</td></tr>'
     )

@@ -6,14 +6,14 @@ than a pixel are marks, and become rectangles when one zooms in.
 
 from __future__ import annotations
 
-import json
 import os
-from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
 from ...base.output_file import write_text
+from ...base.text.spelling import spell_line
+from ..page import BAR_STYLE, SWATCH_STYLE, document, escape, fill, script_data
 from . import advice_html
 from .picture import COLOURS, OTHER, bases, live_curve, time_axis, unit_of
 
@@ -30,20 +30,15 @@ def write_html(path: str | os.PathLike[str], footprint: Footprint, planner: str)
 
 def page(footprint: Footprint, planner: str) -> str:
     """The page as one document."""
-    files = {name: _file(name) for name in ("plan_page.html", "plan_page.css", "plan_page.js")}
-    data = json.dumps(page_data(footprint, planner), separators=(",", ":"), ensure_ascii=False)
+    title = f"Memory plans of {footprint.source}"
     values = {
-        "TITLE": escape(f"Memory plans of {footprint.source}"),
+        "TITLE": escape(title),
         "SUBTITLE": escape(f"{len(footprint.problem.items)} tensors; {footprint.rule}"),
         "ADVICE": advice_html.section(footprint),
-        "STYLE": files["plan_page.css"],
-        "SCRIPT": files["plan_page.js"],
-        "DATA": data.replace("<", "\\u003c"),  # no name may end the script element
+        "DATA": script_data("data", page_data(footprint, planner)),
     }
-    text = files["plan_page.html"]
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", value)
-    return text
+    style = BAR_STYLE + SWATCH_STYLE + _file("plan_page.css")
+    return document(title, style, [fill(_file("plan_page.html"), values)], _file("plan_page.js"))
 
 
 def page_data(footprint: Footprint, planner: str) -> dict[str, Any]:
@@ -63,7 +58,7 @@ def page_data(footprint: Footprint, planner: str) -> dict[str, Any]:
         "planner": planner,
         "time": time_axis(items),
         "unit": unit_of(max([plan["total"] for plan in plans] or [1])),
-        "scopes": [{"name": scope, "colour": COLOURS.get(scope, OTHER)} for scope in scopes],
+        "scopes": [{"name": spell_line(scope), "colour": COLOURS.get(scope, OTHER)} for scope in scopes],
         "tensors": [_tensor(item, scopes) for item in items],
         "live": _live(items, scopes),
         "plans": plans,
@@ -73,11 +68,20 @@ def page_data(footprint: Footprint, planner: str) -> dict[str, Any]:
 def _tensor(item: Item, scopes: list[str]) -> list[Any]:
     shape = "x".join(map(str, item.shape))
     dtype = item.dtype if item.shape else ""
-    return [item.id, shape, dtype, scopes.index(item.scope), item.size, item.dense or item.size, item.start, item.end]
+    return [
+        spell_line(item.id),
+        shape,
+        spell_line(dtype),
+        scopes.index(item.scope),
+        item.size,
+        item.dense or item.size,
+        item.start,
+        item.end,
+    ]
 
 
 def _live(items: tuple[Item, ...], scopes: list[str]) -> dict[str, Any]:
-    return {scope: live_curve(tuple(item for item in items if item.scope == scope)) for scope in scopes}
+    return {spell_line(scope): live_curve(tuple(item for item in items if item.scope == scope)) for scope in scopes}
 
 
 def _plan(allocation: Allocation, note: str, items: tuple[Item, ...]) -> dict[str, Any]:
@@ -92,7 +96,7 @@ def _plan(allocation: Allocation, note: str, items: tuple[Item, ...]) -> dict[st
         "bases": bases(allocation),
         "of": [allocation.storage_of[number] for number in order],
         "at": [allocation.offsets[number] for number in order],
-        "note": note,
+        "note": spell_line(note),
     }
 
 

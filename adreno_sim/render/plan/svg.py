@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from html import escape
 
 from ...base.output_file import write_text
+from ..page import escape
 from .picture import Line, Picture, Rect, Scene, Text, scene_of
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"

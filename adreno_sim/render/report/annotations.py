@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...base.text.spelling import ANYWHERE_COMMAND, spell_line, spell_lines
 from ...findings import Finding, Severity, rank
 from ...frontend.diagnostics import Diagnostic
 from ...results.finding_text import work_item
@@ -49,10 +50,10 @@ def _message(finding: Finding) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as the message of a workflow command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Text as the message of a workflow command, in which the runner finds no other."""
+    return ANYWHERE_COMMAND.sub(r"\1\\x5b", spell_lines(text)).replace("%", "%25").replace("\n", "%0A")
 
 
 def escape_property(text: str) -> str:
     """Text as the value of a property of one."""
-    return escape(text).replace(":", "%3A").replace(",", "%2C")
+    return escape(spell_line(text)).replace(":", "%3A").replace(",", "%2C")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
+from ...base.text.spelling import encode_exactly, spell_line, split_lines
 from ...findings import Finding, Severity
 from ...results import finding_text
+from ..console import open_console
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -24,17 +26,15 @@ Span = tuple[str, str]
 
 def explain(finding: Finding, source: str) -> str:
     """The finding with its source lines and a caret, as plain text."""
-    return "\n".join("".join(text for text, _ in line) for line in _lines(finding, source))
+    return "\n".join("".join(text for text, _ in line) for line in _shown_lines(finding, source))
 
 
 def show(findings: Iterable[Finding], sources: Mapping[str, str], file: IO[str]) -> None:
     """Print findings, coloured on a terminal. sources: text by the findings' `file`. No other file is read: a kernel gives its
     findings any file's name with a line directive."""
-    from rich.console import Console
-
-    console = Console(file=file, highlight=False, soft_wrap=True)
+    console = open_console(file)
     for finding in findings:
-        for line in _lines(finding, sources.get(finding.file, "")):
+        for line in _shown_lines(finding, sources.get(finding.file, "")):
             console.print(_text(line), soft_wrap=True)
         console.print()
 
@@ -42,7 +42,12 @@ def show(findings: Iterable[Finding], sources: Mapping[str, str], file: IO[str])
 def _text(line: Sequence[Span]) -> Text:
     from rich.text import Text
 
-    return Text.assemble(*((text, style) if style else text for text, style in line))
+    return Text.assemble(*(Text(text, style) for text, style in line))
+
+
+def _shown_lines(finding: Finding, source: str) -> Iterator[list[Span]]:
+    for line in _lines(finding, source):
+        yield [(spell_line(text), style) for text, style in line]
 
 
 def _lines(finding: Finding, source: str) -> Iterator[list[Span]]:
@@ -56,22 +61,23 @@ def _lines(finding: Finding, source: str) -> Iterator[list[Span]]:
 
 
 def _excerpt(finding: Finding, source: str, style: str) -> Iterator[list[Span]]:
-    lines = source.splitlines()
+    lines = split_lines(source)
     if not 0 < finding.line <= len(lines):
         return
     width = len(str(finding.line))
     for number in range(max(1, finding.line - CONTEXT), finding.line):
-        yield [(f" {number:>{width}} | ", "blue"), (_expand_tabs(lines[number - 1])[:SHOWN], "")]
-    text = _expand_tabs(lines[finding.line - 1])
-    caret = len(_expand_tabs(lines[finding.line - 1][: max(0, finding.column - 1)]))
+        yield [(f" {number:>{width}} | ", "blue"), (_show_source(lines[number - 1])[:SHOWN], "")]
+    text = _show_source(lines[finding.line - 1])
+    before = encode_exactly(lines[finding.line - 1])[: max(0, finding.column - 1)]  # columns are bytes
+    caret = len(_show_source(before.decode("utf-8", "surrogateescape")))
     start = max(0, caret - SHOWN // 2) if len(text) > SHOWN else 0
     yield [(f" {finding.line:>{width}} | ", "blue"), (text[start : start + SHOWN], "")]
     if finding.column:
         yield [(f" {'':>{width}} | ", "blue"), (" " * (caret - start) + "^", style)]
 
 
-def _expand_tabs(text: str) -> str:
-    return text.expandtabs(TAB)
+def _show_source(line: str) -> str:
+    return spell_line(line.expandtabs(TAB))
 
 
 def _notes(finding: Finding) -> Iterator[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from ...base.output_file import write_text
+from ...base.text.spelling import split_lines
 from ...findings import Finding, Severity, rank
 from ...results import finding_text
 from ...results.plain_text import allow_lines
 from ..counters.html import list_parts
+from ..page import document, escape
 from . import kernel_columns as columns
 from . import offload_text
 from .text import output_line, plan_line
@@ -68,15 +69,7 @@ def of_launch(title: str, findings: Sequence[Finding], source: str, said: str) -
 
 def page(title: str, parts: Iterable[str]) -> str:
     """A document of these parts, which are HTML."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
-        + "\n".join(parts)
-        + "\n</body>\n</html>\n"
-    )
+    return document(title, STYLE, [f"<h1>{escape(title)}</h1>", *parts])
 
 
 def section(title: str, parts: Sequence[str]) -> list[str]:
@@ -94,7 +87,7 @@ def of_finding(finding: Finding, source: str) -> str:
 
 
 def _excerpt(source: str, line: int) -> str:
-    lines = source.splitlines()
+    lines = split_lines(source)
     if not 0 < line <= len(lines):
         return ""
     first = max(line - AROUND, 1)
@@ -120,8 +113,7 @@ def _kernels(kernels: Iterable[KernelReport]) -> str:
     rows = []
     for kernel in kernels:
         cells = "".join(f'<td class="n">{escape(column.show(kernel))}</td>' for column in figures)
-        rows.append(
-            f'<tr><td><code>{escape(kernel.name)}</code></td>{cells}<td class="{kernel.status}">{kernel.status}</td></tr>'
-        )
+        status = escape(kernel.status)
+        rows.append(f'<tr><td><code>{escape(kernel.name)}</code></td>{cells}<td class="{status}">{status}</td></tr>')
     heads = "".join(f"<th>{column.title}</th>" for column in (columns.NAME, *figures, columns.STATUS))
     return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.allow import Allowed
+from ...base.text.spelling import encode_exactly, spell_line, spell_lines
 from ...base.version import __version__
 from ...findings import Finding, Kind
 from ...results import encode, finding_text
@@ -40,7 +41,7 @@ def to_sarif(
         run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
     if sources:
         run["artifacts"] = [
-            {"location": {"uri": _reference(path)}, "sourceLanguage": "opencl", "contents": {"text": text}}
+            {"location": {"uri": _reference(path)}, "sourceLanguage": "opencl", "contents": {"text": spell_lines(text)}}
             for path, text in sources.items()
         ]
     return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
@@ -81,7 +82,7 @@ def _message(finding: Finding) -> str:
         parts.append(f"Work-item {finding_text.work_item(finding.work_item)}.")
     if finding.access is not None:
         parts.append(f"Access {finding_text.access(finding.access)}.")
-    return "\n".join(parts)
+    return "\n".join(map(spell_line, parts))
 
 
 def _location(finding: Finding) -> dict[str, Any]:
@@ -92,22 +93,26 @@ def _location(finding: Finding) -> dict[str, Any]:
             physical["region"] = {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
         location["physicalLocation"] = physical
     if finding.kernel:
-        location["logicalLocations"] = [{"name": finding.kernel, "kind": "function"}]
+        location["logicalLocations"] = [{"name": spell_line(finding.kernel), "kind": "function"}]
     return location
 
 
 def _reference(path: str) -> str:
     """A path as a URI: absolute ones with their scheme, others relative to where the run was."""
-    return Path(path).as_uri() if Path(path).is_absolute() else urllib.parse.quote(path)
+    return f"{'file://' if Path(path).is_absolute() else ''}{urllib.parse.quote(encode_exactly(path))}"
 
 
 def _suppression(item: Allowed) -> dict[str, Any]:
     entry = item.entry
-    return {"kind": "external", "status": "accepted", "justification": f"{entry.reason} ({entry.where}, until {entry.expires})"}
+    return {
+        "kind": "external",
+        "status": "accepted",
+        "justification": spell_line(f"{entry.reason} ({entry.where}, until {entry.expires})"),
+    }
 
 
 def fingerprint(finding: Finding) -> str:
     """Stays the same while the kernel, the kind and the argument do, so that a moved line is no new alert."""
     view = finding.access.view if finding.access else ""
     text = "\0".join((finding.kind.label, finding.kernel, view))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(encode_exactly(text)).hexdigest()[:32]

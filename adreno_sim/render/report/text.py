@@ -10,7 +10,7 @@ from ...findings import Finding, Severity, rank
 from ...results import finding_text
 from ...results.model import KernelReport, OutputReport, Report, ScopeSummary
 from ...results.plain_text import allow_lines
-from ..console import open_console, teller
+from ..console import open_console, say_line, teller
 from ..counters.text import show_kernels
 from ..table import Column, print_table
 from . import explain, kernel_columns, offload_text
@@ -23,8 +23,6 @@ SHOWN = 3
 
 def show(report: Report, file: IO[str], notes: bool = False, explained: bool = False) -> None:
     """Print the whole report; findings of severity note only with `notes`, under their source lines where `explained`."""
-    from rich.text import Text
-
     console = open_console(file)
     say = teller(console)
     if report.kernels:
@@ -48,7 +46,7 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
         _show_explained(report, shown, file)
     for finding in () if explained else shown:
         head, *rest = finding_text.lines(finding)
-        console.print(Text(head, style=STYLE[finding.severity]), soft_wrap=True)
+        say_line(console, head, STYLE[finding.severity])
         for line in rest:
             say(line)
     hidden = report.count(Severity.NOTE)
@@ -63,8 +61,7 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
         say(f"reproduction: {report.reproduction}")
     for sentence in report.unchecked:
         say(f"not checked: {sentence}")
-    style = "bold green" if report.ok else "bold red"
-    console.print(Text(report.verdict, style=style), soft_wrap=True)
+    say_line(console, report.verdict, "bold green" if report.ok else "bold red")
 
 
 def _show_explained(report: Report, findings: Sequence[Finding], file: IO[str]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from html import escape
 
 from ...base.json_io import write_text
 from ...findings import rank
 from ...results.plain_text import allow_lines
 from ...results.run_report import ProcessReport, RunReport, host_call_of
+from ..page import escape
 from ..report.html import of_finding, page, section
 
 

@@ -7,18 +7,16 @@ from typing import IO
 
 from ...results.plain_text import allow_lines
 from ...results.run_report import ProcessReport, RunReport
+from ..console import open_console, say_line
 
 
 def show(report: RunReport, file: IO[str], command: str = "run") -> None:
     """Print what is accepted, unsupported, not checked or never released, then the verdict."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=file, highlight=False, soft_wrap=True)
+    console = open_console(file)
     for line in _lines(report):
-        console.print(Text(line))
+        say_line(console, line)
     good = report.judgement == 0
-    console.print(Text(f"adreno-sim {command}: {report.verdict}", style="bold green" if good else "bold red"))
+    say_line(console, f"adreno-sim {command}: {report.verdict}", "bold green" if good else "bold red")
 
 
 def _lines(report: RunReport) -> Iterator[str]:

@@ -6,10 +6,10 @@ An arc leads from each result to the calls that read it, in the colour of the sc
 from __future__ import annotations
 
 import os
-from html import escape
 from typing import TYPE_CHECKING
 
 from ...base.output_file import write_text
+from ..page import SWATCH_STYLE, document, escape, swatch
 
 if TYPE_CHECKING:
     from ...compiler.explain.scopes import Call, ScopeReport
@@ -25,13 +25,16 @@ OTHER = "#b0307a"
 ROW, BOX, LEFT = 26, 420, 260
 """Height of a line, width of a call, room for arcs, in pixels."""
 
-STYLE = """\
+STYLE = (
+    SWATCH_STYLE
+    + """\
 body{font:14px/1.4 system-ui,sans-serif;margin:1.5em;color:#222;background:#fff}
 svg text{font:12px ui-monospace,monospace}
 table{border-collapse:collapse;margin:1em 0}td,th{padding:.15em .8em .15em 0;text-align:left;vertical-align:top}
-.key span{display:inline-block;width:.9em;height:.9em;margin:0 .3em 0 1em}
+.key .swatch{margin-left:1em}
 .bad{color:#b00020}@media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}svg text{fill:#ddd}}
 """
+)
 
 
 def write_html(path: str | os.PathLike[str], report: ScopeReport) -> None:
@@ -41,16 +44,18 @@ def write_html(path: str | os.PathLike[str], report: ScopeReport) -> None:
 
 def page(report: ScopeReport) -> str:
     """The page as one document that asks for nothing from anywhere."""
-    title = escape(f"Storage scopes of {report.model}")
-    key = "".join(
-        f'<span style="background:{colour}"></span>{scope}' for scope, colour in COLOURS.items() if _has_scope(report, scope)
-    )
-    bad = "".join(f'<p class="bad">{escape(str(violation))}</p>' for violation in report.violations)
+    title = f"Storage scopes of {report.model}"
+    key = "".join(f"{swatch(colour)}{scope}" for scope, colour in COLOURS.items() if _has_scope(report, scope))
     counts = f"{len(report.inserted)} copies inserted, {len(report.left)} left; rule {report.rule}; pipeline {report.pipeline}"
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style></head><body>'
-        f'<h1>{title}</h1><p>{escape(counts)}</p><p class="key">{key}</p>{bad}{graph(report)}{_tensors(report)}</body></html>\n'
-    )
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p>{escape(counts)}</p>",
+        f'<p class="key">{key}</p>',
+        *(f'<p class="bad">{escape(str(violation))}</p>' for violation in report.violations),
+        graph(report),
+        _tensors(report),
+    ]
+    return document(title, STYLE, parts)
 
 
 def _has_scope(report: ScopeReport, scope: str) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from html import escape
 from typing import TYPE_CHECKING
 
 from ...base.output_file import write_text
+from ..page import BAR_STYLE, SWATCH_STYLE, bar, document, escape, swatch
 from . import text
 
 if TYPE_CHECKING:
@@ -20,18 +20,20 @@ PARTS = {
 }
 """Part of a bar -> its colour."""
 
-STYLE = """
+STYLE = (
+    f"""
+{BAR_STYLE}{SWATCH_STYLE}"""
+    + """\
 body { margin: 0 auto; max-width: 1100px; padding: 18px 28px; color: #1f2328; background: #f6f8fa;
   font: 14px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 h1 { font-size: 20px; } h2 { font-size: 15px; margin: 20px 0 6px; } p { margin: 2px 0; color: #59636e; }
-.bar { display: flex; height: 22px; border-radius: 4px; overflow: hidden; background: #d1d9e0; margin: 2px 0 10px; }
-.bar span { min-width: 1px; }
-.keys i { width: 12px; height: 12px; border-radius: 2px; display: inline-block; margin: 0 6px 0 16px; }
+.parts { margin: 2px 0 10px; } .keys .swatch { margin-left: 16px; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; background: #fff; border: 1px solid #d1d9e0; }
 th, td { padding: 4px 14px; text-align: right; font-variant-numeric: tabular-nums; } th { color: #59636e; }
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
 .failed { color: #b3261e; }
 """
+)
 
 
 def write_html(path: str | os.PathLike[str], footprint: SessionFootprint) -> None:
@@ -41,37 +43,31 @@ def write_html(path: str | os.PathLike[str], footprint: SessionFootprint) -> Non
 
 def page(footprint: SessionFootprint) -> str:
     """The page as one document."""
-    title = escape(f"Device memory of {footprint.source}")
+    title = f"Device memory of {footprint.source}"
     lines = [text.asked_line(footprint), footprint.rules.text, *text.resident_lines(footprint)]
-    keys = "".join(f'<i style="background:{colour}"></i>{escape(name)}' for name, colour in PARTS.items())
-    obstacles = "".join(f'<p class="failed">{escape(line)}</p>' for line in footprint.obstacles())
-    return "\n".join(
-        [
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-            f"<title>{title}</title><style>{STYLE}</style></head><body>",
-            f"<h1>{title}</h1>",
-            *(f"<p>{escape(line)}</p>" for line in lines),
-            f'<h2>While each function runs, as compiled</h2><p class="keys">{keys}</p>',
-            *(_bar(footprint, entry) for entry in footprint.entries),
-            "<h2>Figures</h2>",
-            _table(footprint),
-            *(f"<p>{escape(line)}</p>" for line in text.verdict_lines(footprint)),
-            obstacles,
-            "</body></html>",
-        ]
-    )
+    keys = "".join(f"{swatch(colour)}{escape(name)}" for name, colour in PARTS.items())
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        *(f"<p>{escape(line)}</p>" for line in lines),
+        f'<h2>While each function runs, as compiled</h2><p class="keys">{keys}</p>',
+        *(_bar(footprint, entry) for entry in footprint.entries),
+        "<h2>Figures</h2>",
+        _table(footprint),
+        *(f"<p>{escape(line)}</p>" for line in text.verdict_lines(footprint)),
+        *(f'<p class="failed">{escape(line)}</p>' for line in footprint.obstacles()),
+    ]
+    return document(title, STYLE, parts)
 
 
 def _bar(footprint: SessionFootprint, entry: EntryFootprint) -> str:
     peak, most = entry.row().peak, max(footprint.peak(), 1)
     sizes = (footprint.weights, footprint.state, footprint.constants, peak - footprint.resident)
-    pieces = "".join(
-        f'<span style="width:{100 * size / most:.3f}%;background:{colour}" title="{escape(name)}: {size:,} bytes"></span>'
+    pieces = [
+        (size / most, colour, f"{name}: {size:,} bytes")
         for (name, colour), size in zip(PARTS.items(), sizes, strict=True)
         if size > 0
-    )
-    return f'<div>{escape(entry.name)}: {peak:,} bytes</div><div class="bar">{pieces}</div>'
+    ]
+    return f"<div>{escape(entry.name)}: {peak:,} bytes</div>{bar(pieces, 'bytes by what they hold')}"
 
 
 def _table(footprint: SessionFootprint) -> str:

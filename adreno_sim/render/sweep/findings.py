@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from ...base.text.spelling import encode_exactly, spell_line
 from ...findings import Finding, Kind, Severity
 from ..report import annotations as workflow
 from ..report import sarif
@@ -46,9 +47,9 @@ def code_quality(sweep: Sweep) -> list[dict[str, Any]]:
     """Findings as GitLab's Code Quality report."""
     return [
         {
-            "description": f"kernel {finding.kernel}: {finding.message}" if finding.kernel else finding.message,
+            "description": spell_line(f"kernel {finding.kernel}: {finding.message}" if finding.kernel else finding.message),
             "check_name": finding.kind.label,
-            "fingerprint": hashlib.sha256(f"{finding.file}\0{sarif.fingerprint(finding)}".encode()).hexdigest(),
+            "fingerprint": hashlib.sha256(encode_exactly(f"{finding.file}\0{sarif.fingerprint(finding)}")).hexdigest(),
             "severity": GRADE[finding.severity],
             "location": {"path": finding.file, "lines": {"begin": finding.line}},
         }

@@ -1,0 +1,1 @@
+"""Text that comes from outside, as it is shown and printed."""
