@@ -6,12 +6,12 @@ from typing import NoReturn
 
 import pytest
 
-from .text.spelling import spell_line, spell_lines
+from .text.spelling import spell_line, spell_printed
 
 
 def fail(message: str) -> NoReturn:
     """The test fails with `message` alone."""
-    raise pytest.fail.Exception(spell_lines(message), pytrace=False) from None
+    raise pytest.fail.Exception(spell_printed(message), pytrace=False) from None
 
 
 def skip_unsupported(device: str, error: Exception) -> NoReturn:

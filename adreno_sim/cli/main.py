@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..base.processes import interrupts, isolation
-from ..base.text.spelling import spell_line, split_lines
+from ..base.text.spelling import shorten, spell_line, split_lines
 from ..base.text.stream import shown_streams
 from ..base.version import __version__
 from . import (
@@ -118,7 +118,7 @@ def _run(args: argparse.Namespace) -> tuple[int, str]:
 
 def _shorten(line: str) -> str:
     """A line of an error without its middle where it quotes a name or value of thousands of characters."""
-    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE * 2 // 3]} ... {line[-LONGEST_LINE // 3 :]}"
+    return shorten(line, LONGEST_LINE)
 
 
 def _parser() -> argparse.ArgumentParser:

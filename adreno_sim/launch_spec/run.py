@@ -12,8 +12,9 @@ import numpy as np
 
 from ..backends.open import announce_devices, open_device
 from ..base.allow import AllowEntry, apply
-from ..base.bounded_read import read_text
+from ..base.bounded_read import read_bytes
 from ..base.errors import AdrenoSimError, DeviceError
+from ..base.text.spelling import decode
 from ..base.trust.device_string import default_device
 from ..base.trust.table import environment_guards
 from ..device.inspection import IR, PROOFS, Inside, find_inspectable, require_inspectable
@@ -123,13 +124,14 @@ def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) 
 
 
 def read_source(path: Path) -> str:
-    """The text of a kernel's file. Raises AdrenoSimError."""
+    """The text of a kernel's file, whose comments may be in any encoding. Raises AdrenoSimError."""
     try:
-        return read_text(path)
+        data = read_bytes(path)
     except OSError as error:
         raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise AdrenoSimError(f"{path}: not OpenCL C: not UTF-8 text") from None
+    if b"\0" in data:
+        raise AdrenoSimError(f"{path}: not OpenCL C: it holds zero bytes, as no text does")
+    return decode(data)
 
 
 def _judge(report: LaunchReport, spec: LaunchSpec, findings: list[Finding], allow: Sequence[AllowEntry]) -> None:

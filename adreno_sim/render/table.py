@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ..base.text.spelling import spell_line
+from ..base.text.spelling import shorten, spell_line
 from .markdown import cell
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ _ENDLESS = 10_000
 """Columns: as wide as a table may want to be."""
 
 _INDENT = "  "
+
+LONGEST_CELL = 1200
+"""Characters of a cell that are shown."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class Column(Generic[Row]):
     style: Callable[[Row], str] | None = None
 
     def text(self, row: Row) -> str:
-        """Returns the cell of a row as one line."""
-        return spell_line(self.show(row))
+        """Returns the cell of a row as one line, without its middle where that is longer than any screen."""
+        return shorten(spell_line(self.show(row)), LONGEST_CELL)
 
 
 def text_column(title: str, show: Callable[[Row], str], style: Callable[[Row], str] | None = None) -> Column[Row]:

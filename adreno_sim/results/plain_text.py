@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..base.allow import Allowed, AllowEntry, describe_expired
-from ..base.text.spelling import spell_line
+from ..base.text.spelling import spell_line, spell_printed
 from ..findings import rank
 from . import finding_text
 
@@ -20,7 +20,7 @@ def plain(report: Report) -> str:
     out = [line for finding in found for line in finding_text.lines(finding)]
     out += allow_lines(report.allowed, report.expired)
     out += [f"not checked: {sentence}" for sentence in report.unchecked]
-    return "\n".join(map(spell_line, [*out, report.verdict]))
+    return _print([*out, report.verdict])
 
 
 def allow_lines(allowed: Sequence[Allowed], expired: Sequence[AllowEntry]) -> list[str]:
@@ -46,4 +46,8 @@ def failure_text(report: Report) -> str:
         lines += finding_text.lines(finding)
     if len(found) > MOST_FINDINGS:
         lines.append(f"and {len(found) - MOST_FINDINGS} more findings")
-    return "\n".join(map(spell_line, lines))
+    return _print(lines)
+
+
+def _print(lines: Iterable[str]) -> str:
+    return spell_printed("\n".join(map(spell_line, lines)))

@@ -181,7 +181,7 @@ def _check_type(item: Item) -> None:
     try:
         np.dtype(item.dtype)
         TensorSpec(item.shape, item.dtype, item.scope).lower()
-    except (TypeError, AdrenoSimError) as error:
+    except (TypeError, ValueError, AdrenoSimError) as error:  # ValueError: a name that is no text
         raise AdrenoSimError(f"tensor {item.id!r}: {error}") from None
 
 

@@ -66,9 +66,9 @@ class Shim:
 
     # -- the socket
 
-    def hello(self) -> tuple[dict[int, bytes], dict[int, bytes], list[tuple[int, ...]]]:
+    def hello(self, program: str = "test") -> tuple[dict[int, bytes], dict[int, bytes], list[tuple[int, ...]]]:
         """Answers of the platform and of the device, and image formats."""
-        data = struct.pack("<I", protocol.VERSION) + messages.encode_text("test")
+        data = struct.pack("<I", protocol.VERSION) + messages.encode_text(program)
         frame = protocol.REQUEST.pack(len(data), Request.HELLO, 0) + data
         socket.send_fds(self.socket, [frame], [self.link, self.staged])
         head, found, _, _ = socket.recv_fds(self.socket, protocol.REPLY.size, 1)

@@ -33,6 +33,11 @@ def spell_lines(text: str) -> str:
     return "\n".join("\t".join(map(spell_line, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
 
 
+def shorten(text: str, most: int) -> str:
+    """Returns the text without its middle where it has more than `most` characters."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3]} ... {text[-most // 3 :]}"
+
+
 def split_lines(text: str) -> list[str]:
     """Returns the lines as compilers count them: a form feed, or what Unicode takes for a line's end, ends none."""
     return _LINE_END.split(text) if "\r" in text else text.split("\n")
@@ -73,6 +78,11 @@ def encode_exactly(text: str) -> bytes:
 def is_byte(char: str) -> bool:
     """Whether a character stands for a byte that is not UTF-8."""
     return _FIRST_OF_BYTES <= ord(char) < _END_OF_BYTES
+
+
+def spell_printed(text: str) -> str:
+    """Returns a whole text as `OutputGuard` shows it."""
+    return OutputGuard().show(text)
 
 
 class OutputGuard:

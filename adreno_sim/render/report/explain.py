@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
-from ...base.text.spelling import encode_exactly, spell_line, split_lines
+from ...base.text.spelling import encode_exactly, spell_line, spell_printed, split_lines
 from ...findings import Finding, Severity
 from ...results import finding_text
 from ..console import open_console
@@ -26,7 +26,7 @@ Span = tuple[str, str]
 
 def explain(finding: Finding, source: str) -> str:
     """The finding with its source lines and a caret, as plain text."""
-    return "\n".join("".join(text for text, _ in line) for line in _shown_lines(finding, source))
+    return spell_printed("\n".join("".join(text for text, _ in line) for line in _shown_lines(finding, source)))
 
 
 def show(findings: Iterable[Finding], sources: Mapping[str, str], file: IO[str]) -> None:
