@@ -30,6 +30,8 @@ _CALL_WORDS = re.compile(
 _CALL_END = re.compile(r"(?: #\d+)?")
 _IGNORED = ("llvm.lifetime.", "llvm.dbg.", "llvm.experimental.noalias.", "llvm.assume", "llvm.invariant.", "llvm.var.annotation")
 _MEMORY_OP = re.compile(r"llvm\.(memcpy|memmove|memset)(?:\.inline)?(?:\.p\d+)+\.i\d+")
+_SAMPLER_OF_NUMBER = "__translate_sampler_initializer"
+"""The one function that clang calls for what OpenCL C has."""
 
 
 class FunctionReader(ValueInstructions, MemoryInstructions):
@@ -40,6 +42,7 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
         self.metadata = metadata
         self.defined = defined
         self.function = name
+        self.start: ir.SourceLoc = ir.UNKNOWN_LOC
         self.blocks: dict[str, Block] = {}
         self._handlers: dict[str, Callable[[str, Instr], Instr | None]] = {
             **dict.fromkeys(BINARY_OPS, self._binary),
@@ -128,11 +131,12 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
         return instr
 
     def with_loc(self, error: UnsupportedError) -> UnsupportedError:
-        """`error` with the current place in the source and the name of the function."""
+        """`error` with the current place in the source, else that of the function, and the name of the function."""
         text = str(error)
         if " at " in text and text.rsplit(" at ", 1)[1][:1].isdigit():
             return error
-        where = f" at {self.loc.line}:{self.loc.column}" if self.loc.line else ""
+        loc = self.loc if self.loc.line else self.start
+        where = f" at {loc.line}:{loc.column}" if loc.line else ""
         return UnsupportedError(f"{text}{where} (in {self.function})")
 
     def _target(self, name: str, op: str) -> Instr:
@@ -238,6 +242,8 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
             return _make_memory_instr(instr, memory_op[1], operands)
         instr.op = "call"
         instr.callee = demangle(symbol)
+        if symbol.startswith("__") and symbol != _SAMPLER_OF_NUMBER:
+            raise UnsupportedError(f"unsupported: {symbol}, a function of the compiler's own library, for what OpenCL C lacks")
         instr.operands = operands
         return instr
 

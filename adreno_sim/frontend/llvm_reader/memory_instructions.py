@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from ...base.errors import UnsupportedError
-from ...ir import ir
+from ...ir import ir, layout
 from ...ir.ir import PRIVATE, Instr, Int, Pointer
 from .operands import ACCESS_END, BOOL, OperandReader, end, read_align
 from .words import expect, refusal
 
 _ALLOCA_END = re.compile(r"(?:, align (\d+))?")
+
+_MOST_BYTES = 1 << 30
+"""Of a private variable: one work-item alone would have all that a work-group may have."""
 
 
 class MemoryInstructions(OperandReader):
@@ -26,6 +29,9 @@ class MemoryInstructions(OperandReader):
             instr.operands = [count]
         instr.align = int(end(text, at, _ALLOCA_END)[1] or 0)
         instr.name = instr.name.removesuffix(".addr")
+        nbytes = layout.size_of(instr.elem) if isinstance(instr.elem, (ir.Array, ir.Struct)) else 0
+        if nbytes > _MOST_BYTES:
+            raise UnsupportedError(f"unsupported: variable {instr.name} of {nbytes} bytes: expected at most {_MOST_BYTES}")
         return instr
 
     def _op_load(self, text: str, instr: Instr) -> Instr:

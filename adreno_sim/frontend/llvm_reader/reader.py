@@ -132,7 +132,10 @@ def _read_globals(types: TextReader, text: str) -> None:
         match = _GLOBAL_BODY.match(body)
         if not match:
             raise UnsupportedError(f"unsupported: program-scope symbol {name[1:]} = {body[:40]}")
-        type, at = types.type_at(body, match.end())
+        try:
+            type, at = types.type_at(body, match.end())
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{error}, in the type of {unquote(name[1:])}") from None
         variable = Global(unquote(name[1:]), type, int(match["space"] or 0), None, 0)
         types.globals[name] = variable
         if variable.space == ir.GLOBAL and match["kind"] == "global":
@@ -214,7 +217,7 @@ def _split(text: str) -> list[str]:
 def _read_function(header: _Header, body: _Header, types: TextReader, defined: Collection[str]) -> Function:
     """The function that `header` describes, with the parameters' local names and the instructions of `body`."""
     reader = FunctionReader(types, header.metadata, defined, header.name)
-    reader.loc = loc = header.metadata.subprogram_loc(header.attached.get("dbg", ""))
+    reader.loc = reader.start = loc = header.metadata.subprogram_loc(header.attached.get("dbg", ""))
     try:
         params = _read_params(header, body.params, types, reader)
         result = _result_type(header, types)

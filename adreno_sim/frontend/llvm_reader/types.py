@@ -25,6 +25,10 @@ _IMAGE = re.compile(r", (?:void|i32|float|half)((?:, \d+){7})")
 _SPACES = (ir.PRIVATE, ir.GLOBAL, ir.CONSTANT, ir.LOCAL, ir.GENERIC)
 _DIMENSIONS = {0: "image1d", 1: "image2d", 2: "image3d", 5: "image1d_buffer"}
 _ACCESS = {0: "read_only", 1: "write_only", 2: "read_write"}
+_LANES = frozenset((2, 3, 4, 8, 16, 32))
+"""Elements of a vector of OpenCL C (section 6.3.2), and of cl_qcom_extra_vector_types. clang takes any number: LLVM aborts, and
+analyses take for ever, long before the highest."""
+
 _OPAQUE = {"spirv.DeviceEvent": "clk_event_t", "spirv.Queue": "queue_t", "spirv.Pipe": "pipe", "spirv.ReserveId": "reserve_id_t"}
 
 
@@ -134,6 +138,9 @@ def _pointer(space: int) -> Type:
 def _vector(elem: Type, count: int) -> Type:
     if not isinstance(elem, (Int, Float)):
         raise UnsupportedError(f"unsupported: a vector of {elem}")
+    if count not in _LANES:
+        lacking = f"a vector of {count} x {elem}, which OpenCL C lacks"
+        raise UnsupportedError(f"unsupported: {lacking} (expected 2, 3, 4, 8, 16 or 32)")
     return Vector(elem, count)
 
 

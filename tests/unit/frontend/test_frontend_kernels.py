@@ -236,6 +236,17 @@ __asm__(".incbin \\"/etc/passwd\\"");""",
       __kernel void k(read_only image2d_msaa_t p) {}""",
     "blocks": "__kernel void k(__global int *a) { int (^b)(int) = ^(int x) { return x; }; a[0] = b(1); }",
     "integers of 7 bits at 1:60": "__kernel void k(__global int *a) { unsigned _BitInt(7) x = a[0]; a[1] = x; }",
+    "a vector of 65536 x float, which OpenCL C lacks (expected 2, 3, 4, 8, 16 or 32) at 2:104": """
+      typedef float v __attribute__((ext_vector_type(65536))); __kernel void k(__global v *a) { a[1] = a[0] + 1.0f; }""",
+    "a vector of 5 x i32, which OpenCL C lacks (expected 2, 3, 4, 8, 16 or 32), in the type of t": """
+      typedef int v __attribute__((ext_vector_type(5))); __constant v t = {1, 2, 3, 4, 5};
+      __kernel void k(__global int *a) { a[0] = t[a[1]]; }""",
+    "a vector of 1048576 x i32": """typedef int v __attribute__((vector_size(1 << 22)));
+      __kernel void k(__global v *a) { a[1] = a[0] + 2; }""",
+    "variable x of 4398046511104 bytes: expected at most 1073741824 at 1:1": """__kernel void k(__global int *a) {
+      int x[1ul << 40]; x[a[0]] = 3; a[1] = x[a[2]]; }""",
+    "__mulsc3, a function of the compiler's own library": """__kernel void k(__global int *a) {
+      _Complex float y = a[0]; a[1] = __real__(y * y); }""",
     "ptrtoint of an address, in the initial value of q": """__constant int t[3] = {1}; __constant long q = (long)&t[1];
       __kernel void k(__global long *a) { a[0] = q; }""",
     "more than 100 calls": nested_calls(150, "{f}(x) + 1"),
