@@ -133,6 +133,7 @@ def test_a_function_too_long_to_optimise_computes_the_same(monkeypatch):
     source = SHAPES["chain"](20)
     _, optimised, code = launch(source)
     assert "not optimised" not in code.description
+    monkeypatch.setattr(objects.Machine, "compile", objects.Machine.compile_here)
     monkeypatch.setattr(objects, "LONG", 10)
     monkeypatch.setattr(passes, "LONG_OF_SHORT_BLOCKS", 10)
     _, plain, code = launch(source)

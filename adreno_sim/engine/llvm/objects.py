@@ -14,10 +14,12 @@ from functools import cached_property
 import llvmlite
 import llvmlite.binding as llvm
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.host.current import current_family
 from ...base.host.family import ProcessorFamily
 from ...base.host.processor import Processor
+from ...base.processes.helper import Helper, HelperEndedError, Limits, NoHelperError
+from ...frontend.compiler_process import MEMORY_LIMIT, TIME_LIMIT, WALL_FACTOR
 from . import soft_float
 from .float_table import move_to_table
 from .flush_after_rounding import flush_after_rounding, flushes
@@ -37,6 +39,9 @@ RUNTIME = "; runtime"
 FEATURES = "ADRENO_SIM_CPU_FEATURES"
 """Environment: features of the processor that code is not to use, as in "-NAME,-NAME". Results are the same bits."""
 
+LIMITS = Limits(TIME_LIMIT, TIME_LIMIT * WALL_FACTOR, MEMORY_LIMIT)
+"""Of the child in which LLVM compiles a module: those that clang has for a program."""
+
 _LOCK = threading.RLock()
 _NUMBER = itertools.count()
 
@@ -52,6 +57,8 @@ class Machine:
         self.cpu = llvm.get_host_cpu_name() if cpu is None else cpu
         self.processor = Processor(family or current_family(), find_features() if features is None else features)
         target = llvm.Target.from_triple(self.processor.family.triple)
+        self._helper = Helper(lambda text: self.compile_here(text.decode()), LIMITS, keeping_others_out)
+        self._failed: dict[str, str] = {}
         self._machine, self._quick = (
             target.create_target_machine(
                 cpu=self.cpu, features=self.processor.features_of_code, opt=level, reloc="pic", codemodel="small"
@@ -78,7 +85,24 @@ class Machine:
         return self.compile(soft_float.text()) if self.processor.needs_soft_float else b""
 
     def compile(self, text: str) -> bytes:
-        """Returns the object code of a module. Raises RuntimeError for text that LLVM rejects, which is this project's error."""
+        """Returns the object code of a module.
+
+        Raises RuntimeError for text that LLVM rejects, which is this project's error; UnsupportedError where LLVM crashes or meets
+        a limit, from then on at once.
+        """
+        with _LOCK:
+            if text not in self._failed:
+                try:
+                    return self._helper.do(text.encode())
+                except NoHelperError:
+                    return self.compile_here(text)
+                except HelperEndedError as error:
+                    whose = "adreno-sim's limit for one kernel" if error.limit else "a limit of LLVM, or a bug of it"
+                    self._failed[text] = f"unsupported: LLVM {error}: {whose}; split the kernel, or write it otherwise"
+            raise UnsupportedError(self._failed[text])
+
+    def compile_here(self, text: str) -> bytes:
+        """As `compile`, in this process and without limits."""
         with _LOCK:
             # Without the layout LLVM takes no integer width for native, and gives up on most loops.
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
@@ -126,8 +150,8 @@ def _parse(text: str) -> llvm.ModuleRef:
 
 @contextmanager
 def keeping_others_out() -> Iterator[None]:
-    """While the block runs no other thread compiles or loads: a child by fork finds LLVM's locks free."""
-    with _LOCK:
+    """While the block runs no other thread compiles, loads, or is inside LLVM for numba: a child by fork finds its locks free."""
+    with _LOCK, llvm.ffi.lib._lock:
         yield
 
 

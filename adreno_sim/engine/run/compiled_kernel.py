@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ...base.errors import UnsupportedError
 from ...base.gc_pause import gc_paused
 from ...device.protocol import LaunchCode
 from ...ir import ir
@@ -84,5 +85,8 @@ def _compile(kernel: ir.Function, spec: Specialization, keep: bool) -> CompiledK
     if not module.text:
         note(module.failures)
         raise NotVectorizable(module.reason)
-    loaded = compiled_cache.load_linked(module.text, WORKER, keep, {WORK: native_functions().work})
+    try:
+        loaded = compiled_cache.load_linked(module.text, WORKER, keep, {WORK: native_functions().work})
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{error} (kernel {kernel.name})") from None
     return CompiledKernel(kernel, spec, module, _SIGNATURE(loaded.address), loaded)

@@ -18,5 +18,5 @@ def test_each_module_is_run_by_passes_of_its_own(monkeypatch):
             made.append(self)
 
     monkeypatch.setattr(objects, "Passes", Counted)
-    codes = [machine().compile(text) for text in (TEXT, TEXT, VECTORS + TEXT, VECTORS + TEXT + "\n" * SHORT)]
+    codes = [machine().compile_here(text) for text in (TEXT, TEXT, VECTORS + TEXT, VECTORS + TEXT + "\n" * SHORT)]
     assert len(made) == 4 and codes[0] == codes[1] and all(codes)
