@@ -186,9 +186,12 @@ def _start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[
 
 @contextlib.contextmanager
 def _signals_passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Context in which Ctrl-C is the command's own affair, whose terminal sends it, and SIGTERM is sent on to it."""
+    """Context in which Ctrl-C is the command's own affair, whose terminal sends it, and SIGTERM is sent on to it and all that it
+    started."""
+    from ..base.processes.descendants import signal_descendants
 
     def send_on(number: int, _frame: object) -> None:
+        signal_descendants(process.pid, number)  # while it is there to name them
         process.send_signal(number)
 
     before = {

@@ -13,8 +13,8 @@ def main() -> None:
     """Serve, and end without the interpreter's own end: the ring's thread may be inside a launch."""
     with contextlib.suppress(OSError):
         os.setsid()
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # meant for the client: the session ends when that does, with a report
     if len(sys.argv) != 2 or not sys.argv[1].isdigit():
         sys.exit("usage: python -m adreno_sim.icd FD (an OpenCL program's driver starts this; see adreno-sim run)")
     descriptor = int(sys.argv[1])

@@ -7,6 +7,7 @@ import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..base.errors import DeviceError
 from ..base.rejected_call import rejected_call
@@ -14,6 +15,7 @@ from ..base.text.spelling import OutputGuard, spell_line, split_lines
 from ..findings import Finding, Severity
 from ..results import finding_text
 from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, place_of, with_host_call
+from .journal import Journal
 
 MOST_FINDINGS = 10_000
 """Places of which a session keeps findings; more are only counted."""
@@ -30,10 +32,12 @@ def print_line(text: str) -> None:
 
 @dataclass
 class FindingLog:
-    """report: filled while the session goes on. say: prints a finding's lines (`quiet` runs say nothing)."""
+    """report: filled while the session goes on. say: prints a finding's lines (`quiet` runs say nothing). journal: is told of
+    what is new, if there is one."""
 
     report: ProcessReport
     say: Callable[[str], None] = print_line
+    journal: Journal | None = None
     _frozen: bool = False
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
     _sentences: set[str] = field(default_factory=set)
@@ -51,6 +55,8 @@ class FindingLog:
             known = self.report.kernels[kernel] = KernelCount()
         known.launches += 1
         known.seconds += seconds
+        if self.journal is not None:
+            self.journal.count()
 
     def add(self, finding: Finding, source: str, call: Callable[[], HostCall]) -> None:
         """A finding of a command. source: of its kernel. call: describes the host's call, asked only at the first finding of a
@@ -62,6 +68,8 @@ class FindingLog:
         if known is not None:
             first = self.report.findings[known]
             self.report.findings[known] = replace(first, count=first.count + finding.count)
+            if self.journal is not None:
+                self.journal.count()
             return
         if len(self._places) >= MOST_FINDINGS:
             self.note(f"more than {MOST_FINDINGS} places with findings: the others are not in the report")
@@ -70,8 +78,11 @@ class FindingLog:
         self._places[place] = len(self.report.findings)
         shown = with_host_call(_with_source(finding, source), call())
         self.report.findings.append(shown)
-        if finding.kernel and source:
-            self.report.sources.setdefault(finding.kernel, source)
+        if self.journal is not None:
+            self.journal.add_finding(shown)
+        if finding.kernel and source and finding.kernel not in self.report.sources:
+            self.report.sources[finding.kernel] = source
+            self._keep("sources", {finding.kernel: source})
         if is_new_line and finding.severity > Severity.NOTE:
             self.say("\n".join(("adreno-sim: " + "\n".join(finding_text.lines(shown)), *map(spell_line, _call_line(shown)))))
 
@@ -84,6 +95,7 @@ class FindingLog:
         if what not in self._sentences:
             self._sentences.add(what)
             self.report.unsupported.append(what)
+            self._keep("unsupported", what)
             self.say(f"adreno-sim: {spell_line(what)}")
 
     def note(self, sentence: str) -> None:
@@ -91,10 +103,17 @@ class FindingLog:
         if sentence not in self._sentences:
             self._sentences.add(sentence)
             self.report.unchecked.append(sentence)
+            self._keep("unchecked", sentence)
 
     def add_leaks(self, leaks: list[tuple[str, str]]) -> None:
         """Objects that the client never released, each with where it was made."""
-        self.report.leaks += [Leak(kind, where) for kind, where in leaks]
+        for kind, where in leaks:
+            self.report.leaks.append(Leak(kind, where))
+            self._keep("leaks", {"type": kind, "where": where})
+
+    def _keep(self, field: str, value: Any) -> None:
+        if self.journal is not None:
+            self.journal.add(field, value)
 
 
 def _with_source(finding: Finding, source: str) -> Finding:

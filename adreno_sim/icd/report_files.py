@@ -1,6 +1,6 @@
 """The folder into which each server writes its report, and how `adreno-sim run` collects them.
 
-A server that starts leaves a file NAME.open with the name of its program, and in the end NAME.json in its place. If it crashes,
+A server that starts leaves a file NAME.open, the journal of what it finds, and in the end NAME.json in its place. If it crashes,
 the interpreter has written into NAME.crash how. What it records goes to NAME.trace.
 """
 
@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 
 from ..base.errors import AdrenoSimError
-from ..base.json_io import write_json, write_text
+from ..base.json_io import write_json
 from ..findings import Finding
 from ..results.run_encode import process_from_json, process_to_json
 from ..results.run_report import ProcessReport
+from .journal import Journal, read_journal
 
 _LOOK = 0.02
 
@@ -24,9 +25,9 @@ _LOOK = 0.02
 class ReportFile:
     """The file of one server. AdrenoSimError where the folder takes no files."""
 
-    def __init__(self, folder: str, pid: int, program: str):
-        self._path = Path(folder) / f"process-{pid}-{os.getpid()}"
-        write_text(self._path.with_suffix(".open"), program)
+    def __init__(self, folder: str, report: ProcessReport):
+        self._path = Path(folder) / f"process-{report.pid}-{os.getpid()}"
+        self.journal = Journal(self._path.with_suffix(".open"), report)
         self._crash = open(self._path.with_suffix(".crash"), "w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
         faulthandler.enable(self._crash)
 
@@ -68,7 +69,7 @@ def has_reports(folder: Path) -> bool:
 
 def collect_reports(folder: Path, device: str, seconds: float) -> list[ProcessReport]:
     """The reports of all servers, in the order of their clients' numbers. Waits at most `seconds` for those that still run; one
-    that still does, or has died, has a report that says so."""
+    that still does, or has died, has a report that says so, with what it had found."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and any(_is_alive(path) for path in folder.glob("process-*.open")):
         time.sleep(_LOOK)
@@ -86,17 +87,11 @@ def _read(path: Path) -> ProcessReport:
 
 
 def _lost_report(path: Path, device: str) -> ProcessReport:
-    why = (
-        "it still runs, so that its findings are not here"
-        if _is_alive(path)
-        else f"its server died without a report{_crash(path)}"
-    )
-    pid = int(path.stem.split("-")[1])
-    try:
-        program = path.read_text(encoding="utf-8")
-    except OSError:
-        program = ""
-    return ProcessReport(program, pid, device, "", failed=why)
+    report = read_journal(path, int(path.stem.split("-")[1]), device)
+    alive = "it still runs: what it finds from now on is not here"
+    why = alive if _is_alive(path) else f"its server died{_crash(path)}: what it had found is here, and not what was to come"
+    report.failed = "; ".join(filter(None, (report.failed, why)))
+    return report
 
 
 def _crash(path: Path) -> str:

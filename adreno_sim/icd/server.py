@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 import socket
 import struct
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ..backends.sim.device import SimDevice
 from ..backends.sim.open import open_sim
 from ..base.errors import AdrenoSimError
+from ..base.processes.descendants import signal_descendants
 from ..memory.heap import Heap
 from ..results.run_report import ProcessReport
 from . import identity, messages
@@ -54,17 +58,19 @@ class Server:
         self._connection, self._settings = connection, settings
         pid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[0]
         self.report = ProcessReport(_program_of(pid), pid, settings.device, settings.checks)
-        self._log = FindingLog(self.report)
         self._file = self._announce()
+        self._log = FindingLog(self.report, journal=self._file.journal if self._file else None)
         self._lock = DeviceLock()
         self._session: _Session | None = None
         self._stopping = threading.Event()
-        self._idle = threading.Event()
+        self._idle, self._noticed = threading.Event(), threading.Event()
+        self._ending = threading.Lock()
         self._descriptors: list[int] = []
         self._recorder = self._start_recorder()
 
     def serve(self) -> None:
         """Answer requests until the client goes, then write the report. Nothing is raised: what went wrong is in the report."""
+        threading.Thread(target=self._watch_client, daemon=True).start()
         try:
             while True:
                 self._answer()
@@ -74,6 +80,8 @@ class Server:
             self._fail(f"the driver's two halves disagree: {error}")
         except AdrenoSimError as error:
             self._fail(str(error))
+        except (BrokenPipeError, ConnectionResetError):  # the client has ended while it waited for an answer
+            pass
         except OSError as error:
             self._fail(f"the client's socket: {error.strerror}")
         except Exception as error:  # a bug of ours: the report says so, and what was found before
@@ -87,10 +95,14 @@ class Server:
         if not self._settings.reports:
             return None
         try:
-            return ReportFile(self._settings.reports, self.report.pid, self.report.program)
+            return ReportFile(self._settings.reports, self.report)
         except AdrenoSimError as error:
             print_line(f"adreno-sim: {error}")
             return None
+
+    def _keep(self, field: str) -> None:
+        if self._file is not None:
+            self._file.journal.add(field, getattr(self.report, field))
 
     def _start_recorder(self) -> Recorder | None:
         if not self._settings.record or self._file is None:
@@ -100,13 +112,30 @@ class Server:
     def _fail(self, reason: str) -> None:
         if not self.report.failed:
             self.report.failed = reason
+            self._keep("failed")
             print_line(f"adreno-sim: {reason}")
 
     def _fail_inside(self, error: Exception) -> None:
         """A bug of ours ends the session."""
         self._fail(f"internal error: {type(error).__name__}: {error} (a bug)")
 
+    def _watch_client(self) -> None:
+        """End the session also where the client has ended in the middle of a long request, as a build."""
+        poll = select.poll()
+        poll.register(self._connection, select.POLLRDHUP)
+        poll.poll()
+        if not self._noticed.wait(GRACE):
+            self._log.note("a request that had not ended when the client did")
+            self._end()
+            end_session()
+
     def _end(self) -> None:
+        self._noticed.set()
+        with self._ending:
+            if not self._stopping.is_set():
+                self._write_report()
+
+    def _write_report(self) -> None:
         self._stopping.set()
         if self._session is not None and not self._idle.wait(GRACE):
             self._log.note("commands that had not run when the client ended")
@@ -162,6 +191,8 @@ class Server:
         ring = Ring(*self._descriptors)
         device, heap = open_device(self._settings)
         self.report.checks, self.report.opened = device.options.checks, True
+        for field in ("program", "checks", "opened"):
+            self._keep(field)
         objects = Objects(device, heap)
         recorder = self._recorder
         commands = Commands(objects, self._log, ring.staging, self._settings.strict, recorder)
@@ -192,6 +223,12 @@ class Server:
             parts.append(data)
             count -= len(data)
         return b"".join(parts)
+
+
+def end_session() -> NoReturn:
+    """End this process without the interpreter's own end, as a thread may be inside a launch, and with it what it started."""
+    signal_descendants(os.getpid(), signal.SIGKILL)
+    os._exit(0)
 
 
 def open_device(settings: Settings, *, unsafe_includes: bool = True) -> tuple[SimDevice, Heap]:

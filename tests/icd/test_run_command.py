@@ -16,6 +16,7 @@ import referencing
 from fake_shim import __file__ as fake_shim_file
 
 from adreno_sim import schemas
+from adreno_sim.base.processes.descendants import find_descendants
 from adreno_sim.cli.main import main
 
 CLIENT = """\
@@ -136,11 +137,32 @@ def test_bad_usage_is_one_line(words, said, capsys) -> None:
     assert said in shown and shown.count("\n") == 1
 
 
+def test_a_signal_for_the_command_reaches_all_that_it_started(tmp_path) -> None:
+    words = [sys.executable, "-m", "adreno_sim", "run", "--", "sh", "-c", "sh -c 'echo $$; sleep 60 & wait' & wait"]
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    grandchild = int(running.stdout.readline())
+    (sleeping,) = wait_for(lambda: find_descendants(grandchild))
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(timeout=20) == 128 + signal.SIGTERM
+    assert wait_for(lambda: not Path(f"/proc/{sleeping}").exists())
+    running.stdout.close()
+
+
+def wait_for(look):
+    """What `look` finds, within some seconds."""
+    end = time.monotonic() + 10
+    while not (found := look()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
+
+
 @pytest.mark.parametrize(("number", "said"), [(signal.SIGKILL, ""), (signal.SIGABRT, " (Aborted)")])
 def test_a_server_that_dies_is_no_success(tmp_path, client, capfd, number, said) -> None:
     path = Path(client[1])
     ended = f"shim.server.send_signal({int(number)}); shim.server.wait()"
     path.write_text(path.read_text().replace("sys.stderr.write(shim.close()[2])", ended))
     status, data = run(tmp_path, "--", *client, "4", "0")
-    assert status == 2 and data["processes"][0]["failed"] == f"its server died without a report{said}"
-    assert f"failed: its server died without a report{said}" in capfd.readouterr().err
+    assert status == 2 and data["processes"][0]["failed"].startswith(f"its server died{said}: what it had")
+    assert data["processes"][0]["kernels"]["f"]["launches"] == 1
+    assert f"its server died{said}: what it had found is here" in capfd.readouterr().err

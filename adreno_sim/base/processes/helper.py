@@ -34,8 +34,10 @@ _MESSAGES = 4096
 
 @dataclass(frozen=True)
 class Limits:
-    """Of each piece of work: seconds of processor time, seconds by the clock (wall), and bytes besides what this process has. idle:
-    seconds without work after which the child ends."""
+    """Of each piece of work: seconds of processor time, seconds by the clock (wall), bytes besides what this process has.
+
+    idle: seconds without work after which the child ends.
+    """
 
     seconds: float
     wall: float
@@ -75,8 +77,8 @@ class Helper:
     def do(self, request: bytes) -> bytes:
         """Returns what `work` returns for `request`.
 
-        RuntimeError with the text of an error that it raises; HelperEndedError where the child crashed or met a limit; NoHelperError
-        where there is none.
+        RuntimeError with the text of an error that it raises; HelperEndedError where the child crashed or met a limit;
+        NoHelperError where there is none.
         """
         while True:
             child = self._find()

@@ -87,8 +87,8 @@ class Machine:
     def compile(self, text: str) -> bytes:
         """Returns the object code of a module.
 
-        Raises RuntimeError for text that LLVM rejects, which is this project's error; UnsupportedError where LLVM crashes or meets
-        a limit, from then on at once.
+        Raises RuntimeError for text that LLVM rejects, which is this project's error; UnsupportedError where LLVM crashes or
+        meets a limit, from then on at once.
         """
         with _LOCK:
             if text not in self._failed:

@@ -1,0 +1,28 @@
+"""The processes that a process has started, and those that they have, as the system lists them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def signal_descendants(pid: int, number: int) -> None:
+    """Send a signal to all processes that process `pid` and its descendants have started, as far as they are there."""
+    for each in find_descendants(pid):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(each, number)
+
+
+def find_descendants(pid: int) -> list[int]:
+    """Their numbers, parents first. One whose parent has ended is nobody's."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError, IndexError, ValueError):  # it has ended
+                fields = (entry / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+                children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = list(children.get(pid, ()))
+    for each in found:
+        found += children.get(each, ())
+    return found
