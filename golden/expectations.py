@@ -4,23 +4,35 @@ runs it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..compiler.tvm_bridge.versions import import_tvm
 from ..results.expected import Expected
-from .kernel_reference import Argument, KernelReference
+from .kernel_reference import Argument, KernelReference, StoredReference
 from .serial import without_threads
 from .truth.bound import expect
-from .truth.kernels import KernelTruth
+from .truth.kernels import KernelTruth, StoredTruth
 from .truth.magnitudes import largest_exact, write_magnitudes
-from .truth.operators.kernels import OperatorTruths
+from .truth.operators.kernels import OperatorTruths, StoredOperators
 from .truth.run import Truth
 from .truth.units import WIDE, Units
 
 if TYPE_CHECKING:
     from tvm import IRModule
+
+
+@dataclass(frozen=True)
+class StoredExpectations:
+    """KernelExpectations as data, without any object of TVM's."""
+
+    units: Units
+    operators: StoredOperators
+    truth: StoredTruth
+    magnitudes: StoredTruth | None
+    native: StoredReference | None
 
 
 class KernelExpectations:
@@ -40,6 +52,28 @@ class KernelExpectations:
         rest = _without(unscheduled, self.truth)
         self._native = KernelReference(rest) if rest.functions else None
         self.unavailable = dict(self._native.unavailable) if self._native else {}
+
+    def to_stored(self) -> StoredExpectations:
+        """All but what was compiled."""
+        magnitudes, native = self._magnitudes, self._native
+        return StoredExpectations(
+            self.units,
+            self._operators.to_stored(),
+            self.truth.to_stored(),
+            None if magnitudes is None else magnitudes.to_stored(),
+            None if native is None else native.to_stored(),
+        )
+
+    @staticmethod
+    def from_stored(stored: StoredExpectations) -> KernelExpectations:
+        """What `to_stored` was called on."""
+        made, magnitudes, native = KernelExpectations.__new__(KernelExpectations), stored.magnitudes, stored.native
+        made.units, made._operators = stored.units, OperatorTruths.from_stored(stored.operators)
+        made.truth = KernelTruth.from_stored(stored.truth)
+        made._magnitudes = None if magnitudes is None else KernelTruth.from_stored(magnitudes)
+        made._native = None if native is None else KernelReference.from_stored(native)
+        made.unavailable = dict(made._native.unavailable) if made._native else {}
+        return made
 
     def begin(self) -> None:
         """Have what the references run compiled by a thread."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,12 +21,22 @@ _DEVICE_ATTRIBUTES = ("target", "scoped")
 """Attributes that tie a PrimFunc to the Adreno target; storage scopes of parameters mean nothing to llvm code."""
 
 
+@dataclass(frozen=True)
+class StoredReference:
+    """A KernelReference as data. module: as PortableModule saves it."""
+
+    module: str
+    maker: str
+    texts: dict[str, str]
+    unavailable: dict[str, str]
+
+
 class KernelReference:
     """The unscheduled PrimFuncs of a model as CPU functions, all in one module.
 
     `unavailable` maps a function that has no reference to the reason (it was written for a GPU, with thread bindings,
     or llvm cannot build it). Results are kept on disk by function and arguments; nothing is compiled while all are there.
-    It pickles, without what was compiled; TVM is imported for one that is unpickled only if a result is not there.
+    One that was made `from_stored` imports TVM only if a result is not there.
     """
 
     def __init__(self, unscheduled: IRModule):
@@ -36,14 +47,23 @@ class KernelReference:
         self._maker = f"TVM {tvm.__version__} llvm"
         self._texts = {name: func.script(show_meta=True) for name, func in functions.items()}
         key = result_cache.key_of(self._maker, "unavailable", *self._texts.values())
-        known = result_cache.load(key)
+        known = result_cache.load(key, dict[str, str])
         self.unavailable: dict[str, str] = {} if known is None else known
         if known is None:
             self._build_all()
-            result_cache.store(key, self.unavailable)
+            result_cache.store(key, dict[str, str], self.unavailable)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_built": None}
+    def to_stored(self) -> StoredReference:
+        """All but what was compiled."""
+        return StoredReference(self._module.save(), self._maker, self._texts, self.unavailable)
+
+    @staticmethod
+    def from_stored(stored: StoredReference) -> KernelReference:
+        """What `to_stored` was called on."""
+        made = KernelReference.__new__(KernelReference)
+        made._module, made._built, made._maker = PortableModule(stored.module), None, stored.maker
+        made._texts, made.unavailable = stored.texts, stored.unavailable
+        return made
 
     def _build_all(self) -> dict[str, Any]:
         functions = {str(var.name_hint): func for var, func in self._module.module.functions_items()}
@@ -77,11 +97,11 @@ class KernelReference:
         """
         arrays = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in args]
         key = result_cache.key_of(self._maker, self._texts[name], *arrays)
-        changed = result_cache.load(key)
+        changed = result_cache.load(key, dict[int, np.ndarray])
         if changed is None:
             after = self._call(name, arrays)
             changed = {i: new for i, (old, new) in enumerate(zip(arrays, after, strict=True)) if not _same(old, new)}
-            result_cache.store(key, changed)
+            result_cache.store(key, dict[int, np.ndarray], changed)
         return [changed.get(i, a) if isinstance(a, np.ndarray) else None for i, a in enumerate(arrays)]
 
     def _call(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:

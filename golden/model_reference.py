@@ -87,11 +87,11 @@ class ModelReference:
         """
         maker = f"TVM {self._tvm.__version__} llvm"
         key = result_cache.key_of(maker, function, self._content, *inputs) if self._content else ""
-        outputs: list[np.ndarray] | None = result_cache.load(key)
+        outputs: list[np.ndarray] | None = result_cache.load(key, list[np.ndarray])
         if outputs is None:
             passed = [self._tvm.runtime.tensor(np.asarray(array, order="C")) for array in inputs]
             outputs = _flatten(self._call(function, passed))
-            result_cache.store(key, outputs)
+            result_cache.store(key, list[np.ndarray], outputs)
         return outputs
 
     def _call(self, function: str, passed: Sequence[Any]) -> Any:
@@ -178,7 +178,7 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
 
     named = [part for name, array in sorted(inputs.items()) for part in (name, np.asarray(array))]
     key = result_cache.key_of(f"ONNX Runtime {onnxruntime.__version__}, exact bytes", *model.content(), *named)
-    known: list[np.ndarray] | None = result_cache.load(key)
+    known: list[np.ndarray] | None = result_cache.load(key, list[np.ndarray])
     if known is not None:
         return known
     try:
@@ -192,7 +192,7 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
     except Exception as error:
         refused = NoReferenceError if type(error).__name__ == "NotImplemented" else RefusedInputsError
         raise refused(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
-    result_cache.store(key, outputs)
+    result_cache.store(key, list[np.ndarray], outputs)
     return outputs
 
 

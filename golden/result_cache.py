@@ -7,7 +7,6 @@ that makes references. A result that was evicted or damaged is computed again.
 from __future__ import annotations
 
 import hashlib
-import pickle
 import platform
 from collections.abc import Iterable
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from ..base import disk_cache
 from ..base.code_digest import code_digest
+from ..base.stored import values
 
 MOST_BYTES = 256 << 20
 """Bytes. Larger results are not cached: reading them back would cost as much as computing them."""
@@ -41,20 +41,12 @@ def key_of(maker: str, *parts: object) -> str:
     return digest_of([maker, platform.machine(), code_digest("golden"), *parts])
 
 
-def load(key: str) -> Any:
-    """What is stored under `key`; None where nothing is."""
-    data = disk_cache.load(disk_cache.folder("golden") / key) if key else None
-    if data is None:
-        return None
-    try:
-        return pickle.loads(data)
-    except Exception:  # whole, but not what this version writes
-        return None
+def load(key: str, kind: Any) -> Any:
+    """What is stored under `key`, a value of the type `kind`; None where nothing is."""
+    return values.load(disk_cache.folder("golden") / key, kind) if key else None
 
 
-def store(key: str, value: Any) -> None:
-    """Keep arrays, texts and containers of them."""
+def store(key: str, kind: Any, value: Any) -> None:
+    """Keep arrays, texts, and containers or dataclasses of them."""
     if key:
-        data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-        if len(data) <= MOST_BYTES:
-            disk_cache.store(disk_cache.folder("golden") / key, data)
+        values.store(disk_cache.folder("golden") / key, kind, value, most=MOST_BYTES)

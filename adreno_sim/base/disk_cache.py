@@ -1,8 +1,9 @@
 """A disk cache of bytes that processes share, with one folder for each kind of entry.
 
 An entry begins with the digest of its kind, its name and its bytes: one that is damaged, cut short, unreadable, or under the name
-of another counts as absent. Writing is atomic, and failing to write (a full or read-only disk) is no error: the bytes are made
-again next time. The folder is kept below a limit: what was not used for longest goes first, and losing an entry that another
+of another counts as absent. So does one that is not this user's, or that others may write; where that is so of the folder,
+nothing is kept (`ownership.py`). Writing is atomic, and failing to write (a full or read-only disk) is no error: the bytes are
+made again next time. The folder is kept below a limit: what was not used for longest goes first, and losing an entry that another
 process is about to read costs it no more than making the bytes again.
 
 Environment: ADRENO_SIM_CACHE=off uses no disk at all; ADRENO_SIM_CACHE_DIR is the folder (default: the user's cache folder);
@@ -18,14 +19,16 @@ import mmap
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 import platformdirs
 
 from .errors import AdrenoSimError
 from .output_file import replacing
+from .ownership import find_intruder, find_stranger
 
 PREBUILT = Path(__file__).parents[1] / "prebuilt"
 """Entries that a wheel for one platform brings along, as they lie in the cache. Elsewhere there is no such folder."""
@@ -42,9 +45,34 @@ _SIZE, _UNIT = ".size", 1024
 writer makes it longer: appending is atomic, so that no lock is needed and no folder read to know when old entries must go."""
 
 
+class CacheWarning(UserWarning):
+    """Something on disk is left alone that others may have written."""
+
+
+tell: Callable[[str], None] = lambda text: warnings.warn(text, CacheWarning, stacklevel=3)  # noqa: E731
+"""Says in a line that something on disk is left alone. The command line prints it."""
+_told: set[str] = set()
+
+
+def _tell_once(text: str) -> None:
+    if text not in _told:
+        _told.add(text)
+        tell(text)
+
+
 def is_enabled() -> bool:
-    """Whether anything is read from or written to disk."""
-    return os.environ.get(SWITCH, "").lower() not in ("off", "0", "no", "false")
+    """Whether anything is read from or written to disk. A folder that others can write is left alone, which is said once."""
+    if is_switched_off():
+        return False
+    if reason := find_intruder(root()):
+        _tell_once(f"nothing is kept between runs: {reason}; {FOLDER} names another folder")
+        return False
+    return True
+
+
+def is_switched_off() -> bool:
+    """Whether the environment asks for no disk at all."""
+    return os.environ.get(SWITCH, "").lower() in ("off", "0", "no", "false")
 
 
 @contextlib.contextmanager
@@ -80,22 +108,27 @@ def limit() -> int:
 
 def load(path: Path) -> bytes | None:
     """The bytes stored at `path`, or those that this package brings along for it, or None."""
+    data = load_buffer(path)
+    return None if data is None else bytes(data)
+
+
+def load_buffer(path: Path) -> memoryview | None:
+    """The same as memory that may be written, of a page of its own where it is large."""
     if not is_enabled():
         return None
     try:
-        found = _read(path)
+        head, data = _read(path)
         os.utime(path)  # by this the oldest are known
     except OSError:
-        found = _read_prebuilt(path)
-    digest, _, data = found.partition(b"\n")
-    return data if digest == _digest(path, data) else None
+        head, data = _read_prebuilt(path)
+    return data if head == _digest(path, data) + b"\n" else None
 
 
-def _read_prebuilt(path: Path) -> bytes:
+def _read_prebuilt(path: Path) -> tuple[bytes, memoryview]:
     try:
         return _read(PREBUILT / path.relative_to(root()))
     except (OSError, ValueError):  # there is none; the path is of another folder
-        return b""
+        return b"", memoryview(b"")
 
 
 def map_pages(path: Path) -> mmap.mmap | None:
@@ -122,17 +155,31 @@ _HEAD = 65
 """Bytes of the digest at the beginning of an entry, with the end of its line."""
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path) -> tuple[bytes, memoryview]:
+    """The digest with the end of its line, and the data. Raises OSError."""
     with _open(path) as file:
-        return file.read()
+        size = max(0, os.fstat(file.fileno()).st_size - _HEAD)
+        data = memoryview(mmap.mmap(-1, size) if size >= _LARGE else bytearray(size))
+        head = file.read(_HEAD)
+        return head, data[: file.readinto(data)]
 
 
-def _open(path: Path) -> BinaryIO:
-    """A regular file. Raises OSError, also for what else lies there: a pipe would wait, a device may have no end."""
+_LARGE = 1 << 18
+"""Bytes from which memory of its own is taken, which the system has cleared already."""
+
+
+def _open(path: Path) -> BufferedReader:
+    """A regular file that is this user's alone. Raises OSError, also for what else lies there: a pipe would wait, a device may
+    have no end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file")
+    if reason := find_stranger(status):
+        os.close(descriptor)
+        _tell_once(f"{path} is not read: {reason}")
+        raise OSError(errno.EPERM, reason)
     return os.fdopen(descriptor, "rb")
 
 
@@ -141,18 +188,25 @@ def store(path: Path, *data: bytes | memoryview) -> None:
     if not is_enabled():
         return
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path, mode=0o600, prefix=_TEMPORARY, sync=False) as file:  # an entry that is lost is made again
+        make_folder(path.parent)
+        with replacing(path, mode=0o600, prefix=_TEMPORARY, sync=False, anew=True) as file:  # what is lost is made again
             file.write(_digest(path, *data) + b"\n")
             for part in data:
                 file.write(part)
         _keep_small(path.parents[1], sum(len(part) for part in data))
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder of the cache, and those around it, for this user alone, if there is none. Raises OSError."""
+    if not path.is_dir():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
 def _keep_small(base: Path, written: int) -> None:
     """Count an entry of `written` bytes, and look at the folder itself where it is too large by that count, or has none."""
     most = limit()
-    handle = os.open(base / _SIZE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    handle = os.open(base / _SIZE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         known = os.fstat(handle).st_size
         os.write(handle, bytes(-(-written // _UNIT)))

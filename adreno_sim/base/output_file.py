@@ -49,10 +49,13 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def replacing(target: Path, mode: int = 0o666, prefix: str = ".adreno-sim-", sync: bool = True) -> Iterator[IO[bytes]]:
+def replacing(
+    target: Path, mode: int = 0o666, prefix: str = ".adreno-sim-", sync: bool = True, anew: bool = False
+) -> Iterator[IO[bytes]]:
     """A binary file beside `target`, a regular file or none, whose name it takes at the end. Raises OSError.
 
     mode: of a new file, less the umask; prefix: of the name that it has meanwhile; sync: flush it to the disk before.
+    anew: whatever mode and owner the old file had.
     """
     temporary = target.with_name(prefix + secrets.token_hex(8))
     descriptor, named = _create(temporary, mode)
@@ -60,7 +63,8 @@ def replacing(target: Path, mode: int = 0o666, prefix: str = ".adreno-sim-", syn
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
-            _keep_status(target, descriptor)
+            if not anew:
+                _keep_status(target, descriptor)
             if sync:
                 os.fsync(descriptor)
             if not named and _gave_name(descriptor, target):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -52,21 +53,28 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def cache_option(args: argparse.Namespace) -> Iterator[None]:
-    """Context in which --no-cache turns the disk cache off, also for processes started in it."""
+    """Context in which --no-cache turns the disk cache off, also for processes started in it. So does a folder that others could
+    have filled, which is said here once for all of them."""
     from ..base import disk_cache
 
     disk_cache.limit()  # refused here, and not by the first entry that is written
-    if not getattr(args, "no_cache", False):
+    disk_cache.tell = _print_warning
+    if not getattr(args, "no_cache", False) and (disk_cache.is_switched_off() or disk_cache.is_enabled()):
         yield
         return
     with disk_cache.cache_off():
         yield
 
 
+def _print_warning(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
+
+
 def _cache(args: argparse.Namespace) -> int:
     import json
 
     from ..base import disk_cache
+    from ..base.ownership import find_intruder
 
     freed = disk_cache.clear([*CONTENTS, *RETIRED]) if args.clear else None
     usage = disk_cache.usage()
@@ -77,7 +85,9 @@ def _cache(args: argparse.Namespace) -> int:
             json.dumps({"folder": str(disk_cache.root()), "limit": disk_cache.limit(), "bytes": total, "kinds": kinds}, indent=2)
         )
         return 0
-    state = "" if disk_cache.is_enabled() else f" (off: {disk_cache.SWITCH} is set)"
+    refused = find_intruder(disk_cache.root())
+    why = f"{disk_cache.SWITCH} is set" if disk_cache.is_switched_off() else refused
+    state = f" (off: {why})" if why else ""
     print(f"{disk_cache.root()}{state}: {_bytes(total)} of at most {_bytes(disk_cache.limit())}")
     if freed is not None:
         print(f"{_bytes(freed)} removed")

@@ -7,14 +7,15 @@ machine code that is not on disk either.
 from __future__ import annotations
 
 import hashlib
-import pickle
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from ..base import disk_cache
 from ..base.code_digest import code_digest
+from ..base.stored import values
 from ..ir import ir
+from .diagnostics import Diagnostic
 from .driver import FrontEndTarget, identify_compiler
 from .file_references import may_read_files
 from .options import parse_options
@@ -25,7 +26,7 @@ class _Stored:
     """The kernels without bodies, and the warnings."""
 
     kernels: dict[str, ir.Function]
-    warnings: list[object]
+    warnings: list[Diagnostic]
 
 
 _BODY = ir.Function.__dict__["blocks"]
@@ -74,22 +75,19 @@ def entry_name(source: str, options: str, target: FrontEndTarget) -> str:
 
 def load(name: str, source: str, compile: Callable[[], ir.Module]) -> ir.Module | None:
     """Returns the program stored under `name`, or None. `compile` builds all of it."""
-    data = disk_cache.load(disk_cache.folder("programs") / name)
-    if data is None:
+    stored: _Stored | None = values.load(disk_cache.folder("programs") / name, _Stored)
+    if stored is None:
         return None
-    try:
-        stored = pickle.loads(data)
-        heads = dict(stored.kernels)
-    except Exception:  # whole, but not what this version writes
-        return None
+    heads = stored.kernels
 
     def body(kernel: str) -> Callable[[], ir.Function]:
         return lambda: compile().kernels[kernel]
 
-    return ir.Module(source, {key: StoredFunction(head, body(key)) for key, head in heads.items()}, {}, stored.warnings)
+    return ir.Module(source, {key: StoredFunction(head, body(key)) for key, head in heads.items()}, {}, list(stored.warnings))
 
 
 def store(name: str, module: ir.Module) -> None:
     """Stores what `module` says about its kernels."""
     heads = {key: replace(function, blocks=[]) for key, function in module.kernels.items()}
-    disk_cache.store(disk_cache.folder("programs") / name, pickle.dumps(_Stored(heads, module.warnings)))
+    warnings = [found for found in module.warnings if isinstance(found, Diagnostic)]
+    values.store(disk_cache.folder("programs") / name, _Stored, _Stored(heads, warnings))

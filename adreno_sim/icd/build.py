@@ -17,7 +17,9 @@ from typing import NamedTuple
 from ..base import disk_cache
 from ..base.errors import AdrenoSimError
 from ..base.host.current import current_family
+from ..base.ownership import find_intruder
 from ..base.processes.scratch import make_scratch_folder, scratch_folder
+from ..base.stored.libraries import is_own_file, may_load, note_digest
 from ..frontend.driver import find_zig, identify_zig
 from .protocol import write_header
 
@@ -44,7 +46,8 @@ class Libraries(NamedTuple):
 
 def build_libraries() -> Libraries:
     """Returns the libraries, compiled at the first call of this version. AdrenoSimError with the compiler's first line."""
-    parent = disk_cache.folder(_KIND) if disk_cache.is_enabled() else _private_folder()
+    kept = disk_cache.folder(_KIND)
+    parent = kept if disk_cache.is_enabled() and not find_intruder(kept) else _private_folder()
     folder = parent / _digest()
     if not _is_whole(folder):
         _build(parent, folder)
@@ -87,7 +90,16 @@ def _digest() -> str:
 
 
 def _is_whole(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in (DRIVER, LOADER, LOADER_LINK, ICD))
+    """Whether all is there, and may be loaded into a program."""
+    try:
+        named = (folder / ICD).read_text(encoding="utf-8") if is_own_file(folder / ICD) else ""
+    except (OSError, ValueError):
+        return False
+    return named == _icd_text(folder) and all(may_load(folder / name) for name in (DRIVER, LOADER, LOADER_LINK))
+
+
+def _icd_text(folder: Path) -> str:
+    return f"{folder / DRIVER}\n"
 
 
 def _private_folder() -> Path:
@@ -104,18 +116,23 @@ _private: Path | None = None
 def _build(parent: Path, folder: Path) -> None:
     """Make the folder beside its place, and move it there when it is whole."""
     try:
-        parent.mkdir(parents=True, exist_ok=True)
+        disk_cache.make_folder(parent)
         with scratch_folder("driver", parent) as scratch:
             made = scratch / "made"
-            (made / ICD).parent.mkdir(parents=True)
+            made.mkdir(mode=0o700)
+            (made / ICD).parent.mkdir(mode=0o700)
             known = disk_cache.PREBUILT / _KIND / folder.name
             for library in (DRIVER, LOADER):
                 if (known / library).is_file():
                     shutil.copyfile(known / library, made / library)
                 else:
                     _compile_library(library, made, scratch)
+                os.chmod(made / library, 0o700)
+                note_digest(made / library)
             os.link(made / LOADER, made / LOADER_LINK)
-            (made / ICD).write_text(f"{folder / DRIVER}\n", encoding="utf-8")
+            note_digest(made / LOADER_LINK)
+            (made / ICD).write_text(_icd_text(folder), encoding="utf-8")
+            os.chmod(made / ICD, 0o600)
             try:
                 os.rename(made, folder)
             except OSError:

@@ -306,7 +306,8 @@ class Function:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def fact(self, name: str, analysis: Callable[[Function], T]) -> T:
-        """Returns what `analysis` computes for this function, once. The result must be small and picklable."""
+        """Returns what `analysis` computes for this function, once. The result must be small: numbers, texts, and containers of
+        Python's own of them, as which it is kept on disk."""
         if name not in self.facts:
             self.facts[name] = analysis(self)
         found: T = self.facts[name]

@@ -24,6 +24,7 @@ from pathlib import Path
 from ...base import disk_cache
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.processes.scratch import scratch_folder
+from ...base.stored.libraries import may_load, note_digest
 from .versions import series
 
 RUNTIME = Path("src/backend/opencl/runtime")
@@ -58,9 +59,11 @@ def build_runtime(checkout: Path, headers: Path | None = None) -> Path:
     with scratch_folder("tvm") as scratch:
         made = _compile(compiler, _overlay(checkout, package, scratch), package, found, scratch)
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
+            disk_cache.make_folder(place.parent)
             shutil.copyfile(made, place.with_suffix(".new"))
+            os.chmod(place.with_suffix(".new"), 0o700)
             os.replace(place.with_suffix(".new"), place)
+            note_digest(place)
         except OSError as error:
             raise AdrenoSimError(f"cannot write {place}: {error.strerror or error}") from error
     return place
@@ -71,6 +74,9 @@ def autoload() -> None:
     with contextlib.suppress(Exception):  # an import of TVM never fails for what is offered here
         place = _place(_package())
         if not disk_cache.is_enabled() or not place.is_file() or _has_runtime():
+            return
+        if not may_load(place):
+            warnings.warn(f"{place} is not loaded: it is damaged, or others may have written it; build it anew", stacklevel=2)
             return
         os.utime(place)  # by this the cache knows what is in use
         try:

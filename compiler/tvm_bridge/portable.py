@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class PortableModule:
-    """Holds a module, or what it was saved as. It pickles; what is unpickled needs no TVM until `module` is asked for."""
+    """Holds a module, or the text that one was saved as: then it needs no TVM until `module` is asked for."""
 
-    def __init__(self, module: IRModule):
-        self._module: IRModule | None = module
-        self._saved = ""
+    def __init__(self, module: IRModule | str):
+        self._module: IRModule | None = None if isinstance(module, str) else module
+        self._saved = module if isinstance(module, str) else ""
 
     @property
     def module(self) -> IRModule:
@@ -24,5 +24,6 @@ class PortableModule:
             self._module = import_tvm().ir.load_json(self._saved)
         return self._module
 
-    def __getstate__(self) -> dict[str, object]:
-        return {"_module": None, "_saved": self._saved or import_tvm().ir.save_json(self._module)}
+    def save(self) -> str:
+        """The text."""
+        return self._saved or str(import_tvm().ir.save_json(self._module))

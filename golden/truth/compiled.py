@@ -52,10 +52,10 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
 def _object_of(text: str) -> bytes:
     flags = (*_FLAGS, *machine().processor.vector_flags)
     key = result_cache.key_of("truth, machine code", *c_target(), *flags, identify_compiler(), text)
-    known: bytes | None = result_cache.load(key)
+    known: bytes | None = result_cache.load(key, bytes)
     if known is None:
         known = _compile(text, flags)
-        result_cache.store(key, known)
+        result_cache.store(key, bytes, known)
     return known
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +22,18 @@ if TYPE_CHECKING:
     from tvm import IRModule
 
 
+@dataclass(frozen=True)
+class StoredTruth:
+    """A KernelTruth as data: programs are text."""
+
+    programs: dict[str, TruthProgram]
+    unavailable: dict[str, str]
+
+
 class KernelTruth:
     """The PrimFuncs of a model as functions without rounding. `unavailable`: those that none is made of -> the reason.
 
-    write: makes the program of a function; another than `write_program` computes something else of the same loops. It pickles:
-    programs are text.
+    write: makes the program of a function; another than `write_program` computes something else of the same loops.
     """
 
     def __init__(self, unscheduled: IRModule, write: Callable[[str, Any], TruthProgram] = write_program):
@@ -42,8 +50,16 @@ class KernelTruth:
     def __contains__(self, name: str) -> bool:
         return name in self.programs
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_begun": None}  # machine code is of this process
+    def to_stored(self) -> StoredTruth:
+        """All but machine code, which is of this process."""
+        return StoredTruth(self.programs, self.unavailable)
+
+    @staticmethod
+    def from_stored(stored: StoredTruth) -> KernelTruth:
+        """What `to_stored` was called on."""
+        made = KernelTruth.__new__(KernelTruth)
+        made.programs, made.unavailable, made._begun = stored.programs, stored.unavailable, None
+        return made
 
     def begin(self) -> Future[CompiledTruths]:
         """Have the programs compiled by a thread, if they are not yet; what is wrong with them is raised by the first run."""
@@ -59,9 +75,9 @@ class KernelTruth:
         program = self.programs[name]
         plain = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in args]
         key = result_cache.key_of("truth", program.text, units, *plain)
-        known: list[Truth | None] | None = result_cache.load(key)
+        known: list[Truth | None] | None = result_cache.load(key, list[Truth | None])
         if known is None:
             given = [Truth(a) if isinstance(a, np.ndarray) else a for a in plain]
             known = run_program(program, self.begin().result().functions[program.name], given, units)
-            result_cache.store(key, known)
+            result_cache.store(key, list[Truth | None], known)
         return known

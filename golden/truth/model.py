@@ -95,10 +95,10 @@ class ModelTruth:
         asked = sum(isinstance(program, Operator) and gives_places(program) for program in plan.programs)
         places = places if len(places) == asked else ()
         key = result_cache.key_of("model truth", units, *plan.content(), *inputs, len(places), *places)
-        truths: list[Truth] | None = result_cache.load(key)
+        truths: list[Truth] | None = result_cache.load(key, list[Truth])
         if truths is None:
             truths = _follow(plan, inputs, units, places)
-            result_cache.store(key, truths)
+            result_cache.store(key, list[Truth], truths)
         return truths, [plan.dtypes[number] for number in _flatten(plan.result)]
 
 

@@ -51,6 +51,17 @@ def git(*args):
     return subprocess.run(["git", *identity, *args], check=True, capture_output=True, text=True).stdout
 
 
+def test_a_cache_that_was_committed_is_refused(repository, monkeypatch):
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(Path(".cache").resolve()))
+    Path(".cache/objects").mkdir(parents=True)
+    Path(".cache/objects/code.o").write_bytes(b"whatever its author likes")
+    untracked = subprocess.run(["bash", "ci/adreno-ci.sh", "help"], capture_output=True, text=True)
+    assert untracked.returncode == 2 and "expected install, check or footprint" in untracked.stderr
+    git("add", "--force", ".cache")
+    committed = subprocess.run(["bash", "ci/adreno-ci.sh", "check"], capture_output=True, text=True)
+    assert committed.returncode == 2 and "has files in the repository" in committed.stderr
+
+
 def script(*args, **settings):
     """The script with adreno-sim as it is here."""
     own = {"ADRENO_CI_COMMAND": f"{sys.executable} -m adreno_sim", "ADRENO_CI_MODELS": "models/*.asim", **settings}

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import pickle
-import zlib
 from collections.abc import Callable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ...base import disk_cache
 from ...base.code_digest import code_digest
+from ...base.stored import values
 from ...ir import ir
 from ..llvm import objects
 
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from ..abi.specialization import Specialization
 
 T = TypeVar("T")
-
-_FAST = 1
-"""zlib's level: text shrinks eightfold in a millisecond."""
 
 
 def folder() -> Path:
@@ -84,14 +80,15 @@ def module_name(kernel: ir.Function, spec: Specialization, identity: str) -> str
 
 def load_or_find(
     kind: str,
+    result: type[T],
     find: Callable[[ir.Function, Specialization, LaunchFacts], T],
     kernel: ir.Function,
     spec: Specialization,
     facts: LaunchFacts,
     identity: str = "",
 ) -> T:
-    """Returns what `find` says of launches of `kernel`: the stored value of that `kind`, else computed now and stored. identity:
-    of the machine, if it depends on that.
+    """Returns what `find` says of launches of `kernel`, of type `result`: the stored value of that `kind`, else computed now and
+    stored. identity: of the machine, if it depends on that.
 
     A stored value is returned without looking at the kernel's body, which would have to be compiled first.
     """
@@ -99,27 +96,22 @@ def load_or_find(
         return find(kernel, spec, facts)
     text = "\0".join((kernel.digest, code_digest(kind), identity, canonical_text(spec), canonical_text(facts)))
     name = hashlib.sha256(text.encode()).hexdigest()
-    found: T | None = load_value(kind, name)
+    found = load_value(kind, result, name)
     if found is None:
         found = find(kernel, spec, facts)
-        store_value(kind, name, found)
+        store_value(kind, result, name, found)
     return found
 
 
-def load_value(kind: str, name: str) -> Any:
-    """Returns the value stored as `name` among the entries of `kind`, or None."""
-    data = disk_cache.load(disk_cache.folder(kind) / name)
-    if data is None:
-        return None
-    try:
-        return pickle.loads(zlib.decompress(data))
-    except Exception:  # whole, but not what this version writes
-        return None
+def load_value(kind: str, result: type[T], name: str) -> T | None:
+    """Returns the value of type `result` stored as `name` among the entries of `kind`, or None."""
+    found: T | None = values.load(disk_cache.folder(kind) / name, result, packed=True)
+    return found
 
 
-def store_value(kind: str, name: str, value: object) -> None:
+def store_value(kind: str, result: type[T], name: str, value: T) -> None:
     """Stores `value` as `name` among the entries of `kind` if possible."""
-    disk_cache.store(disk_cache.folder(kind) / name, zlib.compress(pickle.dumps(value), _FAST))
+    values.store(disk_cache.folder(kind) / name, result, value, packed=True)
 
 
 def canonical_text(value: object) -> str:

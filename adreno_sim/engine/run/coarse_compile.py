@@ -39,7 +39,7 @@ def _compile(variant: LaunchVariant, keep: bool) -> CoarseLaunch | None:
         return _decide(analysis, keep)
 
     identity = objects.machine().identity
-    found = compiled_cache.load_or_find("coarse", decide, kernel, spec, facts, identity) if keep else decide()
+    found = compiled_cache.load_or_find("coarse", Decision, decide, kernel, spec, facts, identity) if keep else decide()
     if found.grid is None:
         return None
     coarse, coarse_spec = _analyze(analysis, found, keep)

@@ -77,11 +77,11 @@ def specialize(kernel: ir.Function, spec: Specialization, *, keep: bool = True) 
 @gc_paused()
 def _compile(kernel: ir.Function, spec: Specialization, keep: bool) -> CompiledKernel:
     name = compiled_cache.module_name(kernel, spec, objects.machine().identity) if keep else ""
-    module: ModuleText | None = compiled_cache.load_value("modules", name) if name else None
+    module = compiled_cache.load_value("modules", ModuleText, name) if name else None
     if module is None:
         module = emit_module(kernel, spec)
         if name:
-            compiled_cache.store_value("modules", name, module)
+            compiled_cache.store_value("modules", ModuleText, name, module)
     if not module.text:
         note(module.failures)
         raise NotVectorizable(module.reason)

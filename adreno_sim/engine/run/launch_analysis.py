@@ -129,7 +129,7 @@ def analyze_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts
 
 
 def _analyze(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, keep: bool) -> LaunchAnalysis:
-    load_or_prove = partial(compiled_cache.load_or_find, "proofs", prove_launch) if keep else prove_launch
+    load_or_prove = partial(compiled_cache.load_or_find, "proofs", ProvenLaunch, prove_launch) if keep else prove_launch
     proven = load_or_prove(kernel, spec, facts)
     views = [index for index, arg in enumerate(spec.args) if isinstance(arg, (BufferArg, ImageArg))] if spec.full else []
     cells = {index: cells_of_block(kernel, spec.args, [index]) for index in views}

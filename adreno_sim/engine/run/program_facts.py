@@ -24,12 +24,12 @@ def analyse(function: ir.Function) -> None:
 
 def data_bytes(function: ir.Function) -> Counter[int]:
     """Bytes of variables in memory that a kernel uses, by address space: of the program, and private ones of a work-item."""
-    return function.fact("data_bytes", _count_data_bytes)
+    return Counter(function.fact("data_bytes", _count_data_bytes))
 
 
-def _count_data_bytes(function: ir.Function) -> Counter[int]:
+def _count_data_bytes(function: ir.Function) -> dict[int, int]:
     total: Counter[int] = Counter()
     for variable in globals_of(function):
         total[variable.space] += size_of(variable.type)
     total[ir.PRIVATE] += sum(private_bytes(i) for i in function.blocks[0].instrs if i.op == "alloca")
-    return total
+    return dict(total)

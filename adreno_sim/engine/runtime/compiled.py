@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import pickle
 from pathlib import Path
 
 import llvmlite
@@ -12,6 +10,7 @@ import llvmlite.binding as llvm
 
 from ...base import disk_cache
 from ...base.code_digest import code_digest
+from ...base.stored import values
 from ...frontend.driver import c_target, compile_c, identify_compiler
 from .functions import CModule, read_module
 
@@ -36,13 +35,11 @@ def compile_files(constants: str, files: tuple[str, ...]) -> CModule:
     source = source_of(constants, files)
     parts = (code_digest("runtime"), llvmlite.__version__, identify_compiler(), *c_target(), *FLAGS, source)
     path = disk_cache.folder("runtime") / hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    known = disk_cache.load(path)
+    known: CModule | None = values.load(path, CModule)
     if known is not None:
-        with contextlib.suppress(Exception):  # whole, but not what this version writes
-            stored: CModule = pickle.loads(known)
-            return stored
+        return known
     module = read_module(_compile(source))
-    disk_cache.store(path, pickle.dumps(module))
+    values.store(path, CModule, module)
     return module
 
 

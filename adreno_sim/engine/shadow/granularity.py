@@ -3,7 +3,7 @@ a unit with bytes it does not touch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
@@ -60,15 +60,19 @@ def granularities_of(function: ir.Function, provenance: Provenance | None = None
     return Granularities(by_object, least, unknown, frozenset(read), frozenset(atomic), has_atomics)
 
 
+_Parts = tuple[dict[ObjectId, int], int, bool, frozenset[ObjectId], frozenset[ObjectId], bool]
+"""The fields of Granularities, as which a kernel keeps them."""
+
+
 def argument_granularities(function: ir.Function) -> Granularities:
     """Returns `granularities_of` restricted to arguments. The function caches it as a fact."""
 
-    def found(function: ir.Function) -> Granularities:
+    def found(function: ir.Function) -> _Parts:
         whole = granularities_of(function)
         by_object = {object_id: granularity for object_id, granularity in whole.by_object.items() if object_id[0] == "param"}
-        return replace(whole, by_object=by_object, read=_of_params(whole.read), atomic=_of_params(whole.atomic))
+        return by_object, whole.least, whole.unknown, _of_params(whole.read), _of_params(whole.atomic), whole.has_atomics
 
-    return function.fact("argument_grains", found)
+    return Granularities(*function.fact("argument_grains", found))
 
 
 def _of_params(objects: frozenset[ObjectId]) -> frozenset[ObjectId]:

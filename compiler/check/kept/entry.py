@@ -6,18 +6,18 @@ Large ones are looked at where they lie.
 
 from __future__ import annotations
 
-import io
 import os
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Union
 
 import numpy as np
 
 from ....base import disk_cache
-from ....base.gc_pause import gc_paused
+from ....base.stored import values
+from ....base.stored.scalars import NotStorable
+from ....golden.expectations import KernelExpectations, StoredExpectations
 from ....golden.result_cache import digest_of
 from ....memory.spilled import LEAST, in_mapping, let_go
 from ....results.expected import Expected
@@ -25,9 +25,6 @@ from ....results.model import ScopeSummary
 from ...artifact.model import CompiledModel
 from ...importers.inputs import Arrays
 from .key import KIND, most_bytes
-
-if TYPE_CHECKING:
-    from ....golden.expectations import KernelExpectations
 
 Judged = Mapping[str, Sequence[np.ndarray | Expected]]
 """Outputs of a whole model by reference, with what rounding may do to them where that is known."""
@@ -59,14 +56,18 @@ class PreparedModel:
 
 @dataclass(frozen=True)
 class _Entry:
-    """prepared: without its weights. weights: the name of their entry."""
+    """A PreparedModel as data. compiled: without its weights. weights: the name of their entry."""
 
-    prepared: PreparedModel
+    compiled: CompiledModel
+    arrays: Arrays
+    origin: str
+    references: Mapping[str, list[np.ndarray]]
+    judged: Judged | None
+    unchecked: list[str]
+    kernels: StoredExpectations
+    tuned: dict[str, str]
+    scopes: ScopeSummary | None
     weights: str
-
-
-class _NotPortable(Exception):
-    """Raised where something of TVM's is in what is to be kept."""
 
 
 def has_entries() -> bool:
@@ -79,11 +80,21 @@ def has_entries() -> bool:
 
 def load_prepared(key: str) -> PreparedModel | None:
     """What is kept under a key, if it is whole; else None, as for no key."""
-    entry = _unpickle(disk_cache.load(_place(key))) if key else None
-    weights = _load_weights(entry.weights) if isinstance(entry, _Entry) else None
-    if not isinstance(entry, _Entry) or weights is None:
+    entry: _Entry | None = values.load(_place(key), _Entry) if key else None
+    weights = _load_weights(entry.weights) if entry is not None else None
+    if entry is None or weights is None:
         return None
-    return replace(entry.prepared, compiled=replace(entry.prepared.compiled, constants=weights))
+    return PreparedModel(
+        replace(entry.compiled, constants=weights),
+        entry.arrays,
+        entry.origin,
+        entry.references,
+        entry.judged,
+        entry.unchecked,
+        KernelExpectations.from_stored(entry.kernels),
+        entry.tuned,
+        entry.scopes,
+    )
 
 
 def store_prepared(key: str, prepared: PreparedModel) -> None:
@@ -94,16 +105,27 @@ def store_prepared(key: str, prepared: PreparedModel) -> None:
         return
     weights = f"{_WEIGHTS}{digest_of(part for item in sorted(constants.items()) for part in item)}"
     let_go()
-    bare = replace(prepared, compiled=replace(prepared.compiled, constants={}))
+    entry = _Entry(
+        replace(prepared.compiled, constants={}),
+        prepared.arrays,
+        prepared.origin,
+        prepared.references,
+        prepared.judged,
+        prepared.unchecked,
+        prepared.kernels.to_stored(),
+        prepared.tuned,
+        prepared.scopes,
+        weights,
+    )
     try:
-        data = _pickle(_Entry(bare, weights))
-    except _NotPortable:
+        pieces = values.write_value(_Entry, entry)
+    except NotStorable:  # something of TVM's is in it
         return
-    if nbytes + len(data) > most_bytes():
+    if nbytes + sum(map(len, pieces)) > most_bytes():
         return
     if _load_weights(weights) is None:
         _store_weights(weights, constants)
-    disk_cache.store(_place(key), data)
+    disk_cache.store(_place(key), *pieces)
 
 
 @dataclass(frozen=True)
@@ -115,8 +137,11 @@ class _Apart:
     shape: tuple[int, ...]
 
 
+_Weights = dict[str, Union[np.ndarray, _Apart]]
+
+
 def _store_weights(name: str, constants: Mapping[str, np.ndarray]) -> None:
-    found: dict[str, np.ndarray | _Apart] = {}
+    found: _Weights = {}
     for key, array in constants.items():
         if array.nbytes < LEAST:
             found[key] = array
@@ -124,15 +149,14 @@ def _store_weights(name: str, constants: Mapping[str, np.ndarray]) -> None:
         apart = found[key] = _Apart(f"{_ARRAY}{digest_of([array])}", array.dtype, array.shape)
         disk_cache.store_pages(_place(apart.name), np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         let_go()
-    disk_cache.store(_place(name), _pickle(found))
+    values.store(_place(name), _Weights, found)
 
 
 def _load_weights(name: str) -> dict[str, np.ndarray] | None:
     """The constants of an entry in their order; None where one of them is not whole."""
-    found = _unpickle(disk_cache.load(_place(name)))
-    if not isinstance(found, dict):
-        return None
-    for key, array in found.items():
+    kept: _Weights | None = values.load(_place(name), _Weights)
+    found: dict[str, np.ndarray] = {}
+    for key, array in ({} if kept is None else kept).items():
         if isinstance(array, _Apart):
             mapping = disk_cache.map_pages(_place(array.name))
             if mapping is None:
@@ -140,38 +164,10 @@ def _load_weights(name: str) -> dict[str, np.ndarray] | None:
             found[key] = in_mapping(mapping, disk_cache.PAGE).view(array.dtype).reshape(array.shape)
             found[key].flags.writeable = False
             let_go()
-    return found
+        else:
+            found[key] = array
+    return None if kept is None else found
 
 
 def _place(name: str) -> Path:
     return disk_cache.folder(KIND) / name
-
-
-class _Pickler(pickle.Pickler):
-    """Writes texts of TVM's as plain ones, and refuses its other objects."""
-
-    def reducer_override(self, value: Any) -> Any:
-        if isinstance(value, str) and type(value) is not str:
-            return str, (str.__str__(value),)
-        kind = value if isinstance(value, type) else type(value)
-        if kind.__module__.partition(".")[0] in ("tvm", "tvm_ffi"):
-            raise _NotPortable(kind.__name__)
-        return NotImplemented
-
-
-def _pickle(value: object) -> bytes:
-    file = io.BytesIO()
-    with gc_paused():
-        _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(value)
-    return file.getvalue()
-
-
-def _unpickle(data: bytes | None) -> object:
-    """The object; None where there is none, or it is whole but not what this version writes."""
-    if data is None:
-        return None
-    try:
-        with gc_paused():
-            return pickle.loads(data)
-    except Exception:  # of any kind, as pickle raises them: what cannot be read is made again
-        return None

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 
 from ....base import disk_cache
 from ....base.code_digest import code_digest
+from ....base.ownership import find_intruder
+from ....base.stored.libraries import is_own_file
 
 KIND = "search"
 _LOCATOR = "UserProvidedCacheLocator"
@@ -22,11 +26,12 @@ def compiled(function: Callable[..., Any]) -> Any:
     """The function as numba compiles it when it is first called, or as another process did.
 
     Its files lie in a folder that is named by the code of the whole search: numba looks at edits of a function's own file
-    alone. Where nothing may be written, nothing is.
+    alone. Where nothing may be written, nothing is. Its files are code, as numba writes it: where others may have written one,
+    none is used.
     """
-    if not disk_cache.is_enabled():
-        return numba.njit(nogil=True)(function)
     folder = disk_cache.folder(KIND) / code_digest(KIND)
+    if not disk_cache.is_enabled() or not _is_own(folder):
+        return numba.njit(nogil=True)(function)
     with _lock:
         before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
         numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = str(folder), _LOCATOR
@@ -36,3 +41,13 @@ def compiled(function: Callable[..., Any]) -> Any:
             return numba.njit(nogil=True)(function)
         finally:
             numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = before
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether the folder, made here if there is none, holds nothing that others could have written."""
+    try:
+        disk_cache.make_folder(folder.parent)
+        disk_cache.make_folder(folder)
+        return not find_intruder(folder) and all(is_own_file(folder / name) for name in os.listdir(folder))
+    except OSError:
+        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +44,14 @@ def run_operator(
     return results if places is None else choose(operator, given[0], results, places)
 
 
+@dataclass(frozen=True)
+class StoredOperators:
+    """OperatorTruths as data."""
+
+    operators: dict[str, Operator]
+    halves: frozenset[str]
+
+
 class OperatorTruths:
     """The labelled PrimFuncs of a module. halves: those that hold halves."""
 
@@ -50,7 +59,18 @@ class OperatorTruths:
         functions = {str(var.name_hint): function for var, function in module.functions_items()}
         labels = {name: read_label(function) for name, function in functions.items()}
         self._operators = {name: operator for name, operator in labels.items() if operator is not None}
-        self.halves = {name for name in self._operators if holds_halves(functions[name])}
+        self.halves = frozenset(name for name in self._operators if holds_halves(functions[name]))
+
+    def to_stored(self) -> StoredOperators:
+        """All there is."""
+        return StoredOperators(self._operators, self.halves)
+
+    @staticmethod
+    def from_stored(stored: StoredOperators) -> OperatorTruths:
+        """What `to_stored` was called on."""
+        made = OperatorTruths.__new__(OperatorTruths)
+        made._operators, made.halves = stored.operators, stored.halves
+        return made
 
     def __contains__(self, name: str) -> bool:
         return name in self._operators

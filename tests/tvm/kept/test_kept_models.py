@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 import adreno_sim
 from adreno_sim.base import disk_cache
 from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.base.stored import values
 from adreno_sim.compiler.check.kept import entry
 from adreno_sim.compiler.tvm_bridge import installed_files
 from adreno_sim.compiler.tvm_bridge.versions import tvm_series
@@ -247,8 +247,8 @@ HURT = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[:100]),
     "changed": lambda path: path.write_bytes(path.read_bytes()[:-1] + b"?"),
     "empty": lambda path: path.write_bytes(b""),
-    "no pickle": lambda path: disk_cache.store(path, b"whole, but no entry"),
-    "no entry": lambda path: disk_cache.store(path, pickle.dumps([1])),
+    "no value": lambda path: disk_cache.store(path, b"whole, but no entry"),
+    "no entry": lambda path: values.store(path, list[int], [1]),
     "gone": lambda path: path.unlink(),
 }
 

@@ -20,7 +20,8 @@
 #   ADRENO_CI_VENV       folder of the environment                       (default: .adreno-venv)
 #   ADRENO_CI_COMMAND    how to call adreno-sim where it is installed already; `install` is not needed then
 #   PYTHON               interpreter to make the environment with        (default: python3)
-#   ADRENO_SIM_CACHE_DIR compiled kernels: keep this folder between runs
+#   ADRENO_SIM_CACHE_DIR compiled kernels: keep this folder between runs, best outside the checkout; it holds machine code, so one
+#                        that has files in the repository is refused (default on GitHub Actions: $RUNNER_TEMP/adreno-cache)
 #
 # Results: sweep.json, sweep.md, findings.sarif, code-quality.json (GitLab), cases/ with a report for each case, footprint.md.
 # On GitHub Actions findings become annotations and the tables go to the job's summary.
@@ -31,6 +32,8 @@ OUT=${ADRENO_CI_OUT:-adreno-ci}
 VENV=${ADRENO_CI_VENV:-.adreno-venv}
 PROFILES=${ADRENO_CI_PROFILES:-adreno-740}
 TARGETS=${ADRENO_CI_TARGETS:-}
+
+[ -n "${RUNNER_TEMP:-}" ] && export ADRENO_SIM_CACHE_DIR="${ADRENO_SIM_CACHE_DIR:-$RUNNER_TEMP/adreno-cache}"
 
 die() {
     echo "error: $*" >&2
@@ -50,6 +53,14 @@ models() {
     set -f
     [ -n "$found" ] || die "no model: ADRENO_CI_MODELS is '${ADRENO_CI_MODELS:-models/*.onnx}'"
     echo "$found"
+}
+
+# A cache that was committed would run as machine code whatever its author likes.
+refuse_committed_cache() {
+    local folder=${ADRENO_SIM_CACHE_DIR:-}
+    if [ -n "$folder" ] && [ -d "$folder" ] && [ -n "$(git ls-files -- "$folder" 2>/dev/null | head -n 1)" ]; then
+        die "ADRENO_SIM_CACHE_DIR is '$folder', which has files in the repository: expected a folder of this CI system's alone"
+    fi
 }
 
 install() {
@@ -141,6 +152,7 @@ summary() {
     fi
 }
 
+refuse_committed_cache
 case ${1:-} in
     install) install ;;
     check) check ;;
