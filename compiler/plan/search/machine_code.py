@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,6 @@ import numba
 from ....base import disk_cache
 from ....base.code_digest import code_digest
 from ....base.ownership import find_intruder
-from ....base.stored.libraries import is_own_file
 
 KIND = "search"
 _LOCATOR = "UserProvidedCacheLocator"
@@ -44,10 +44,20 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether the folder, made here if there is none, holds nothing that others could have written."""
+    """Whether the folder, made here if there is none, holds nothing that others could have written. numba makes folders and files
+    in it by the umask: nobody else comes that far."""
     try:
         disk_cache.make_folder(folder.parent)
         disk_cache.make_folder(folder)
-        return not find_intruder(folder) and all(is_own_file(folder / name) for name in os.listdir(folder))
+        if stat.S_IMODE(folder.stat().st_mode) != 0o700:
+            folder.chmod(0o700)
+        return not find_intruder(folder) and all(
+            _has_own_owner(Path(at, name)) for at, *inside in os.walk(folder) for names in inside for name in names
+        )
     except OSError:
         return False
+
+
+def _has_own_owner(path: Path) -> bool:
+    status = path.lstat()
+    return status.st_uid in (0, os.geteuid()) and not stat.S_ISLNK(status.st_mode)
