@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from power.campaign import choose_problems, run_campaign
-from power.inputs import ALTERNATING, SIGNS
+from power.inputs import ALTERNATING, RANGES, SIGNS
 from power.tally import lines_of, tally_runs
 
 from adreno_sim import AdrenoSimError
@@ -38,6 +38,7 @@ def main() -> int:
         action="store_true",
         help="inputs whose signs take turns instead: sums in parts round more than their PrimFuncs",
     )
+    parser.add_argument("--ranges", action="store_true", help="inputs over the whole range of their type, and masked ones, instead")
     parser.add_argument(
         "--driver",
         action="store_true",
@@ -51,7 +52,9 @@ def main() -> int:
     repeats = (1 if options.quick else REPEATS) if options.repeats is None else options.repeats
     if repeats < 1:
         parser.error(f"--repeats {repeats}: expected 1 or more")
-    signs = (ALTERNATING,) if options.alternating else SIGNS
+    if options.alternating and options.ranges:
+        parser.error("--alternating and --ranges: expected one of them")
+    signs = (ALTERNATING,) if options.alternating else RANGES if options.ranges else SIGNS
     start = time.perf_counter()
     runs = run_campaign(problems, repeats, options.seed, _say, signs, options.driver)
     tally = tally_runs(runs, "whole numbers" if options.driver else "the twin")

@@ -94,7 +94,7 @@ def run_program(program: TruthProgram, function: Function, args: Sequence[Given]
             results.append(None)
             continue
         drifted = others[1] if len(others) > 1 and param.dtype in FLOATS else None
-        results.append(Truth(made, _sigma(others[0]) if others else None, drifted, int(unsure[0])))
+        results.append(Truth(made, standard_deviation(others[0]) if others else None, drifted, int(unsure[0])))
     return results
 
 
@@ -106,6 +106,13 @@ def _as_floats(program: TruthProgram, args: Sequence[Given]) -> dict[int, np.nda
     return {place: np.ascontiguousarray(array, np.float32) for place, array in given.items()}
 
 
-def _sigma(variance: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(np.isnan(variance), np.inf, np.sqrt(variance)).astype(np.float32)
+def standard_deviation(variance: np.ndarray) -> np.ndarray:
+    """Returns the square root of each variance, as float32; inf for NaN.
+
+    Only a variance of zero gives zero. A wider twin has results that no float32 holds, and a standard deviation that underflows
+    would ask of them that they are exact; the smallest float32 is less than any kernel's own type resolves.
+    """
+    least = np.finfo(np.float32).smallest_subnormal
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        root = np.where(np.isnan(variance), np.inf, np.sqrt(variance)).astype(np.float32)
+        return np.where(variance == 0, np.float32(0), root + least)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ....results.expected import SIGMAS
-from ..run import Truth
+from ..run import Truth, standard_deviation
 from ..units import Units
 from ..value import FLOATS
 from .operator import Operator
@@ -47,7 +47,7 @@ def scan_sum(given: Truth, axis: int, dtype: np.dtype, units: Units) -> Truth:
             variance += np.cumsum(np.square(given.sigma, dtype=np.float64), axis)
         variance = np.where(np.isfinite(size), np.where(size + SIGMAS * np.sqrt(variance) > unit.largest, np.inf, variance), 0)
     native = None if given.native is None else np.cumsum(given.native, axis)
-    return Truth(value, np.sqrt(variance).astype(np.float32), native)
+    return Truth(value, standard_deviation(variance), native)
 
 
 def _scan_product(given: Truth, axis: int, dtype: np.dtype, units: Units) -> Truth:
@@ -67,7 +67,7 @@ def _scan_product(given: Truth, axis: int, dtype: np.dtype, units: Units) -> Tru
             variance = np.where(np.isnan(variance), np.inf, variance)
         variance = np.where(np.isfinite(size), np.where(size > unit.largest / 2, np.inf, variance), 0)
     native = None if given.native is None else np.cumprod(given.native, axis)
-    return Truth(value, np.sqrt(variance).astype(np.float32), native)
+    return Truth(value, standard_deviation(variance), native)
 
 
 class _Unit:
