@@ -10,6 +10,7 @@ from typing import Any
 from ...compiler.tvm_bridge import read
 from .choices import MOST_UNDECIDED, Choices
 from .expressions import Writer
+from .guarded_reads import compute_where_chosen
 from .strips import ELEMENT, REDUCTION, WIDTH, Part, Strips, count_uses, find_strips
 from .tensor import Strip, Tensor
 from .value import FLOATS, HALVES, Unmodelled, Value, c_type
@@ -59,6 +60,7 @@ def write_program(
 
     over: what it is written over in place of values without rounding. Raises Unmodelled where it holds what no truth is made of.
     """
+    function = compute_where_chosen(function)
     infos = [read.buffer_param(function, function.params[position]) for position in given]
     inexact: set[int] = {info.key for info in infos if info is not None}
     native = drifts
