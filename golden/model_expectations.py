@@ -13,6 +13,7 @@ from ..results.expected import Expected, round_off
 from .errors import StrayAccessError
 from .truth.bound import expect
 from .truth.model import ModelTruth
+from .truth.run import OutOfRange
 from .truth.units import Units
 from .truth.value import Unmodelled
 
@@ -66,7 +67,7 @@ def judge_by_truth(
     except UnsupportedError as error:
         unchecked.append(f"outputs: how far rounding may take them is not known; their truth is too large: {error}")
         return {}
-    except StrayAccessError as error:  # a function of the model has no meaning, which is the finding of its kernel
+    except (StrayAccessError, OutOfRange) as error:  # a function has no meaning on these inputs: its kernel's finding
         unchecked.append(f"outputs: how far rounding may take them is not known: {error}")
         return {}
     judged: dict[str, list[Expected]] = {NAME: truth}

@@ -54,7 +54,8 @@ class Lowered:
     imported: as given, before any pass (the whole-model golden reference is built from it).
     relax: the VM level: after VMShapeLower and AttachGlobalSymbol, before VM code generation; Relax functions, and
         the scheduled PrimFuncs they call.
-    unscheduled: the PrimFuncs before ApplyDefaultSchedule, buffers carrying their storage scopes (per-kernel golden).
+    unscheduled: the PrimFuncs before ApplyDefaultSchedule, buffers carrying their storage scopes (per-kernel golden); what came
+        scheduled, as the fixes mend it.
     tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
     sources: kernel name -> its OpenCL C, each a program of its own.
     fixes: names of the fixes that ran, in order.
@@ -132,6 +133,7 @@ def lower(
                 vm_level, unscheduled = run_given(given, own, tvm_target)
         else:
             vm_level, unscheduled = _lower_relax(own, tvm_target, fixes, clml, tuned, planner, scoping, unscoped, fusion)
+        unscheduled = _mend_references(unscheduled, fixes)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes, split_point)
         sources = _sources(final, fixes)
     except AdrenoSimError:
@@ -232,6 +234,12 @@ def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = No
         if fix.relax is not None:
             passes = fix.relax(passes, target)
     return passes
+
+
+def _mend_references(unscheduled: IRModule, fixes: Sequence[Fix]) -> IRModule:
+    """The PrimFuncs with what fixes mend of one that came scheduled: its kernel is right if it computes what that says."""
+    makers = [fix.reference for fix in fixes if fix.reference is not None]
+    return import_tvm().transform.Sequential([make() for make in makers])(unscheduled) if makers else unscheduled
 
 
 def _prim_funcs(mod: IRModule) -> IRModule:

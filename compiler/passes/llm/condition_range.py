@@ -114,4 +114,5 @@ FIX = Fix(
     versions=("0.27",),
     summary="conditions read buffers at a work-item's index only after a test of its range",
     tir=("tirx.CommonSubexprElim", range_first),
+    reference=range_first,
 )

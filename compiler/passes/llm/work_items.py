@@ -106,19 +106,31 @@ def walk_places(node: Any, place: Place | None = None) -> Iterator[tuple[Any, Pl
     elif kind == "AttrStmt":
         yield from walk_places(node.body, _launched(node, here) if str(node.attr_key) == "thread_extent" else here)
     elif kind == "For":
-        inner = replace(here, uniform=here.uniform and here.same_for_all(node.extent), looped=bool(here.items))
-        yield from walk_places(node.body, replace(inner, ranges=(*here.ranges, (node.loop_var, node.extent))))
+        yield from walk_places(node.body, _looped(node, here))
+    elif kind.endswith("BlockRealize"):
+        yield from walk_places(node.block.body, replace(here, conditions=(*here.conditions, node.predicate)))
     elif kind == "While":
         yield from walk_places(node.body, replace(here, uniform=here.uniform and here.same_for_all(node.condition), looped=True))
     elif getattr(node, "body", None) is not None:
         yield from walk_places(node.body, here)
 
 
+def _looped(loop: Any, place: Place) -> Place:
+    """The place in a loop; of one that a schedule bound to threads, among them."""
+    if loop.thread_binding is not None:
+        return _among_threads(loop.loop_var, loop.extent, str(loop.thread_binding.thread_tag), place)
+    ranges = (*place.ranges, (loop.loop_var, loop.extent))
+    return replace(place, uniform=place.uniform and place.same_for_all(loop.extent), looped=bool(place.items), ranges=ranges)
+
+
 def _launched(attr: Any, place: Place) -> Place:
-    var = attr.node.var
-    place = replace(place, ranges=(*place.ranges, (var, attr.value)))
-    count = constant(attr.value)
-    if not str(attr.node.thread_tag).startswith("threadIdx.") or count is None:
+    return _among_threads(attr.node.var, attr.value, str(attr.node.thread_tag), place)
+
+
+def _among_threads(var: Any, extent: Any, tag: str, place: Place) -> Place:
+    place = replace(place, ranges=(*place.ranges, (var, extent)))
+    count = constant(extent)
+    if not tag.startswith("threadIdx.") or count is None:
         return place
     return replace(place, items={**place.items, read.key(var): (var, count)})
 

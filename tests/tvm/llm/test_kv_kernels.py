@@ -98,3 +98,43 @@ def test_a_vector_store_whose_address_declares_a_variable_is_refused_or_mended()
     ):
         run("sequence", SIZES[0], pipeline="stock")
     assert run("sequence", SIZES[0]).ok
+
+
+def scheduled_append(offset=0):
+    """Appending to the cache, scheduled for a GPU before it comes here, as MLC's pipeline does; `offset` moves each position."""
+    import tvm
+    from tvm.s_tir import dlight
+    from tvm.script import from_source
+
+    case = make_case("append", make_target("buffer"), SIZES[0])
+    function = case.function
+    if offset:
+        text = function.script().replace(
+            "position: T.int32 = position_map[vgpos]", f"position: T.int32 = position_map[vgpos] + {offset}"
+        )
+        assert text != function.script()
+        function = from_source(text)
+    with make_target("buffer"):
+        module = dlight.ApplyDefaultSchedule(dlight.gpu.Fallback())(tvm.IRModule({"main": function}))
+    return module["main"], case
+
+
+def test_a_function_that_came_scheduled_is_compared_with_what_a_fix_makes_of_it():
+    function, case = scheduled_append()
+    report = check_kernel(function, case.args, target="buffer", checks="full", keep_going=True)
+    assert errors_of(report) == set() and all(kernel.compared for kernel in report.kernels)
+
+
+def test_a_function_that_came_scheduled_has_its_defect_without_the_fix():
+    function, case = scheduled_append()
+    report = check_kernel(
+        function, case.args, case.expected, target="buffer", checks="full", keep_going=True, without_fix=("condition-range",)
+    )
+    assert "out-of-bounds-read" in errors_of(report)
+
+
+def test_a_fix_of_a_function_that_came_scheduled_hides_no_wrong_value():
+    function, _ = scheduled_append(offset=1)
+    _, case = scheduled_append()
+    report = check_kernel(function, case.args, case.expected, target="buffer", checks="full", keep_going=True)
+    assert "wrong-value" in errors_of(report)
