@@ -30,7 +30,7 @@ class _Made:
 
 
 def compute_where_chosen(function: Any) -> Any:
-    """Returns a PrimFunc in which gathers that only choices read are computed inside these; the function itself if it has none."""
+    """Returns a PrimFunc in which gathers that only choices read are computed inside these; itself if it has none."""
     names = _find_guarded_gathers(function)
     if not names:
         return function

@@ -12,6 +12,7 @@ from ...kernel_reference import Argument
 from ..run import Truth
 from ..units import Units
 from .operator import Operator, holds_halves, read_label
+from .reshaping import reshape
 from .sampling import compute_multinomial
 from .scanning import compute_cumprod, compute_cumsum
 from .sorting import choose, compute_argsort, compute_bucketize, compute_sort, compute_topk, gives_places
@@ -27,6 +28,7 @@ _COMPUTE: dict[str, Callable[[Operator, Sequence[Truth], Sequence[np.dtype], Uni
     "cumsum": compute_cumsum,
     "cumprod": compute_cumprod,
     "multinomial_from_uniform": compute_multinomial,
+    "reshape": reshape,
 }
 _OPERANDS = {"bucketize": 2, "multinomial_from_uniform": 3}
 """How many tensors an operator takes, where it is not one."""
