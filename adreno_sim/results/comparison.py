@@ -103,10 +103,10 @@ def compare(got: np.ndarray, golden: np.ndarray | Expected, tolerance: float | N
     if got.shape != golden.shape or got.dtype != golden.dtype:
         raise ValueError(f"expected {golden.dtype}{list(golden.shape)}, got {got.dtype}{list(got.shape)}")
     flat_got, flat_golden = np.ascontiguousarray(got).reshape(-1), np.ascontiguousarray(golden).reshape(-1)
+    value = flat_golden if expected.value is None else expected.value.reshape(-1)
     if expected.others is not None:
         also = (expected.others == got).any(0).reshape(-1)
-        flat_golden = np.where(also, flat_got, flat_golden)
-    value = flat_golden if expected.value is None else expected.value.reshape(-1)
+        flat_golden, value = np.where(also, flat_got, flat_golden), np.where(also, flat_got, value)
     limits = None if tolerance is not None or expected.allowed is None else expected.allowed.reshape(-1)
     rms = _rms(unmasked(flat_golden))
     worst = _Worst()

@@ -27,16 +27,17 @@ def expect(truth: Truth, dtype: str, units: Units, drift: bool = True) -> Expect
         return Expected(truth.value.astype(kind, copy=False), None, allowed, truth.unsure, truth.others)
     with np.errstate(over="ignore"):
         array = truth.value.astype(kind)
+        others = None if truth.others is None else truth.others.astype(kind)
     tiny = np.abs(truth.value) < np.finfo(kind).smallest_normal if units.flushes else False
     floor = np.where(tiny, np.abs(truth.value), 0.0)
     if truth.sigma is None:
-        return Expected(array, truth.value, floor, truth.unsure)
+        return Expected(array, truth.value, floor, truth.unsure, others)
     spread = SIGMAS * truth.sigma.astype(np.float64)
     if drift and truth.native is not None:
         with np.errstate(invalid="ignore"):
             drifts = drift_of(truth.native - truth.value, truth.value, truth.sigma)
         spread = np.fmax(spread, drifts)
-    return Expected(array, truth.value, spread + round_off(truth.value, kind) + floor, truth.unsure)
+    return Expected(array, truth.value, spread + round_off(truth.value, kind) + floor, truth.unsure, others)
 
 
 def drift_of(error: np.ndarray, value: np.ndarray, sigma: np.ndarray) -> np.ndarray:

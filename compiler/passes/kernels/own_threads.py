@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...tvm_bridge.read import kind, walk
+from ....golden.truth.operators.operator import LABEL, read_call
+from ...tvm_bridge.read import kind, op_name, walk
 from ...tvm_bridge.versions import import_tvm
-from ..base import ALL_VERSIONS, SCHEDULE, Fix, before_first
+from ..base import ALL_VERSIONS, LEGALIZE, SCHEDULE, Fix, before_first
+from ..relax_calls import rewrite_calls
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 SCHEDULED = "tirx.is_scheduled"
 """The attribute by which TVM's schedule rules leave a function alone."""
+
+SCATTERS = ("relax.scatter_elements", "relax.scatter_nd")
+"""Operators that TVM's library has with threads."""
 
 
 def mark_scheduled() -> Pass:
@@ -41,9 +46,26 @@ def has_threads(func: Any) -> bool:
     return any(kind(node) == "AttrStmt" and str(node.attr_key) == "thread_extent" for node in walk(func.body))
 
 
+def label_scatters() -> Pass:
+    """Relax pass before TVM legalises operators: scatters are legalised, and their functions say which operator they compute.
+
+    The text of a function that is written for threads says it to no reference.
+    """
+    return rewrite_calls("LabelScatters", SCATTERS, _legalise_labelled)
+
+
+def _legalise_labelled(builder: Any, call: Any) -> Any:
+    known = read_call(call)
+    made = call.op.get_attr("FLegalize")(builder, call)
+    if known is not None and op_name(made) == "relax.call_tir":
+        target = made.args[0]
+        builder.update_func(target, builder.get()[target].with_attr(LABEL, known[0].text))
+    return made
+
+
 def add_mark(passes: list[Pass], _target: Target) -> list[Pass]:
-    """Run before the first of TVM's schedule rules."""
-    return before_first(passes, SCHEDULE, mark_scheduled())
+    """Label what comes with threads, and run the mark before the first of TVM's schedule rules."""
+    return before_first(before_first(passes, LEGALIZE, label_scatters()), SCHEDULE, mark_scheduled())
 
 
 FIX = Fix(

@@ -33,7 +33,8 @@ def range_first() -> Pass:
 
         tirx = import_tvm().tirx
         owners = memories(func)
-        params = {info.key: (info, read.elem_offset(func, param)) for param, info in _buffers(func)}
+        has_blocks = read.kind(func.body).endswith("BlockRealize")  # its indices do not hold where a buffer begins yet
+        params = {info.key: (info, None if has_blocks else read.elem_offset(func, param)) for param, info in _buffers(func)}
         instead = {}
         for statement, place in walk_places(func.body):
             if read.kind(statement) == "IfThenElse" and place.items:
@@ -75,19 +76,30 @@ def _test_first(condition: Any, place: Place, params: Params, owners: dict[int, 
 def _tests(load: Any, place: Place, param: tuple[BufferInfo, Any] | None) -> list[Any]:
     """What has to hold for a load from a parameter to be in range, without what is known to hold; [] where the index is no
     work-item's own."""
-    tirx, index = import_tvm().tirx, load.indices[0]
-    if param is None or not place.numbers_in(index):
+    if param is None:
         return []
-    buffer, offset = param
+    tests = []
+    with _Knowing(place) as analyzer:
+        for index, extent in _indices(load, *param):
+            if place.numbers_in(index):
+                tests += [analyzer.simplify(test) for test in (index >= 0, index < extent)]
+        return [test for test in tests if constant(test) != 1 and not analyzer.can_prove(test)]
+
+
+def _indices(load: Any, buffer: BufferInfo, offset: Any) -> list[tuple[Any, Any]]:
+    """The indices of a load, each with its extent; one of all elements where memory is flattened. offset: where the buffer begins
+    there."""
+    tirx = import_tvm().tirx
+    if offset is None and len(load.indices) == len(buffer.shape):
+        return [
+            (index, tirx.Cast(read.dtype_of(index), extent)) for index, extent in zip(load.indices, buffer.shape, strict=True)
+        ]
+    index = load.indices[0]
     dtype = read.dtype_of(index)
-    if offset is not None:
-        index = index - tirx.Cast(dtype, offset)
     extent = tirx.const(1, dtype)
     for axis in buffer.shape:
         extent = extent * tirx.Cast(dtype, axis)
-    with _Knowing(place) as analyzer:
-        tests = [analyzer.simplify(test) for test in (index >= 0, index < extent)]
-        return [test for test in tests if constant(test) != 1 and not analyzer.can_prove(test)]
+    return [(index if offset is None else index - tirx.Cast(dtype, offset), extent)]
 
 
 class _Knowing:

@@ -15,6 +15,7 @@ from .operator import Operator, holds_halves, read_label
 from .reshaping import reshape
 from .sampling import compute_multinomial
 from .scanning import compute_cumprod, compute_cumsum
+from .scattering import compute_scatter_elements, compute_scatter_nd
 from .sorting import choose, compute_argsort, compute_bucketize, compute_sort, compute_topk, gives_places
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ _COMPUTE: dict[str, Callable[[Operator, Sequence[Truth], Sequence[np.dtype], Uni
     "cumprod": compute_cumprod,
     "multinomial_from_uniform": compute_multinomial,
     "reshape": reshape,
+    "scatter_elements": compute_scatter_elements,
+    "scatter_nd": compute_scatter_nd,
 }
-_OPERANDS = {"bucketize": 2, "multinomial_from_uniform": 3}
+_OPERANDS = {"bucketize": 2, "multinomial_from_uniform": 3, "scatter_elements": 3, "scatter_nd": 3}
 """How many tensors an operator takes, where it is not one."""
 
 

@@ -23,6 +23,8 @@ _ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "cumprod": ("axis", "exclusive"),
     "bucketize": ("right",),
     "multinomial_from_uniform": (),
+    "scatter_elements": ("axis", "reduction"),
+    "scatter_nd": ("reduction",),
 }
 _FLAGS = ("descending", "largest", "exclusive", "right")
 
@@ -62,6 +64,8 @@ def read_call(call: Any) -> tuple[Operator, list[Any]] | None:
             value = bool(value)
         elif attribute == "k":
             value = int(value)
+        elif attribute == "reduction":
+            value = str(value)
         found.append((attribute, value))
     return Operator(name, tuple(found)), operands
 

@@ -1,4 +1,4 @@
-"""Results over the whole range of their type: what a kernel's own type cannot hold is asked of no twin, and a defect still shows."""
+"""Results over the whole range of their type: what a kernel cannot hold is asked of no twin, and a defect still shows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def masked_softmax(dtype, columns=49, mask=-100.0, rows=12):
     kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     hidden = np.random.default_rng(0).random((rows, columns)) < 0.4
     table = np.where(hidden, mask, 0).astype(dtype)
-    nodes = [onnx.helper.make_node("Add", ["x", "mask"], ["scores"]), onnx.helper.make_node("Softmax", ["scores"], ["y"], axis=-1)]
+    nodes = [
+        onnx.helper.make_node("Add", ["x", "mask"], ["scores"]),
+        onnx.helper.make_node("Softmax", ["scores"], ["y"], axis=-1),
+    ]
     shapes = [onnx.helper.make_tensor_value_info(name, kind, [rows, columns]) for name in ("x", "y")]
     weights = [onnx.numpy_helper.from_array(table, "mask")]
     graph = onnx.helper.make_graph(nodes, "masked", shapes[:1], shapes[1:], weights)

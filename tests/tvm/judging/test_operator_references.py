@@ -262,3 +262,61 @@ def test_outputs_behind_a_tie_are_judged_by_the_devices_choice():
     assert report.ok and not [row for row in report.outputs if row.reference == "float64" and row.vacuous], str(report)
     (said,) = [reason for reason in report.unchecked if reason.startswith("an order of sorted values")]
     assert "on which 6 elements of the outputs depend" in said
+
+
+def scatter(data, index, update, reduction="update", axis=-1):
+    which = operator("scatter_elements", axis=axis, reduction=reduction)
+    (expected,) = results(which, [data, index, update], [data.dtype])
+    return expected
+
+
+@pytest.mark.parametrize("reduction", ["update", "add", "mul", "max", "min", "mean"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+def test_scatters_are_right_and_wrong_by_one_place(reduction, dtype):
+    rng = np.random.default_rng(5)
+    data, update = ((rng.standard_normal((4, 6)) * 4).astype(dtype) for _ in range(2))
+    index = np.stack([rng.permutation(6) - 3 * (row % 2) for row in range(4)])[:, :3]
+    update = update[:, :3] + np.array(7, dtype)
+    expected = scatter(data, index, update, reduction)
+    right = data.copy()
+    for row, column in np.ndindex(index.shape):
+        at, new = index[row, column] % 6, update[row, column]
+        old = right[row, at]
+        half = (old + new) / 2 if data.dtype.kind == "f" else (old + new) // 2
+        made = {"update": new, "add": old + new, "mul": old * new, "max": max(old, new), "min": min(old, new), "mean": half}
+        right[row, at] = made[reduction]
+    assert compare(right, expected).ok
+    lost = right.copy()
+    lost[1, index[1, 0] % 6] += np.array(1, dtype)
+    assert not compare(lost, expected).ok
+
+
+def test_of_several_updates_of_one_place_each_is_right_and_no_other():
+    data, index, update = np.zeros((1, 4), np.float32), np.array([[1, 1, 2]]), np.float32([[5, 6, 7]])
+    expected = scatter(data, index, update)
+    assert compare(np.float32([[0, 5, 7, 0]]), expected).ok and compare(np.float32([[0, 6, 7, 0]]), expected).ok
+    assert not compare(np.float32([[0, 7, 7, 0]]), expected).ok and not compare(np.float32([[0, 0, 7, 0]]), expected).ok
+    assert compare(np.float32([[0, 11, 7, 0]]), scatter(data, index, update, "add")).ok, "a sum has no order"
+
+
+def test_slices_are_scattered_and_an_index_that_is_none_is_named():
+    which = operator("scatter_nd", reduction="update")
+    data, update = np.zeros((3, 2), np.float32), np.float32([[1, 2]])
+    (expected,) = results(which, [data, np.array([[2]]), update], ["float32"])
+    assert compare(np.float32([[0, 0], [0, 0], [1, 2]]), expected).ok
+    assert not compare(np.float32([[0, 0], [1, 2], [0, 0]]), expected).ok
+    with pytest.raises(OutOfRange, match="3 is no index of 3 elements"):
+        results(which, [data, np.array([[3]]), update], ["float32"])
+
+
+@pytest.mark.parametrize("name", ["ScatterElements", "ScatterND"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_scatters_of_a_model_are_judged(name, dtype):
+    onnx = pytest.importorskip("onnx")
+    make, kinds = onnx.helper.make_tensor_value_info, onnx.TensorProto
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    index, update = ([4, 2], [4, 2]) if name == "ScatterElements" else ([2, 1], [2, 6])
+    inputs = [make("x", kind, [4, 6]), make("i", kinds.INT64, index), make("u", kind, update)]
+    graph = onnx.helper.make_graph([onnx.helper.make_node(name, ["x", "i", "u"], ["y"])], "g", inputs, [make("y", kind, [4, 6])])
+    report = check(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8))
+    assert not report.findings and report.checked == report.kernels_in_model, (report.findings, report.unchecked)
