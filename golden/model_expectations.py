@@ -61,14 +61,9 @@ def judge_by_truth(
     try:
         truth = expect_outputs(stored, inputs, units, places)
         other = truth if imported is stored and not places else expect_outputs(imported, inputs, units)
-    except Unmodelled as reason:
-        unchecked.append(f"outputs: how far rounding may take them is not known; no truth is made of {reason}")
-        return {}
-    except UnsupportedError as error:
-        unchecked.append(f"outputs: how far rounding may take them is not known; their truth is too large: {error}")
-        return {}
-    except (StrayAccessError, OutOfRange) as error:  # a function has no meaning on these inputs: its kernel's finding
-        unchecked.append(f"outputs: how far rounding may take them is not known: {error}")
+    except (Unmodelled, UnsupportedError, StrayAccessError, OutOfRange) as error:
+        line = f"outputs: how far rounding may take them is not known: {_explain(error)}"
+        unchecked += [] if line in unchecked else [line]
         return {}
     judged: dict[str, list[Expected]] = {NAME: truth}
     for name, outputs in references.items():
@@ -79,6 +74,13 @@ def judge_by_truth(
                 off = f"by which {name}'s {operator} is off from its definition"
                 unchecked.append(f"output {number} against {name}: closer than {excess:.2g}, {off}")
     return judged
+
+
+def _explain(error: Exception) -> str:
+    """Why there is no truth. A function that has no meaning on these inputs is the finding of its kernel."""
+    if isinstance(error, Unmodelled):
+        return f"no truth is made of {error}"
+    return f"their truth is too large: {error}" if isinstance(error, UnsupportedError) else str(error)
 
 
 def _widened(expected: Expected, error: np.ndarray) -> tuple[Expected, float]:

@@ -22,14 +22,15 @@ def run_torch(program: Any, arguments: Sequence[np.ndarray]) -> list[np.ndarray]
             found = program.module()(*(torch.from_numpy(np.array(array)) for array in arguments))
     except Exception as error:  # guards, operators and the dispatcher raise what they like
         raise AdrenoSimError(f"PyTorch: {str(error).splitlines()[0]}") from error
-    return _flatten(found)
+    return flatten_outputs(found)
 
 
-def _flatten(value: Any) -> list[np.ndarray]:
+def flatten_outputs(value: Any) -> list[np.ndarray]:
+    """The tensors of what a program returns, in order. AdrenoSimError for what holds others."""
     if hasattr(value, "numpy"):
         return [value.detach().cpu().numpy()]
     if isinstance(value, Mapping):
         value = list(value.values())
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise AdrenoSimError(f"the program returns {value!r}: expected tensors, and tuples and dictionaries of them")
-    return [array for item in value for array in _flatten(item)]
+    return [array for item in value for array in flatten_outputs(item)]

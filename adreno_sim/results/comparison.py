@@ -194,6 +194,14 @@ def _why_unknown(unsure: int, golden: np.ndarray, allowed: np.ndarray | None) ->
     return ""
 
 
+def largest_difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Returns the largest difference of two arrays; inf where one of them alone is not finite."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    return float(np.where(np.isnan(apart), np.inf, apart).max(initial=0.0))
+
+
 def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Steps between representable values from `a` to `b` (finite, of one dtype); +0 and -0 are the same. Saturates at 2**62."""
     signed = np.dtype(f"int{a.dtype.itemsize * 8}")

@@ -194,6 +194,7 @@ class Report:
     unproven: accesses that some launch does not prove in range, by kernel, if that was asked; no part of the JSON.
     tuned: functions of a tuning folder, with the schedule each got. scopes: None for a bundle, and for targets without textures.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
+    outputs_in_model: outputs that references were to judge; 0 where nothing was to be compared with them.
     """
 
     model: str
@@ -228,6 +229,7 @@ class Report:
     scopes: ScopeSummary | None = None
     stopped: str = ""
     stopped_code: int = EXIT_OK
+    outputs_in_model: int = 0
 
     def count(self, severity: Severity) -> int:
         """Distinct findings of exactly this severity."""
@@ -250,13 +252,19 @@ class Report:
     def verdict(self) -> str:
         """One line: "ok", "ok, in part" (not all was judged), "findings", "failed" or "unsupported", and what is behind it."""
         word = WORDS[self.exit_code]
-        partly = self.exit_code == EXIT_OK and (self.checked < self.kernels_in_model or any(o.vacuous for o in self.outputs))
+        wanted = max(self.outputs_in_model, len({output.output for output in self.outputs}))
+        partly = self.exit_code == EXIT_OK and (self.checked < self.kernels_in_model or len(self.judged_outputs) < wanted)
         return f"{word}{', in part' if partly else ''}: {self._summary()}"
 
     @property
     def checked(self) -> int:
         """Kernels whose values were judged."""
         return sum(kernel.status in ("ok", "wrong", "part") for kernel in self.kernels)
+
+    @property
+    def judged_outputs(self) -> set[str]:
+        """The outputs of which some reference said something."""
+        return {output.output for output in self.outputs if not output.vacuous}
 
     def _summary(self) -> str:
         parts = [f"{self.checked} of {self.kernels_in_model} kernels checked"]
@@ -265,6 +273,8 @@ class Report:
             parts.append(f"{count} {severity}{'' if count == 1 else 's'}")
         parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
         parts += level_words(self.checks)
+        if self.outputs_in_model and not self.outputs:
+            parts.append("no output compared")
         for reference in dict.fromkeys(output.reference for output in self.outputs):
             parts.append(f"{reference} {self._agreement(reference)}")
         if self.stopped:

@@ -390,9 +390,15 @@ class CheckRun:
             references = ready.follow(places) or references
             what = f"on which {open_} elements of the outputs depend: these are judged by the order that the device found"
             self.unchecked.append(f"an order of sorted values that rounding decides, {what}")
-        report.outputs, findings = judge_outputs(references, names, outputs, agree, ready.bound, rounding, truth)
+        report.outputs, findings = judge_outputs(
+            references, names, outputs, agree, ready.bound, rounding, truth, None if wrong else ready.movement
+        )
         self.unchecked += ready.unchecked[said:]
         self.findings.add(findings)
+        if ready.movement is not None:
+            report.outputs_in_model = len(names)
+            if not report.judged_outputs:
+                self.findings.add([Finding(Kind.UNINFORMATIVE, "no reference says anything of any output of the model")])
 
     @contextmanager
     def _stage(self, name: str, steps: int = 0) -> Iterator[None]:

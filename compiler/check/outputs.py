@@ -3,17 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Union
 
 import numpy as np
 
 from ...findings import Finding, Kind
-from ...results.comparison import compare, tolerated
+from ...results.comparison import compare, largest_difference, tolerated
 from ...results.expected import Expected
 from ...results.model import OutputReport
 
 Golden = Mapping[str, Sequence[np.ndarray | Expected]]
 """Outputs of a whole model by the reference that gave them."""
+
+
+LLVM, ONNX_RUNTIME, PYTORCH = "TVM llvm", "ONNX Runtime", "PyTorch"
+OWN = (ONNX_RUNTIME, PYTORCH)
+"""References that run a model as its author gave it; what TVM computes for the CPU has been through TVM's importer and passes."""
+
+SHARE_OF_MOVEMENT = 0.5
+"""An output says nothing where its reference itself moves by this share of the difference: a few runs see most of what the last
+places of all numbers can do, and not all."""
+
+Movement = Callable[[str], Union[Sequence[float], None]]
+"""How far one unit in the last place of the weights and inputs moves each output of a reference; None where it is not known."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One output against one reference, and what is found. report: None where they have no elements in common to compare.
+    difference: the largest, inf where one of them alone is not finite."""
+
+    report: OutputReport | None
+    found: tuple[Finding, ...] = ()
+    difference: float = 0.0
+
+    @property
+    def is_wrong(self) -> bool:
+        return any(finding.kind is Kind.WRONG_VALUE for finding in self.found)
+
+    @property
+    def ok(self) -> bool:
+        return self.report is not None and self.report.ok
+
+    @property
+    def agrees(self) -> bool:
+        return self.report is not None and self.report.ok and not self.report.vacuous
 
 
 def judge_outputs(
@@ -24,28 +59,68 @@ def judge_outputs(
     bound: float | None = None,
     rounding: Sequence[str] = (),
     truth: Callable[[], Golden] | None = None,
+    movement: Movement | None = None,
 ) -> tuple[list[OutputReport], list[Finding]]:
-    """The outputs against every reference. truth: the same references, computed only if an output is wrong: they know how far
-    rounding may take it beyond what the type allows; None where a kernel is wrong. The rest as `compare_outputs`."""
+    """The outputs against every reference. The rest as `compare_outputs`.
 
-    def compare_all(golden: Golden) -> tuple[list[OutputReport], list[Finding]]:
-        found = [compare_outputs(name, names, got, outputs, kernels_agree, bound, rounding) for name, outputs in golden.items()]
-        return [row for rows, _ in found for row in rows], [finding for _, findings in found for finding in findings]
+    truth: the same references, computed only if an output is wrong: they know how far rounding may take it beyond what the type
+    allows; None where a kernel is wrong. movement: how far one unit in the last place of the weights and inputs moves each output
+    of a reference, asked only if an output is wrong; None where that is not known.
+    """
 
-    reports, findings = compare_all(references)
-    if truth is None or all(row.ok for row in reports) or not (known := truth()):
-        return reports, findings
-    usual = {(row.output, row.reference): row for row in reports}
-    reports, findings = compare_all({name: list(map(_no_stricter, outputs)) for name, outputs in known.items()})
-    for row in reports:
-        before = usual.get((row.output, row.reference))
-        if row.ok and before is not None and not before.ok:
-            message = (
-                f"{row.output} is off from {row.reference} by {row.max_abs:.3g} at {list(row.worst_index)} (rms {row.rms:.3g}): "
-                "more than is usual for its type, and no more than rounding may take it there"
-            )
-            findings.append(Finding(Kind.LARGE_ROUNDING, message, tensor=row.output))
-    return reports, findings
+    def compare_all(golden: Golden) -> list[_Row]:
+        whole = [_compare_rows(name, names, got, outputs, kernels_agree, bound, rounding) for name, outputs in golden.items()]
+        return [row for rows in whole for row in rows]
+
+    rows = compare_all(references)
+    if truth is not None and not all(row.ok for row in rows) and (known := truth()):
+        usual = {(row.report.output, row.report.reference): row for row in rows if row.report is not None}
+        rows = compare_all({name: list(map(_no_stricter, outputs)) for name, outputs in known.items()})
+        rows = [_explain_rounding(row, usual) for row in rows]
+    rows = [_settle(row, rows, names, movement) for row in rows]
+    return _listed(rows)
+
+
+def _listed(rows: Sequence[_Row]) -> tuple[list[OutputReport], list[Finding]]:
+    return [row.report for row in rows if row.report is not None], [finding for row in rows for finding in row.found]
+
+
+def _explain_rounding(row: _Row, usual: Mapping[tuple[str, str], _Row]) -> _Row:
+    """A warning for an output that rounding alone takes further than its type allows. usual: as their types judged them."""
+    report = row.report
+    before = None if report is None else usual.get((report.output, report.reference))
+    if report is None or not row.agrees or before is None or before.ok:
+        return row
+    message = (
+        f"{report.output} is off from {report.reference} by {report.max_abs:.3g} at {list(report.worst_index)} "
+        f"(rms {report.rms:.3g}): more than is usual for its type, and no more than rounding may take it there"
+    )
+    return _Row(report, (*row.found, Finding(Kind.LARGE_ROUNDING, message, tensor=report.output)))
+
+
+def _settle(row: _Row, rows: Sequence[_Row], names: Sequence[str], movement: Movement | None) -> _Row:
+    """The row as it is, or one that says nothing: of a reference that contradicts what the model's own runtime computes and the
+    device agrees with, or of one that does not settle the output itself."""
+    report = row.report
+    if report is None or not row.is_wrong:
+        return row
+    same = (other.report for other in rows if other.agrees and other.report is not None and other.report.output == report.output)
+    own = [other.reference for other in same if other.reference in OWN]
+    if report.reference == LLVM and own:
+        return _silence(report, f"it differs by {row.difference:.3g}, and contradicts {own[0]}, with which the device agrees")
+    moved = None if movement is None else movement(report.reference)
+    if moved is None:
+        return row
+    change = moved[names.index(report.output)]
+    if not change >= SHARE_OF_MOVEMENT * row.difference:
+        return row
+    where = f"one unit in the last place of its weights and inputs moves {report.reference} by {change:.3g} itself"
+    return _silence(report, f"{where}, where the device is off by {row.difference:.3g}")
+
+
+def _silence(report: OutputReport, why: str) -> _Row:
+    message = f"{report.output} against {report.reference}: {why}"
+    return _Row(replace(report, ok=True, vacuous=why), (Finding(Kind.UNINFORMATIVE, message, tensor=report.output),))
 
 
 def count_open(references: Golden) -> int:
@@ -77,28 +152,54 @@ def compare_outputs(
     bound: relative tolerance in place of the element type's. rounding: kernels that round more than their PrimFuncs; if every
     kernel agrees but for that, so may the outputs, and a difference is a warning.
     """
-    reports: list[OutputReport] = []
-    findings: list[Finding] = []
+    rows = _compare_rows(reference, names, got, golden, kernels_agree, bound, rounding)
+    return _listed(rows)
+
+
+def _compare_rows(
+    reference: str,
+    names: Sequence[str],
+    got: Sequence[np.ndarray],
+    golden: Sequence[np.ndarray | Expected],
+    kernels_agree: bool,
+    bound: float | None,
+    rounding: Sequence[str],
+) -> list[_Row]:
     if len(got) != len(golden):
         message = f"{reference} gives {len(golden)} outputs, the compiled model {len(got)}"
-        return reports, [Finding(Kind.WRONG_VALUE, message)]
-    for name, mine, known in zip(names, got, golden, strict=True):
-        expected = known.array if isinstance(known, Expected) else known
-        if mine.shape != expected.shape or mine.dtype != expected.dtype:
-            shapes = f"{expected.dtype}{list(expected.shape)} from {reference}, {mine.dtype}{list(mine.shape)} from the model"
-            findings.append(Finding(Kind.WRONG_VALUE, f"{name}: {shapes}", tensor=name))
-            continue
-        result = compare(mine, known, bound)
-        worst = (result.max_abs, result.max_ulp, result.worst, result.rms)
-        reports.append(OutputReport(name, reference, result.ok, result.uninformative, *worst))
-        if not result.ok:
-            kind, why = Kind.WRONG_VALUE, ""
-            if kernels_agree and rounding:
-                kind = Kind.LARGE_ROUNDING
-                why = f"; every kernel agrees but for rounding, which is large in {', '.join(rounding)}"
-            elif kernels_agree:
-                why = "; every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
-            findings.append(Finding(kind, f"{name} differs from {reference}: {result}{why}", tensor=name))
-        elif result.uninformative:
-            findings.append(Finding(Kind.UNINFORMATIVE, f"{name} against {reference}: {result.uninformative}", tensor=name))
-    return reports, findings
+        return [_Row(None, (Finding(Kind.WRONG_VALUE, message),))]
+    return [
+        _compare_one(reference, name, mine, known, kernels_agree, bound, rounding)
+        for name, mine, known in zip(names, got, golden, strict=True)
+    ]
+
+
+def _compare_one(
+    reference: str,
+    name: str,
+    mine: np.ndarray,
+    known: np.ndarray | Expected,
+    kernels_agree: bool,
+    bound: float | None,
+    rounding: Sequence[str],
+) -> _Row:
+    expected = known.array if isinstance(known, Expected) else known
+    if mine.shape != expected.shape or mine.dtype != expected.dtype:
+        shapes = f"{expected.dtype}{list(expected.shape)} from {reference}, {mine.dtype}{list(mine.shape)} from the model"
+        return _Row(None, (Finding(Kind.WRONG_VALUE, f"{name}: {shapes}", tensor=name),))
+    result = compare(mine, known, bound)
+    report = OutputReport(
+        name, reference, result.ok, result.uninformative, result.max_abs, result.max_ulp, result.worst, result.rms
+    )
+    if not result.ok:
+        kind, why = Kind.WRONG_VALUE, ""
+        if kernels_agree and rounding:
+            kind = Kind.LARGE_ROUNDING
+            why = f"; every kernel agrees but for rounding, which is large in {', '.join(rounding)}"
+        elif kernels_agree:
+            why = "; every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
+        finding = Finding(kind, f"{name} differs from {reference}: {result}{why}", tensor=name)
+        return _Row(report, (finding,), largest_difference(mine, expected))
+    if result.uninformative:
+        return _Row(report, (Finding(Kind.UNINFORMATIVE, f"{name} against {reference}: {result.uninformative}", tensor=name),))
+    return _Row(report)

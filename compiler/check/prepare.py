@@ -30,8 +30,9 @@ from .given import KernelReferences, settle_references
 from .golden import Golden, LiveGolden, References, StoredGolden
 from .kept.entry import Judged, PreparedModel, has_entries, load_prepared, store_prepared
 from .kept.key import find_request
+from .outputs import Movement
 from .whole_model.inputs import first_inputs
-from .whole_model.references import judge_by_truth, run_references
+from .whole_model.references import judge_by_truth, measure_movement, run_references
 
 if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
@@ -88,8 +89,8 @@ class PreparedRun:
     computes what rounding may do to the outputs, where `references` do not know it: the same references, which do.
     tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
     textures. kernels: the references of kernels, where they run here and now. follow: the references with the device's order of
-    sorted values where rounding decides it (`ModelTruth.run`). alone: it was compiled just now, by a process with no threads but
-    those that it has begun itself.
+    sorted values where rounding decides it (`ModelTruth.run`). movement: as of `judge_outputs`. alone: it was compiled just now,
+    by a process with no threads but those that it has begun itself.
     """
 
     compiled: CompiledModel
@@ -104,6 +105,7 @@ class PreparedRun:
     kernels: KernelExpectations | None = None
     truth: Callable[[], Judged] | None = None
     follow: Callable[[Sequence[np.ndarray]], Judged] | None = None
+    movement: Movement | None = None
     alone: bool = False
 
 
@@ -171,10 +173,15 @@ def _ready(
         model = read_model(source, options)  # again, if it was read before: weights are large
         return judge_by_truth(model, options, arrays, references, unchecked, units, places)
 
+    def move(reference: str) -> list[float] | None:
+        return measure_movement(read_model(source, options), options, arrays, reference)
+
     truth, outputs = (judge, references) if judged is None else (None, judged)
     tuned, scopes = prepared.tuned, prepared.scopes
     origin = prepared.origin
-    return PreparedRun(compiled, arrays, origin, golden, outputs, unchecked, None, tuned, scopes, kernels.kernels, truth, judge)
+    return PreparedRun(
+        compiled, arrays, origin, golden, outputs, unchecked, None, tuned, scopes, kernels.kernels, truth, judge, move
+    )
 
 
 @dataclass(frozen=True)

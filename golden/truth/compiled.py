@@ -78,6 +78,7 @@ def _libm() -> dict[str, int]:
     names = (
         "exp", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
         "asinh", "acosh", "atanh", "erf", "pow", "floor", "ceil", "trunc", "nearbyint",
+        "fmod",
     )  # fmt: skip
     addresses = {name: ctypes.cast(getattr(libm, name), ctypes.c_void_p).value or 0 for name in names}
     return addresses | {name: ctypes.cast(getattr(libc, name), ctypes.c_void_p).value or 0 for name in ("calloc", "free")}

@@ -209,6 +209,8 @@ class Writer:
             q = None if exact else self.let("double", f"{kind.lower()}_q({x}, {qx}, {y}, {qy})")
             native = self.let("double", f"{choice} ? {a.as_native} : {b.as_native}") if self.native and not exact else None
             return Value(v, a.dtype, q, native, loaded)
+        if kind in _REMAINDER:
+            return self._remainder(_REMAINDER[kind], self._flush(a), self._flush(b))
         if kind not in _FLOAT:
             raise Unmodelled(f"{kind} of floats")
         v, scale = self.let("double", f"{x} {_FLOAT[kind]} {y}"), "1.0"
@@ -220,6 +222,12 @@ class Writer:
         else:
             q = " + ".join(filter(None, (a.q, b.q))) or "0.0"
         return self.rounded(v, a.dtype, q, scale, loaded, f"{a.as_native} {_FLOAT[kind]} {b.as_native}")
+
+    def _remainder(self, function: str, a: Value, b: Value) -> Value:
+        v = self.let("double", f"{function}({a.text}, {b.text})")
+        q = self.let("double", f"mod_q({a.text}, {a.variance}, {b.text}, {b.variance}, {unit(a.dtype)})")
+        native = self.let("double", round_native(f"{function}({a.as_native}, {b.as_native})", a.dtype)) if self.native else None
+        return Value(v, a.dtype, q, native, a.loaded or b.loaded)
 
     def _flush(self, a: Value) -> Value:
         """An operand of arithmetic: of a half that memory holds, a device may take zero where it is denormal.
@@ -320,6 +328,8 @@ class Writer:
             return self._complement(self.value(node.args[0]))
         if name == "reinterpret":
             return self._reinterpret(self.value(node.args[0]), read.dtype_of(node))
+        if name == "fmod":
+            return self.float_operation("Mod", *map(self.value, node.args))
         if name == "pow":
             return self._power(*map(self.value, node.args))
         if name in ("fabs", "abs"):
@@ -399,6 +409,7 @@ class Writer:
 _IS_EXACT = {"float16": "is_half", "float32": "is_float"}
 _ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max")
 _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+_REMAINDER = {"Mod": "fmod", "FloorMod": "floored_mod"}
 _FLOAT = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 _PLAIN = {"Add": "+", "Sub": "-", "Mul": "*", "shl": "<<", "shr": ">>", "and": "&", "or": "|", "xor": "^"}
 _BITS = {"shift_left": "shl", "shift_right": "shr", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}

@@ -14,7 +14,7 @@ void free(void *);
 double exp(double), exp2(double), log(double), log2(double), log10(double), log1p(double);
 double sin(double), cos(double), tan(double), asin(double), acos(double), atan(double), sinh(double), cosh(double);
 double tanh(double), asinh(double), acosh(double), atanh(double), erf(double), pow(double, double);
-double floor(double), ceil(double), trunc(double), nearbyint(double);
+double floor(double), ceil(double), trunc(double), nearbyint(double), fmod(double, double);
 #define sqrt __builtin_sqrt
 #define fabs __builtin_fabs
 #define INF __builtin_inf()
@@ -107,6 +107,22 @@ FN mul_q(double a, double qa, double b, double qb) { return b * b * qa + a * a *
 FN div_q(double a, double qa, double b, double qb) {
   if (UNLIKELY(!(b * b > 64 * qb))) return qb == 0 ? 0 : INF;
   return (qa + a / b * (a / b) * qb) / (b * b);
+}
+
+/* The remainder of a division, with the sign of the divisor. */
+FN floored_mod(double a, double b) {
+  double r = fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* A device may take a remainder from a rounded quotient: next to a whole one it is off by a divisor. Of whole numbers that the
+   type holds, all but that is exact. */
+FN mod_q(double a, double qa, double b, double qb, const Unit *u) {
+  double t = a / b, size = t * t, edge = nearbyint(t), away = (t - edge) * (t - edge);
+  double turns = (qa + size * qb) / (b * b) + 25 * size * u->rel;
+  int exact = (qa == 0) & (qb == 0) & (nearbyint(a) == a) & (nearbyint(b) == b) & (3 * a * a * u->rel < 1);
+  double q = qa + size * qb + (exact ? 0 : 3 * a * a * u->rel);
+  return b == 0 || turns == 0 ? q : !(away > 64 * turns) ? q + b * b / 16 : q;
 }
 
 /* A step function between whole numbers: next to an edge, the neighbour is as good. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,12 @@ from ...importers.inputs import Arrays, Inputs
 from ...importers.load import Model
 from ...lower.compile_options import CompileOptions
 from ..kept.entry import Judged
+from ..outputs import LLVM, ONNX_RUNTIME, PYTORCH
 from .input_indices import GENERATED
 from .inputs import Outputs, choose_inputs, first_inputs
 
 if TYPE_CHECKING:
     from ....golden.truth.units import Units
-
-ONNX_RUNTIME = "ONNX Runtime"
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def run_references(model: Model, inputs: Inputs | None, options: CompileOptions,
     unchecked: list[str] = []
     references: dict[str, Outputs] = {}
     try:
-        arrays, origin, references["TVM llvm"] = choose_inputs(model, inputs, options, ModelReference(model.module))
+        arrays, origin, references[LLVM] = choose_inputs(model, inputs, options, ModelReference(model.module))
     except NoReferenceError as error:  # a function that was written for a GPU: what else there is still judges
         unchecked.append(f"against {error}")
         arrays, origin = first_inputs(model, inputs, options)
@@ -55,7 +54,7 @@ def run_references(model: Model, inputs: Inputs | None, options: CompileOptions,
     _add_own_runtime(model, arrays, references, unchecked, generated=inputs is None)
     judged: Judged | None = None
     if not references or computes_halves(with_storage(model.module, options.dtype, options.accumulate)):
-        judged = judge_by_truth(model, options, arrays, references, unchecked, units)
+        judged = judge_by_truth(model, options, arrays, references, unchecked, units) or None
     return ReferenceRun(arrays, origin, references, judged, unchecked)
 
 
@@ -81,6 +80,28 @@ def judge_by_truth(
     return judge(stored, model.module, list(arrays.values()), references, unchecked, units, errors, places)
 
 
+def measure_movement(model: Model, options: CompileOptions, arrays: Arrays, reference: str) -> list[float] | None:
+    """How far one unit in the last place of the weights and inputs moves each of a reference's outputs; None of one that has no
+    runs, or where these fail. The unit is that of the type in which the device keeps its tensors."""
+    from ....golden import instability
+
+    dtype = options.dtype or ""
+    runs: dict[str, Callable[[np.random.Generator], Sequence[np.ndarray]]] = {
+        LLVM: lambda rng: instability.run_llvm_nudged(model.module, list(arrays.values()), rng, dtype)
+    }
+    if model.onnx is not None:
+        onnx = model.onnx
+        runs[ONNX_RUNTIME] = lambda rng: instability.run_onnx_nudged(onnx, arrays, rng, dtype)
+    if model.torch is not None:
+        runs[PYTORCH] = lambda rng: instability.run_torch_nudged(model.torch, model.arguments(arrays), rng, dtype)
+    if reference not in runs:
+        return None
+    try:
+        return instability.measure_movement(runs[reference])
+    except AdrenoSimError:
+        return None
+
+
 def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str], generated: bool) -> None:
     """Add the outputs that the model's own framework computes. AdrenoSimError where it refuses inputs that nobody gave."""
     from ....golden.errors import RefusedInputsError
@@ -90,7 +111,7 @@ def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs
         from ....golden.torch_reference import run_torch
 
         try:
-            references["PyTorch"] = run_torch(model.torch, model.arguments(arrays))
+            references[PYTORCH] = run_torch(model.torch, model.arguments(arrays))
         except AdrenoSimError as error:
             if generated:
                 raise AdrenoSimError(f"{error}; {GENERATED}") from error

@@ -134,9 +134,9 @@ def _variance(
     rel, floor, _, largest, flushed, _ = (float(x) for x in units.table()[FLOATS.index(dtype.name)])
     terms, there = updates.value.reshape(-1).astype(np.float64), data.value.astype(np.float64)
     if reduction == "mul":
-        size = np.maximum(np.abs(there), 1).reshape(-1)
+        size: np.ndarray = np.maximum(np.abs(there), 1).reshape(-1)
         np.multiply.at(size, places, np.maximum(np.abs(terms), 1))
-        share = np.where(before > 0, before / np.square(there), 0).reshape(-1)
+        share: np.ndarray = np.where(before > 0, before / np.square(there), 0).reshape(-1)
         np.add.at(share, places, np.where(added > 0, added / np.square(terms), 0))
         size, share = size.reshape(counts.shape), share.reshape(counts.shape)
         variance = np.square(size) * (share + counts * (rel + max(floor, flushed**2 / 16)))
