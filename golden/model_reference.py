@@ -183,7 +183,7 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
         return known
     try:
         content, weights = model.with_weights_as_inputs()  # as initialisers it would hold them once more
-        session = _open_session(content, threads)
+        session = _open_readable(content, threads)
     except Exception as error:  # its exception classes are not public
         raise NoReferenceError(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
     wanted = {node.name for node in session.get_inputs()}
@@ -194,6 +194,22 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
         raise refused(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
     result_cache.store(key, list[np.ndarray], outputs)
     return outputs
+
+
+def _open_readable(content: bytes, threads: int) -> Any:
+    """A session of a model, also of one whose file format is newer than the installed runtime: operators have their own versions,
+    and say themselves what they need."""
+    try:
+        return _open_session(content, threads)
+    except Exception as error:
+        newest = re.search(r"max supported IR version: (\d+)", str(error))
+        if newest is None:
+            raise
+        from onnx import ModelProto
+
+        proto = ModelProto.FromString(content)
+        proto.ir_version = int(newest[1])
+        return _open_session(proto.SerializeToString(), threads)
 
 
 def _open_session(content: bytes, threads: int) -> Any:

@@ -38,7 +38,9 @@ def main() -> int:
         action="store_true",
         help="inputs whose signs take turns instead: sums in parts round more than their PrimFuncs",
     )
-    parser.add_argument("--ranges", action="store_true", help="inputs over the whole range of their type, and masked ones, instead")
+    parser.add_argument(
+        "--ranges", action="store_true", help="inputs over the whole range of their type, and masked ones, instead"
+    )
     parser.add_argument(
         "--driver",
         action="store_true",

@@ -124,3 +124,11 @@ def test_a_float_remainder_has_a_truth():
     """Next to a whole quotient a remainder may be off by the divisor; elsewhere it may not."""
     report = adreno_sim.check(bucketed(1.0), target="buffer")
     assert report.verdict.startswith("ok: 2 of 2 kernels checked"), (report.verdict, report.unchecked)
+
+
+@pytest.mark.parametrize("version", [8, 14, 99])
+def test_a_newer_file_format_keeps_its_runtime(version):
+    model = bucketed(1.0)
+    model.ir_version = version
+    report = adreno_sim.check(model, target="buffer")
+    assert {row.reference for row in report.outputs} == {"TVM llvm", "ONNX Runtime"} and not report.unchecked
