@@ -16,7 +16,10 @@ SAME = (
 )  # fmt: skip
 """Operators whose result is their first operand, wherever it lies."""
 
-EFFECTS = ("relax.assert_op", "relax.print", "relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
+EFFECTS = (
+    "relax.assert_op", "relax.run.assert_op", "relax.print", "relax.run.print",
+    "relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object",
+)  # fmt: skip
 """Operators that give no value."""
 
 SHAPE_OF = ("relax.shape_of", "vm.builtin.shape_of")
