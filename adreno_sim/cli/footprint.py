@@ -37,7 +37,7 @@ SOURCE is a model (.onnx, .pt2, .py, FILE.py:NAME for a module in it or a functi
 
 planners: naive, tvm, tvm-fixed, relay-1d2d, texture-pool, unified, tflite, tflite-arena, tflite-objects, tflite-size,
 tflite-breadth, arena; arena-reordered, which takes a model; and optimal, which all leaves out: it may take minutes, and needs
-adreno-sim[solver]
+the extra solver
 
 exit code: 0 ok; 1 the plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported
 """

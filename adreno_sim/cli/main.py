@@ -96,7 +96,9 @@ def _run(args: argparse.Namespace) -> tuple[int, str]:
         return EXIT_USAGE, ""
     except Exception as error:
         from ..base.errors import AdrenoSimError, OptionError, show_error
+        from ..base.installed.extras import explain_import
 
+        error = explain_import(error) or error
         if isinstance(error, OptionError):
             return error.exit_code, spell_line(f"{options.flag_of(error.option)}: {error.reason}")
         if isinstance(error, AdrenoSimError):

@@ -72,6 +72,20 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _require_packages(args: argparse.Namespace) -> None:
+    """Raises MissingPackageError before anything runs: here for what runs here, for Dask alone where its workers do."""
+    from ..base.installed.extras import require
+
+    if args.scheduler:
+        require("distributed")
+        return
+    models = [model for model in args.models if not is_bundle_name(model)]
+    if any(model.endswith(".onnx") for model in models):
+        require("onnx")
+    if models:
+        require("tvm")
+
+
 def _sweep(args: argparse.Namespace) -> int:
     from ..compiler.lower.compile_options import CompileOptions
     from ..render.sweep import text as sweep_text
@@ -79,6 +93,7 @@ def _sweep(args: argparse.Namespace) -> int:
     from ..sweep.run import sweep
     from ..sweep.store import Store
 
+    _require_packages(args)
     if args.scheduler:
         options.refuse(args, ("--jobs",), "is for this machine; a Dask scheduler runs as many as its workers have threads")
         options.refuse(args, ("--no-cache",), "is for this machine; set ADRENO_SIM_CACHE=off where the workers run")

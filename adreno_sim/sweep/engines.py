@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import AdrenoSimError
+from ..base.installed.extras import require
 from ..base.processes import isolation
 from ..base.version import __version__
 from .case import Case, Outcome, Result
@@ -37,10 +38,9 @@ def on_cluster(cases: Sequence[Case], limit: float, address: str) -> Iterator[tu
     What a worker was at when it died goes to another. Raises AdrenoSimError where Dask, the scheduler or its workers are
     missing, a worker has another version of this package, or the scheduler is lost.
     """
-    try:
-        import distributed
-    except ImportError as error:
-        raise AdrenoSimError(f"--scheduler needs Dask ({error}). Run: pip install 'adreno-sim[sweep]'") from error
+    require("distributed")
+    import distributed
+
     try:
         client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import UnsupportedError
+from ...base.installed.install_line import install_line
 from ...golden.subgraph import OperatorModule, Subgraph
 from ...mlops.engine import check_graph
 from ...mlops.graph import Graph
@@ -48,7 +49,7 @@ def require_series() -> None:
     if tvm_series() != SERIES:
         raise UnsupportedError(
             f"unsupported: target clml: TVM {import_tvm().__version__}: OpenCL ML is supported with TVM {SERIES} "
-            "(pip install 'adreno-sim[tvm]')"
+            f"({install_line('tvm')})"
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ...base.archive import require_memory
 from ...base.array_files import ArrayHeader, load_npy, open_npz
 from ...base.errors import AdrenoSimError
+from ...base.installed.extras import require
 from .load import Model, ModelInput
 from .probabilities import draw_probabilities, probability_inputs
 
@@ -183,10 +184,9 @@ def read_picture(file: Path, item: ModelInput) -> np.ndarray:
     become value / 127.5 - 1, in [-1, 1]; uint8 stays. A dimension that is symbolic takes the picture's own size.
     Needs Pillow. AdrenoSimError if the input is no picture, or the file none.
     """
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise AdrenoSimError("reading pictures needs Pillow. Run: pip install pillow") from error
+    require("PIL")
+    from PIL import Image
+
     channels, height, width, last = _picture_layout(item)
     try:
         with Image.open(file) as picture:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from ...base.errors import AdrenoSimError, OptionError
+from ...base.installed.extras import require
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 from .fixed_inputs import Values, fill, require_inputs
 from .module_file import find_module, modules_of, require_model, split_name, values_in
@@ -90,6 +91,7 @@ def load_model(
     if entry not in ("", "main") and not _is_module(source):
         raise OptionError("entry", f"{entry}: is for a Relax module; this model has one function")
     if hasattr(source, "graph") and hasattr(source, "opset_import"):
+        require("onnx")
         from .onnx import import_onnx
         from .onnx_file import take_model
 
@@ -111,6 +113,7 @@ def _load_file(source: str | os.PathLike[str], shapes: Shapes | None, seed: int,
     if entry not in ("", "main") and path.suffix not in (".py", ".json"):
         raise OptionError("entry", f"{entry}: is for a Relax module; {path} has one function")
     if path.suffix == ".onnx":
+        require("onnx")
         from .onnx import import_onnx
         from .onnx_file import read_onnx
 

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from ...base import disk_cache
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...base.installed.extras import missing_package
 from ...base.processes.scratch import scratch_folder
 from ...base.stored.libraries import may_load, note_digest
 from .versions import series
@@ -101,7 +102,7 @@ def _package() -> Path:
     spec = None if imported is not None else util.find_spec("tvm")
     origin = getattr(imported, "__file__", None) or (spec.origin if spec is not None else None)
     if origin is None:
-        raise AdrenoSimError("TVM is not installed: pip install 'adreno-sim[tvm]'")
+        raise missing_package("tvm")
     if series(_version()) != SERIES:
         raise UnsupportedError(
             f"unsupported: TVM {_version()}: its compiler makes OpenCL's modules without asking a runtime; expected TVM {SERIES}"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import re
-from importlib import import_module, metadata, util
+from importlib import import_module, metadata
 from types import ModuleType
 from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.gc_pause import gc_paused
 from ...base.host.freed_memory import keep_freed_memory
+from ...base.installed import extras
 from ...base.processes.crashes import keep_noting
 
 SUPPORTED = ("0.25", "0.26", "0.27")
@@ -90,8 +91,8 @@ def import_tvm() -> ModuleType:
     version = _installed_version("apache-tvm")
     if version is not None:
         check_pair(version, _installed_version("apache-tvm-ffi"))
-    elif util.find_spec("tvm") is None:
-        raise AdrenoSimError(f"TVM is not installed. Run: {_pip_line(GOOD_PAIRS[SUPPORTED[-1]])}")
+    elif not extras.is_installed("tvm"):
+        raise extras.missing_package("tvm")
     keep_freed_memory()
     with gc_paused():  # of what it makes nothing is garbage
         import tvm

@@ -29,7 +29,7 @@ def defective(tmp_path_factory) -> str:
 @pytest.fixture
 def pip_pocl(defective, request) -> str:
     if not defective:
-        reason = "PyPI's PoCL 3.0, whose defect is known, is not installed: pip install 'adreno-sim[opencl]'"
+        reason = "PyPI's PoCL 3.0, whose defect is known, is not installed: pip install -e '.[opencl]'"
     elif not judge_driver(defective).runs:
         reason = f"PyPI's PoCL 3.0, whose defect is known, runs nothing here: {judge_driver(defective).against}"
     else:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...base.host.current import library_folders
+from ...base.installed.install_line import install_line
 from ...base.processes.scratch import make_scratch_folder
 
 VENDORS = Path("/etc/OpenCL/vendors")
@@ -28,17 +29,23 @@ VARIABLE, OURS = "OCL_ICD_VENDORS", "ADRENO_SIM_OCL_ICD"
 class Driver:
     """A driver known by name: what to call it, its platform's name, how its library's file name starts.
 
-    distribution: what PyPI calls it; folders: where else its library may lie; install: how a user gets it. icd: the text of
-    the .icd file to take, where one was chosen.
+    how: how a user gets it, with {pip} for the line that installs `extra`. distribution: what PyPI calls it; folders: where else
+    its library may lie. icd: the text of the .icd file to take, where one was chosen.
     """
 
     name: str
     platform: str
     library: str
-    install: str
+    how: str
+    extra: str = ""
     distribution: str = ""
     folders: tuple[Path, ...] = ()
     icd: str = ""
+
+    @property
+    def install(self) -> str:
+        """How a user gets it."""
+        return self.how.format(pip=install_line(self.extra)) if self.extra else self.how
 
     def find_library(self) -> Path | None:
         """Path of the driver's library outside the system's .icd files; None where it is not installed."""
@@ -57,10 +64,11 @@ DRIVERS = (
         "pocl",
         "Portable Computing Language",
         "libpocl",
-        "apt install pocl-opencl-icd, or pip install 'adreno-sim[opencl]' (PoCL 3.0, which gets loops with barriers wrong)",
+        "apt install pocl-opencl-icd, or {pip} (PoCL 3.0, which gets loops with barriers wrong)",
+        "opencl",
         "pocl-binary-distribution",
     ),
-    Driver("intel", "Intel(R) OpenCL", "libintelocl", "pip install 'adreno-sim[oracle]'", "intel-opencl-rt"),
+    Driver("intel", "Intel(R) OpenCL", "libintelocl", "{pip}", "oracle", "intel-opencl-rt"),
     Driver("oclgrind", "Oclgrind", "liboclgrind-rt-icd", "apt install oclgrind", folders=(Path("/usr/lib/oclgrind"),)),
 )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.errors import AdrenoSimError, OptionError
+from ...base.installed.extras import MissingPackageError, is_installed
+from ...base.installed.install_line import install_line
 from ...base.run_options import make_options
 from . import drivers
 from .verdicts import judge_driver
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EXPECTED = (
-    "expected a driver's .icd file in /etc/OpenCL/vendors or where OCL_ICD_VENDORS points, "
-    "or a driver from PyPI (pip install 'adreno-sim[opencl,oracle]')"
-)
-"""What an error asks for where no driver is found."""
+
+def _expected() -> str:
+    """What an error asks for where no driver is found."""
+    return (
+        "expected a driver's .icd file in /etc/OpenCL/vendors or where OCL_ICD_VENDORS points, or a driver from PyPI "
+        f"({install_line('opencl', 'oracle')})"
+    )
 
 
 def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
@@ -55,16 +58,16 @@ def _split(text: str) -> tuple[str, str]:
 
 def why_unavailable() -> str:
     """The reason why this machine has no OpenCL device; "" where it may have one."""
-    if find_spec("pyopencl") is None:
-        return "OpenCL devices need pyopencl: pip install 'adreno-sim[opencl]', or 'adreno-sim[opencl,oracle]' to run on the CPU"
+    if not is_installed("pyopencl"):
+        return f"OpenCL devices need PyOpenCL. Run: {install_line('opencl')} (or with [opencl,oracle], to run on the CPU)"
     if not drivers.other_icd_texts() and not any(map(drivers.is_available, drivers.DRIVERS)):
-        return f"no OpenCL platform: {EXPECTED}"
+        return f"no OpenCL platform: {_expected()}"
     return ""
 
 
 def _platforms(wanted: str) -> list[Any]:
-    if find_spec("pyopencl") is None:
-        raise AdrenoSimError(why_unavailable())
+    if not is_installed("pyopencl"):
+        raise MissingPackageError(why_unavailable())
     if wanted.lower() == drivers.PORTABLE and drivers.find_driver(wanted) is None:
         raise AdrenoSimError(f"no OpenCL platform: {drivers.why_missing(wanted)}")
     drivers.prepare(wanted)
@@ -76,7 +79,7 @@ def _platforms(wanted: str) -> list[Any]:
     except cl.Error:
         found = []
     if not found:
-        raise AdrenoSimError(f"no OpenCL platform: {drivers.why_missing(wanted) or EXPECTED}")
+        raise AdrenoSimError(f"no OpenCL platform: {drivers.why_missing(wanted) or _expected()}")
     return found
 
 

@@ -127,6 +127,9 @@ def _in_docstring(text: str) -> str:
 
 def _open_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """Inputs of an ONNX model with sizes that it leaves open, which are 1 here."""
+    from ...base.installed.extras import require
+
+    require("onnx")
     from ...compiler.importers.onnx_file import read_onnx
 
     graph = read_onnx(path).proto.graph

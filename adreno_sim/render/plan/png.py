@@ -6,7 +6,7 @@ import io
 import os
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import UnsupportedError
+from ...base.installed.extras import require
 from ...base.output_file import write_bytes
 from .picture import Line, Picture, Rect, Scene, Text, scene_of
 
@@ -18,16 +18,15 @@ SCALE = 2
 
 
 def write_png(path: str | os.PathLike[str], picture: Picture) -> None:
-    """Write the picture of a plan. UnsupportedError without Pillow, AdrenoSimError where the file cannot be written."""
+    """Write the picture of a plan. MissingPackageError without Pillow, AdrenoSimError where the file cannot be written."""
     write_bytes(path, png(scene_of(picture)))
 
 
 def png(scene: Scene) -> bytes:
     """The scene as a PNG file."""
-    try:
-        from PIL import Image, ImageDraw
-    except ImportError:
-        raise UnsupportedError("unsupported: drawing a PNG needs Pillow (pip install pillow); --svg needs nothing") from None
+    require("PIL")
+    from PIL import Image, ImageDraw
+
     canvas = Image.new("RGB", (scene.width * SCALE, scene.height * SCALE), "white")
     draw = ImageDraw.Draw(canvas, "RGBA")
     for shape in scene.shapes:

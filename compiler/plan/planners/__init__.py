@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import AdrenoSimError, UnsupportedError
+from ....base.installed import extras
 
 if TYPE_CHECKING:
     from ..allocation import Allocation
@@ -64,10 +64,10 @@ def require(name: str) -> None:
 
 
 def require_installed(name: str) -> None:
-    """Raise as `require`, and UnsupportedError for a planner whose solver is not installed: for one that a user names."""
+    """Raise as `require`, and MissingPackageError for a planner whose solver is not installed: for one that a user names."""
     require(name)
-    if name == "optimal" and find_spec("ortools") is None:
-        raise UnsupportedError("planner optimal: needs OR-tools; install it with: pip install 'adreno-sim[solver]'")
+    if name == "optimal":
+        extras.require("ortools")
 
 
 def places(name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ....base.alignment import align_up
-from ....base.errors import UnsupportedError
+from ....base.installed.extras import require
 from ..allocation import Allocation
 from ..problem import Problem
 from ..search.improve import Effort
@@ -21,7 +21,7 @@ def optimal(
     """The lowest arena, or the lowest found within `seconds`; `bound` is what was proved, `note` says which of the two.
 
     Starts from the arena planner's answer (of `effort`) and counts in its units, in one arena however large; `alone`: from
-    a greedy one, so that the two can be compared. Raises UnsupportedError where ortools is not installed.
+    a greedy one, so that the two can be compared. Raises MissingPackageError where ortools is not installed.
     """
     model_of = _cp_model()
     start = arena(replace(problem, max_allocation=None), Effort(work=0) if alone else effort)
@@ -42,12 +42,8 @@ def optimal(
 
 
 def _cp_model() -> Any:
-    try:
-        return importlib.import_module("ortools.sat.python.cp_model")
-    except ImportError as error:
-        raise UnsupportedError(
-            f"planner optimal: needs OR-tools ({error}); install it with: pip install adreno-sim[solver]"
-        ) from None
+    require("ortools")
+    return importlib.import_module("ortools.sat.python.cp_model")
 
 
 def _model(cp_model: Any, problem: Problem, start: Allocation, unit: int) -> tuple[Any, Any, list[Any]]:

@@ -8,6 +8,7 @@ import pytest
 
 from adreno_sim.backends.opencl import drivers, portable
 from adreno_sim.backends.opencl.verdicts import JudgedDevice, Verdict
+from adreno_sim.base.installed.install_line import install_line
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ def test_the_pocl_beside_pyopencl_is_left_out_where_drivers_were_chosen(environm
 
 def test_the_reason_for_a_missing_driver(environment, monkeypatch):
     pypi(monkeypatch)
-    assert drivers.why_missing("intel") == "Intel(R) OpenCL is not installed: pip install 'adreno-sim[oracle]'"
+    assert drivers.why_missing("intel") == f"Intel(R) OpenCL is not installed: {install_line('oracle')}"
     pypi(monkeypatch, libintelocl=Path("/pypi/libintelocl.so"))
     assert "in a process of its own" in drivers.why_missing("intel")
     monkeypatch.setenv("OCL_ICD_VENDORS", "mine")

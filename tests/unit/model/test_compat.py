@@ -3,6 +3,7 @@
 import pytest
 
 from adreno_sim import AdrenoSimError, UnsupportedError
+from adreno_sim.base.installed import extras
 from adreno_sim.compiler.tvm_bridge import versions
 
 
@@ -51,9 +52,9 @@ def test_the_pair_is_judged_before_tvm_is_imported(monkeypatch):
 
 def test_a_missing_tvm_is_one_clear_line(monkeypatch):
     monkeypatch.setattr(versions, "_installed_version", lambda _: None)
-    monkeypatch.setattr(versions.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     versions.import_tvm.cache_clear()
-    with pytest.raises(AdrenoSimError, match=r"TVM is not installed\. Run: pip install"):
+    with pytest.raises(AdrenoSimError, match=r"TVM is not installed, which compiles models\. Run: pip install .*\[tvm\]"):
         versions.import_tvm()
     versions.import_tvm.cache_clear()
 

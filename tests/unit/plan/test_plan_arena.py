@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plan_instances import UNIT, cut_rectangle, greedy_ratio, hard, many, network
 
-from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
+from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.base.installed.extras import MissingPackageError
 from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.planners.arena import arena
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
@@ -212,7 +213,7 @@ def test_addresses_are_aligned():
 def test_without_ortools_the_exact_planner_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools", None)
     monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
-    with pytest.raises(UnsupportedError, match=r"planner optimal: needs OR-tools .* pip install adreno-sim\[solver\]"):
+    with pytest.raises(MissingPackageError, match=r"OR-tools is not installed, .*\. Run: pip install .*\[solver\]"):
         planners.plan("optimal", from_lifetimes([("a", 0, 1, 8)]))
 
 

@@ -1,0 +1,1 @@
+"""What of this project's optional packages is installed, and how the rest gets there."""
