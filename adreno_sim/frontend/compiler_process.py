@@ -27,6 +27,9 @@ MEMORY_LIMIT = 2 << 30
 OUTPUT_LIMIT = 64 << 20
 """Bytes of what it writes, of messages too."""
 
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGBUS, signal.SIGFPE, signal.SIGTRAP, signal.SIGSYS)
+_STACK = "Stack dump:"
+"""What clang prints where it crashes."""
 _NO_MEMORY = ("out of memory", "bad_alloc", "Allocation failed", "OutOfMemory")
 LIKELY_CAUSE = "are there macros, initialisers or brackets that grow without end?"
 """What a user's source that meets a limit has."""
@@ -50,7 +53,7 @@ class Ended:
             return f"the compiler took longer than {TIME_LIMIT:.0f} s, adreno-sim's limit for one program"
         if self.status == -signal.SIGXFSZ or len(self.output) >= OUTPUT_LIMIT:
             return f"the compiler wrote more than {OUTPUT_LIMIT >> 20} MiB, adreno-sim's limit for one program"
-        if self.status == -signal.SIGSEGV:
+        if self.status == -signal.SIGSEGV and _STACK not in self.messages:  # it has none left to print it on
             return (
                 "the compiler's stack overflowed, which is clang's own limit for brackets, operators and statements within one "
                 "another: split what is nested most deeply into variables or functions"
@@ -58,6 +61,14 @@ class Ended:
         if any(sign in self.messages for sign in _NO_MEMORY):
             return f"the compiler needs more than {MEMORY_LIMIT >> 20} MiB of memory, adreno-sim's limit for one program"
         return ""
+
+    def find_crash(self) -> str:
+        """Returns the name of the signal that ended the compiler by a defect of its own, "" for any other end.
+
+        clang catches signals: it prints its stack, and exits with 128 and the number.
+        """
+        number = -self.status if self.status < 0 else self.status - 128
+        return signal.Signals(number).name if number in _CRASHES and not self.find_limit() else ""
 
     def describe(self) -> str:
         """Returns the end of a compiler that failed without a diagnostic."""

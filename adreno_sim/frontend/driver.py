@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from ..base.errors import AdrenoSimError, BuildError, UnsupportedError
 from ..base.host.current import current_family
 from . import wide_vectors
+from .compiler_crash import explain_crash
 from .compiler_process import LIKELY_CAUSE, TIME_LIMIT, Ended, execute
 from .constant_arithmetic import FLAGS as CHECK_FLAGS
 from .constant_arithmetic import has_folded_operation, replace_marks
@@ -154,9 +155,11 @@ class _Compile:
     files: VisibleFiles | None
 
     def run(self, *words: str, standard: int | None = None) -> Ended:
+        return execute(self.command(*words, standard=standard), self.text, None if self.files is None else self.files.overlay)
+
+    def command(self, *words: str, standard: int | None = None) -> list[str]:
         options = self.options if standard is None else replace(self.options, standard=standard)
-        command = [*compiler(), *words, *arguments(options, self.target)]
-        return execute(command, self.text, None if self.files is None else self.files.overlay)
+        return [*compiler(), *words, *arguments(options, self.target)]
 
     def explain_failure(self, ended: Ended, diagnostics: list[Diagnostic]) -> AdrenoSimError:
         """Returns the error of a source that does not compile: the limit that it met, else clang's diagnostics and what to do."""
@@ -167,6 +170,8 @@ class _Compile:
         if errors and all(found.message == _ASSEMBLY for found in errors):
             where = f"{errors[0].file}:" if errors[0].file else ""
             return UnsupportedError(f"unsupported: assembly at {where}{errors[0].line}:{errors[0].column}")
+        if not errors and ended.find_crash():
+            return BuildError(explain_crash(ended, self.text, self.command("-S"), _describe_compiler()), diagnostics)
         lines = [summary(diagnostics) or ended.describe()]
         missing = [match[1] for found in diagnostics if (match := _MISSING_FILE.search(found.message))]
         if missing and self.files is not None:
@@ -288,6 +293,11 @@ def identify_compiler() -> str:
         return identify_zig()
     status = os.stat(program[0]) if os.path.exists(program[0]) else None
     return repr((*program, *((status.st_size, status.st_mtime_ns) if status else ())))
+
+
+def _describe_compiler() -> str:
+    """Which compiler it is, for people."""
+    return os.environ.get("ADRENO_SIM_CLANG") or f"ziglang {importlib.metadata.version('ziglang')}"
 
 
 @functools.lru_cache(maxsize=1)

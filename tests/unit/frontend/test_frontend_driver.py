@@ -15,6 +15,8 @@ import pytest
 
 from adreno_sim.base.errors import AdrenoSimError, BuildError
 from adreno_sim.frontend import compiler_process, diagnostics, driver
+from adreno_sim.frontend.compiler_crash import explain_crash
+from adreno_sim.frontend.compiler_process import Ended
 from adreno_sim.frontend.diagnostics import parse_diagnostics
 from adreno_sim.frontend.driver import FrontEndTarget, run_clang
 from adreno_sim.frontend.options import parse_options
@@ -236,3 +238,49 @@ def test_text_nested_too_deeply_for_clang_is_refused_with_whose_limit_that_is():
         compile_source(source.format("- " * 100_000), target=FrontEndTarget(300))
     assert "\n" not in str(caught.value)
     assert "k" in compile_source(source.format("- " * 1000), target=FrontEndTarget(300)).kernels
+
+
+STACK = "PLEASE submit a bug report\nStack dump:\n0.\tProgram arguments: clang\n1.\t<stdin>:1:9: parsing function body 'k'\n"
+
+
+@pytest.mark.parametrize("end", ["exit 139", "exit 134", "kill -SEGV $$", "kill -ABRT $$", "exit 132"])
+def test_a_crash_of_clang_is_said_to_be_one_and_its_program_is_kept(tmp_path, monkeypatch, end):
+    fake = tmp_path / "clang"
+    (tmp_path / "stack").write_text(STACK)
+    fake.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo clang version 99 && exit\ncat {tmp_path}/stack >&2\n{end}\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("ADRENO_SIM_CLANG", str(fake))
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
+    for _ in range(2):
+        with pytest.raises(BuildError) as caught:
+            compile_source(GOOD + " // é", target=TARGET)
+    said = str(caught.value)
+    assert re.match(
+        r"the compiler crashed with SIG(SEGV|ABRT|ILL) at 1:9 \(parsing function body 'k'\), which is a defect of clang's", said
+    )
+    assert str(fake) in said and "github.com/llvm" in said and "\n" not in said
+    (kept,) = (tmp_path / "cache").rglob("*.cl")
+    assert str(kept) in said
+    lines = kept.read_text().splitlines()
+    assert lines[0] == GOOD + " // é" and all(line.startswith("//") for line in lines[1:])
+    assert any("-cl-std=CL1.2" in line and str(fake) in line for line in lines) and "// Stack dump:" in lines
+
+
+def test_the_file_of_a_crash_compiles_as_the_program_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
+    text = explain_crash(Ended(139, b"", STACK + "ends in a backslash \\\nx"), GOOD.encode(), ["clang", "-a b"], "99")
+    (kept,) = tmp_path.rglob("*.cl")
+    assert str(kept) in text and "k" in compile_source(kept.read_text(), target=TARGET).kernels
+
+
+def test_a_crash_whose_program_cannot_be_kept_is_still_said(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "file" / "below"))
+    text = explain_crash(Ended(139, b"", STACK), GOOD.encode(), ["clang"], "99")
+    assert "crashed with SIGSEGV" in text and "could not be kept" in text and "\n" not in text
+
+
+@pytest.mark.parametrize("status", [0, 1, 2, -9, -11, -24, -25, 255, 126, 127, 137])
+def test_another_end_is_no_crash(status):
+    """-11 without clang's own words is a stack that overflowed, whatever warnings came before."""
+    assert Ended(status, b"", "<stdin>:1:1: warning: something").find_crash() == ""
