@@ -27,6 +27,7 @@ from suites import (
     suite_decode,
     suite_drawn,
     suite_driver,
+    suite_judge,
     suite_kernels,
     suite_memory,
     suite_networks,
@@ -40,6 +41,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
     "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn, "driver": suite_driver, "memory": suite_memory,
+    "judge": suite_judge,
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,19 @@ INTS = "kernel void k(global int *a, global const float *b) { int i = get_global
 Change = Callable[[RawResult, Sequence[Any]], None]
 
 
+def switch(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv(second_run.SWITCH, value)
+    second_run.read_switch.cache_clear()
+
+
 @pytest.fixture(autouse=True)
-def tally(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Tally:
+def tally(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Tally]:
     """Runs every launch twice, and saves what differs in a folder of the test's. Returns the tally, in which nothing is yet."""
-    monkeypatch.setenv(second_run.SWITCH, "all")
+    switch(monkeypatch, "all")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(second_run, "tally", Tally())
-    return second_run.tally
+    yield second_run.tally
+    second_run.read_switch.cache_clear()
 
 
 def run(source: str, checks: str = "full", group: int = 16, more: Sequence[Any] = (), times: int = 1) -> np.ndarray:
@@ -165,24 +171,21 @@ def test_the_folder_shows_the_launch_again(monkeypatch, tmp_path, capsys):
 
 
 def test_without_being_asked_launches_run_twice_in_a_small_part_of_their_time(monkeypatch, tally):
-    monkeypatch.delenv(second_run.SWITCH)
+    switch(monkeypatch, "")
     kernels = (COPY.replace("2", str(number)) for number in range(3, 9))
-    run(next(kernels), times=2)
-    assert not tally.same and tally.launches > 0
-    tally.launches = 1e3
+    tally.seconds = 1e9  # of the time of this process there is none left
     run(next(kernels), times=5)
-    assert tally.same == 1  # of launches alike one runs twice
-    tally.second_runs = second_run.SHARE * tally.launches
-    run(next(kernels))
-    assert tally.same == 1
-    tally.second_runs = 0.0
-    monkeypatch.setenv(second_run.SWITCH, "off")
+    assert not tally.same
+    tally.seconds = -1e3
+    run(next(kernels), times=5)
+    assert tally.same == 1 and -1e3 < tally.seconds < -990  # of launches alike one runs twice
+    switch(monkeypatch, "off")
     run(next(kernels))
     assert tally.same == 1
 
 
 def test_a_switch_that_is_neither_is_refused(monkeypatch):
-    monkeypatch.setenv(second_run.SWITCH, "yes")
+    switch(monkeypatch, "yes")
     with pytest.raises(AdrenoSimError, match="ADRENO_SIM_SECOND_RUN=yes: expected all or off"):
         run(COPY)
 

@@ -105,7 +105,7 @@ class LaunchVariant:
 
     fast: code with deferred checks (at level off: all code there is), once it is compiled. failed: a launch had to run again,
     or there is no such code; the reporting code then runs at once. failures: of analyses that code generation asked for. judged:
-    a launch has run twice (`second_run`).
+    a launch has run twice (`second_run`), of as many `launches`.
     """
 
     analysis: LaunchAnalysis
@@ -116,6 +116,7 @@ class LaunchVariant:
     coarse: CoarseLaunch | None = None
     coarse_failed: bool = False
     judged: bool = False
+    launches: int = 0
 
 
 _analyses: KernelMemo[LaunchAnalysis] = KernelMemo()

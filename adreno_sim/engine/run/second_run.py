@@ -9,11 +9,12 @@ Work-items that race, and values that nobody wrote, may differ rightly. Level fu
 compared. Below it a difference is put to code of level full in two orders of work-items: if that finds one of them, or itself
 ends in two results, nothing is decided.
 
-Environment: ADRENO_SIM_SECOND_RUN=all runs every launch twice, =off none; else a few, in up to SHARE of the time of launches.
+Environment: ADRENO_SIM_SECOND_RUN=all runs every launch twice, =off none; else a few, in up to SHARE of the process' time.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -30,12 +31,12 @@ from . import launch, optimistic
 from .compiled_kernel import specialize
 from .launch import RawResult
 from .launch_analysis import LaunchVariant
-from .memory_copies import Range, copy_ranges, restore_ranges
+from .memory_copies import copy_ranges, restore_ranges
 from .same_values import find_first_difference, written_ranges
 
 SWITCH = "ADRENO_SIM_SECOND_RUN"
-SHARE = 0.01
-"""The part of the time of all launches that second runs take at most, unless all are asked for."""
+SHARE = 0.015
+"""The part of the process' time, of all its threads, that second runs take at most, unless all are asked for."""
 _LEAST = 0.02
 """Seconds that a second run takes at least: with less left, none is thought about."""
 _LINES, _ITEMS, _BYTES = 4000, 1 << 14, 1 << 20
@@ -51,14 +52,13 @@ _UNCHECKED = frozenset((Kind.OUT_OF_BOUNDS_READ, Kind.OUT_OF_BOUNDS_WRITE, Kind.
 
 @dataclass
 class Tally:
-    """What second runs said in this process, and the seconds of launches and of second runs. undecided: of a watchdog, of values
-    that are rightly not the same, or too large to be run twice."""
+    """What second runs said in this process, and what they took of its processor time. undecided: stopped by the watchdog, of
+    values that rightly differ, or too large to be run twice."""
 
     same: int = 0
     undecided: int = 0
     differing: int = 0
-    launches: float = 0.0
-    second_runs: float = 0.0
+    seconds: float = 0.0
 
 
 tally = Tally()
@@ -68,8 +68,10 @@ class CodeDifference(RuntimeError):
     """Two codes of one kernel did different things. It is no error of the user."""
 
 
-def check_switch() -> str:
-    """Returns what the environment asks for: "all", "off" or "". Raises AdrenoSimError for anything else."""
+@functools.cache
+def read_switch() -> str:
+    """Returns what the environment asks for: "all", "off" or "". It is read once: reading it takes as long as a short launch.
+    Raises AdrenoSimError for anything else."""
     text = os.environ.get(SWITCH, "")
     if text not in ("", "all", "off"):
         raise AdrenoSimError(f"{SWITCH}={text}: expected all or off")
@@ -92,19 +94,19 @@ def run(
 
     save: writes a launch that differed to a folder while memory is as it was before it, and returns the folder's path.
     """
-    begin = time.perf_counter()
-    once = _Once(variant, global_size, offset, args, keep, options)
-    twice = watch_range is None and once.is_chosen()
-    ranges = written_ranges(variant.analysis.kernel, args) if twice else []
-    before = copy_ranges(ranges)
-    first_begin = time.perf_counter()
-    result = optimistic.run(variant, global_size, offset, args, keep=keep, watch_range=watch_range, **options)
-    first = time.perf_counter() - first_begin
-    if twice:
-        variant.judged = True
-        result.difference = once.judge(result, ranges, before, save)
-    tally.launches += first
-    tally.second_runs += time.perf_counter() - begin - first
+    asked, once = read_switch(), None
+    variant.launches += 1
+    is_turn = variant.launches & (variant.launches - 1) == 0 and not variant.judged  # looking is not for free
+    if (asked == "all" or (not asked and is_turn)) and watch_range is None:
+        once = _Once(variant, global_size, offset, args, keep, options)
+    if once is None or not (asked or once.is_cheap(SHARE * time.process_time() - tally.seconds)):
+        return optimistic.run(variant, global_size, offset, args, keep=keep, watch_range=watch_range, **options)
+    variant.judged = True
+    before = once.copy_memory()
+    result = optimistic.run(variant, global_size, offset, args, keep=keep, **options)
+    begin = time.process_time()
+    result.difference = once.judge(result, before, save)
+    tally.seconds += time.process_time() - begin
     return result
 
 
@@ -128,54 +130,51 @@ class _Once:
     ):
         self._variant, self._kernel, self._args = variant, variant.analysis.kernel, args
         self._sizes, self._keep, self._options = (global_size, offset), keep, options
+        self._ranges = written_ranges(self._kernel, args)
 
-    def is_chosen(self) -> bool:
-        """Returns whether the launch is to run twice."""
-        asked = check_switch()
-        if asked:
-            return asked == "all"
-        left = SHARE * tally.launches - tally.second_runs
-        if self._variant.judged or left < _LEAST:
+    def copy_memory(self) -> list[np.ndarray]:
+        """Returns what is in the memory that the launch may write."""
+        return copy_ranges(self._ranges)
+
+    def is_cheap(self, left: float) -> bool:
+        """Returns whether a second run will take no more than `left` seconds, about."""
+        if left < _LEAST:
             return False
         items = int(np.prod(self._sizes[0], dtype=np.int64))
-        if items > _ITEMS or sum(nbytes for _, nbytes in written_ranges(self._kernel, self._args)) > _BYTES:
+        if items > _ITEMS or sum(nbytes for _, nbytes in self._ranges) > _BYTES:
             return False
         optimistic.compile_first(self._variant, self._keep)
         code = self._variant.fast or (self._variant.coarse and self._variant.coarse.compiled)
         lines = code.module.text.count("\n") if code else 0
         return 0 < lines <= _LINES and lines * (_PER_LINE + items * _PER_STEP) <= left
 
-    def judge(
-        self, result: RawResult, ranges: list[Range], before: list[np.ndarray], save: Callable[[str], str]
-    ) -> str:  # fmt: skip
+    def judge(self, result: RawResult, before: list[np.ndarray], save: Callable[[str], str]) -> str:
         """Runs the launch once more from `before`. Returns what differed, and where it is saved; "" for nothing."""
-        first = _Outcome(result, copy_ranges(ranges))
-        if sum(nbytes for _, nbytes in ranges) > MOST_BYTES:
+        first = _Outcome(result, self.copy_memory())
+        if sum(nbytes for _, nbytes in self._ranges) > MOST_BYTES:
             tally.undecided += 1
             return ""
         try:
-            second = self._run_again(self._plain_spec(), ranges, before, result.last_epoch)
+            second = self._run_again(self._plain_spec(), before, result.last_epoch)
             text = None if second is None else self._compare(first, second)
-            if text is None or (text and not self._is_determined(ranges, before)):
+            if text is None or (text and not self._is_determined(before)):
                 tally.undecided += 1
                 return ""
             if not text:
                 tally.same += 1
                 return ""
             tally.differing += 1
-            restore_ranges(ranges, before)
+            restore_ranges(self._ranges, before)
             return f"{text}; {save(text)}"
         finally:
-            restore_ranges(ranges, first.memory)
+            restore_ranges(self._ranges, first.memory)
 
     def _plain_spec(self) -> Specialization:
         return replace(self._variant.spec, emitter="scalar", proofs=NOTHING, deferred_checks=False, unoptimised=True)
 
-    def _run_again(
-        self, spec: Specialization, ranges: list[Range], before: list[np.ndarray], last_epoch: int, **changes: Any
-    ) -> _Outcome | None:
+    def _run_again(self, spec: Specialization, before: list[np.ndarray], last_epoch: int, **changes: Any) -> _Outcome | None:
         """Runs code for `spec` from the memory as it was. Returns None where that took too long or has no code."""
-        restore_ranges(ranges, before)
+        restore_ranges(self._ranges, before)
         try:
             code = specialize(self._kernel, spec, keep=self._keep)
         except UnsupportedError:
@@ -184,7 +183,7 @@ class _Once:
         result = launch.run(code, *self._sizes, self._args, **{**self._options, "first_epoch": epoch, **changes})
         if any(finding.kind is Kind.WATCHDOG for finding in result.findings):
             return None
-        return _Outcome(result, copy_ranges(ranges))
+        return _Outcome(result, self.copy_memory())
 
     def _compare(self, first: _Outcome, second: _Outcome) -> str | None:
         """Returns the first thing in which two runs differ, as a sentence; "" for nothing, None where they may differ."""
@@ -209,13 +208,13 @@ class _Once:
         found = find_first_difference(self._kernel, self._variant.spec, self._args, first.memory, second.memory, whole)
         return found and f"{where}: {found}"
 
-    def _is_determined(self, ranges: list[Range], before: list[np.ndarray]) -> bool:
+    def _is_determined(self, before: list[np.ndarray]) -> bool:
         """Returns whether the launch has one result, whatever the order of work-items and what memory held."""
         spec = self._plain_spec()
         if spec.full:
             return True
         unsure = _UNSURE | (_UNCHECKED if spec.checks == "off" else frozenset())
-        outcomes = [self._run_again(replace(spec, checks="full"), ranges, before, 0, seed=seed) for seed in (1, 2)]
+        outcomes = [self._run_again(replace(spec, checks="full"), before, 0, seed=seed) for seed in (1, 2)]
         if any(one is None or any(finding.kind in unsure for finding in one.result.findings) for one in outcomes):
             return False
         a, b = (one for one in outcomes if one is not None)

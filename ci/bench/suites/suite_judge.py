@@ -1,0 +1,99 @@
+"""Judge suite: what second runs of launches cost (`engine/run/second_run.py`), unasked and of every launch.
+
+A process checks a network several times, on a cache that an earlier one has filled. What counts is its processor time, of all
+threads, and what second runs take of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from children import ChildError, import_path
+from tvm_worker import light_model
+
+NETWORKS = ("squeezenet", "resnet50")
+LEVELS = ("bounds", "full")
+CHECKS = 10
+"""Checks in one process: what is unasked waits until that has taken some seconds."""
+ASKED = {"unasked": "", "all": "all"}
+MOST = 0.02
+"""The share of the time of the process that unasked second runs may take."""
+
+CHECK = """
+import dataclasses, json, sys, time
+from adreno_sim.cli.main import main
+from adreno_sim.engine.run.second_run import tally
+codes = {main(["check", sys.argv[1], "--checks", sys.argv[2]]) for _ in range(int(sys.argv[3]))}
+print("\\n" + json.dumps({**dataclasses.asdict(tally), "codes": sorted(codes), "process": time.process_time()}))
+"""
+
+Row = dict[str, Any]
+
+
+def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> dict[str, Any]:
+    """Check the networks whose name holds `only`; `quick`: squeezenet, twice at level full. statistic: there is but one."""
+    rows = []
+    for network in NETWORKS[:1] if quick else NETWORKS:
+        for level in LEVELS[1:] if quick else LEVELS:
+            if only in network:
+                rows += _rows(network, level, 2 if quick else CHECKS)
+                say("\n".join(map(_line, rows[-len(ASKED) :])))
+    return {"suite": "judge", "missing": {}, "rows": rows}
+
+
+def _rows(network: str, level: str, times: int) -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        _check(network, level, 1, "off", Path(folder))
+        rows = []
+        for name, asked in ASKED.items():
+            row = {"name": network, "level": level, "which": name, **_check(network, level, times, asked, Path(folder))}
+            row["share"] = row["seconds"] / row["process"]
+            row["wrong"] = [f"{row['differing']} launches differ"] if row["differing"] or row["codes"] != [0] else []
+            if not asked and row["share"] > MOST:
+                row["wrong"].append(f"expected at most {MOST:.0%}")
+            rows.append(row)
+    return rows
+
+
+def _check(network: str, level: str, times: int, asked: str, folder: Path) -> Row:
+    """What the tally of a process says."""
+    environment = {**os.environ, "ADRENO_SIM_CACHE_DIR": str(folder / "cache"), "ADRENO_SIM_SECOND_RUN": asked}
+    environment.pop("ADRENO_SIM_CACHE", None)
+    environment["PYTHONPATH"] = import_path()
+    command = [sys.executable, "-c", CHECK, str(light_model(network)), level, str(times)]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+    if done.returncode or not done.stdout:
+        raise ChildError(f"check of {network}: {done.stderr.strip() or done.returncode}")
+    found: Row = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _line(row: Row) -> str:
+    what = f"{row['process']:.2f} s, {row['seconds']:.2f} s of them second runs ({row['share']:.2%})"
+    counts = f"{row['same']} the same, {row['undecided']} undecided"
+    return f"{row['name']:12} {row['level']:7} {row['which']:8} {', '.join([what, counts, *row['wrong']])}"
+
+
+def markdown(result: dict[str, Any]) -> list[str]:
+    """The section of RESULTS.md."""
+    out = ["## Second runs", "", f"`adreno-sim check`, {CHECKS} times in one process that finds its kernels compiled.", ""]
+    heads = ["network", "level", "which launches", "process s", "second runs s", "share", "the same", "undecided", "differ"]
+    out += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in result["rows"]:
+        cells = [row["name"], row["level"], row["which"], f"{row['process']:.2f}", f"{row['seconds']:.2f}"]
+        cells += [f"{row['share']:.2%}", *(str(row[name]) for name in ("same", "undecided", "differing"))]
+        out.append(f"| {' | '.join(cells)} |")
+    wrong = [f"* {row['name']}, {row['level']}, {row['which']}: {text}" for row in result["rows"] for text in row["wrong"]]
+    return [*out, "", *(["Wrong:", "", *wrong, ""] if wrong else [])]
+
+
+def exit_code(result: dict[str, Any]) -> int:
+    """1 where two codes disagree, or unasked second runs take too long."""
+    return int(any(row["wrong"] for row in result["rows"]))
