@@ -5,9 +5,10 @@ The second code is of one work-item after the other, checks every access, relies
 it judges proofs, vectors, groups that run as one, and LLVM, which may take a check away if the code around it has undefined
 behaviour.
 
-Work-items that race, and values that nobody wrote, may differ rightly. Level full finds both, and then only that both runs do is
-compared. Below it a difference is put to code of level full in two orders of work-items: if that finds one of them, or itself
-ends in two results, nothing is decided.
+Work-items that race, and values that nobody wrote, may differ rightly. At level full both runs take work-items in one order, and
+private memory begins as zeros: only what nobody wrote of local memory may differ, where both runs find that it is read. Below it
+a difference is put to code of level full in two orders of work-items: if that finds a race or such a read, or itself ends in two
+results, nothing is decided.
 
 Environment: ADRENO_SIM_SECOND_RUN=all runs every launch twice, =off none; else a few, in up to SHARE of the process' time.
 """
@@ -25,8 +26,10 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...findings import Kind
+from ...ir import ir
+from ...ir.queries import globals_of
 from ..abi.bound import Bound
-from ..abi.specialization import NOTHING, Specialization, shadow_of
+from ..abi.specialization import NOTHING, LocalArg, Specialization, shadow_of
 from . import launch, optimistic
 from .compiled_kernel import specialize
 from .launch import RawResult
@@ -46,6 +49,7 @@ _PER_LINE, _PER_STEP = 30e-6, 3e-9
 MOST_BYTES = 256 << 20
 """The most bytes that a launch may write to run twice at all."""
 _UNSURE = frozenset((Kind.UNINITIALIZED_READ, Kind.DATA_RACE))
+"""What makes results of level bounds a matter of order, or of what memory held."""
 _UNCHECKED = frozenset((Kind.OUT_OF_BOUNDS_READ, Kind.OUT_OF_BOUNDS_WRITE, Kind.IMAGE_READ_OUT_OF_RANGE))
 """What makes results undefined where nothing is checked."""
 
@@ -191,8 +195,8 @@ class _Once:
         one.last_epoch = max(one.last_epoch, other.last_epoch)
         if any(finding.kind is Kind.WATCHDOG for finding in one.findings):
             return None
-        unsure = [any(finding.kind in _UNSURE for finding in run.findings) for run in (one, other)]
-        if all(unsure):
+        unset = [any(finding.kind is Kind.UNINITIALIZED_READ for finding in run.findings) for run in (one, other)]
+        if all(unset) and _uses_local_memory(self._kernel, self._variant.spec):
             return None
         where = f"kernel {self._kernel.name}, optimised and not"
         if one.findings != other.findings:
@@ -219,3 +223,7 @@ class _Once:
             return False
         a, b = (one for one in outcomes if one is not None)
         return all((x == y).all() for x, y in zip(a.memory, b.memory, strict=True)) and a.result.printed == b.result.printed
+
+
+def _uses_local_memory(kernel: ir.Function, spec: Specialization) -> bool:
+    return any(isinstance(arg, LocalArg) for arg in spec.args) or any(g.space == ir.LOCAL for g in globals_of(kernel))
