@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adreno_sim.engine.run import second_run
 from adreno_sim.results.snapshots import SnapshotFile
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves the shared `oracle` module off the path
@@ -51,6 +54,31 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("judges")
         for line in lines:
             terminalreporter.write_line(line)
+    if os.environ.get(second_run.SWITCH) == "all":
+        counts = f"{_second_runs.same} the same, {_second_runs.undecided} undecided, {_second_runs.differing} differ"
+        terminalreporter.section("second runs")
+        terminalreporter.write_line(f"launches of the tests' own processes: {counts}")
+
+
+_second_runs = second_run.Tally()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    add_tally(second_run.tally)
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["second runs"] = dataclasses.asdict(_second_runs)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Is called by xdist where a worker has ended."""
+    add_tally(second_run.Tally(**getattr(node, "workeroutput", {}).get("second runs", {})))
+
+
+def add_tally(other: second_run.Tally) -> None:
+    for field in dataclasses.fields(other):
+        setattr(_second_runs, field.name, getattr(_second_runs, field.name) + getattr(other, field.name))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

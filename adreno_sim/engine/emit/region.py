@@ -246,7 +246,7 @@ class RegionEmitter(Emitter):
     def _open_item(self) -> None:
         """Reloads the values live across synchronisation points. In the first region it also zeroes private variables."""
         for value in self.region.redefined:
-            self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 16") for t in self.part_types(value)]
+            self.slots[id(value)] = self.make_slots(value, 16)
         body, self.body = self.body, self.opening
         self.hooks.on_item()
         for value in self.region.live_in:
@@ -255,6 +255,14 @@ class RegionEmitter(Emitter):
             if self.region.number == 0 or number not in self.plan.private:
                 self._zero(variable)
         self.body = body
+
+    def make_slots(self, value: ir.Instr, align: int) -> list[str]:
+        """Returns stack slots for the parts of a value. They begin as zeros: where no lane is at work, code may load before any
+        store."""
+        slots = [(type, self.prologue.op(f"alloca {type}, align {align}")) for type in self.part_types(value)]
+        for type, slot in slots:
+            self.prologue.do(f"store {type} zeroinitializer, ptr {slot}, align {align}")
+        return [slot for _, slot in slots]
 
     def _zero(self, instr: ir.Instr) -> None:
         target = self.object(("alloca", id(instr)))

@@ -118,7 +118,7 @@ class VectorEmitter(LoopFlow):
     def _open_item(self) -> None:
         self.tile_number = emit_tile_number(self, self.opening)
         for value in self.region.redefined:
-            self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 64") for t in self.part_types(value)]
+            self.slots[id(value)] = self.make_slots(value, 64)
         body, self.body = self.body, self.opening
         for value in self.region.live_in:
             parts = [
