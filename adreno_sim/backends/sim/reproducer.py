@@ -13,6 +13,7 @@ import numpy as np
 from ...base.launch_folder import WrittenArgument, WrittenLaunch, write_folder
 from ...base.run_options import RunOptions
 from ...base.specs import BufferSpec, Local, Sampler
+from ...base.trust.table import Input, take_options
 from ...device.launch_tables import describe_options, describe_view
 from ...engine.abi.specialization import Specialization
 from ...ir import ir
@@ -30,7 +31,8 @@ def save_launch(device: str, options: RunOptions, spec: Specialization, launch: 
     """
     kernel, shared = launch.kernel, _shared_storages(launch.args)
     keys = {"kernel": kernel.name, "options": kernel.options, "device": f"sim:{device}"}
-    comment = [why]
+    run = take_options(Input.LAUNCH, describe_options(options))
+    comment = [why, *(f"it ran with {said}" for said in run.refused.values())]
     if any(launch.config.offset):
         comment.append(f"not in this file: the global offset {launch.config.offset}")
     arguments = []
@@ -42,7 +44,7 @@ def save_launch(device: str, options: RunOptions, spec: Specialization, launch: 
         kernel.source,
         {**keys, "global_size": launch.config.total, "local_size": spec.local_size},
         arguments,
-        run=describe_options(options),
+        run=run.options,
         storages={name: storage.nbytes for name, storage in shared.values()},
         comment=comment,
     )
