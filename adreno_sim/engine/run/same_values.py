@@ -15,6 +15,9 @@ from ..abi.specialization import ImageArg, Specialization
 from .memory_copies import Range, range_of
 
 _TYPES = {"half": "float16", "HALF_FLOAT": "float16", "float": "float32", "FLOAT": "float32", "double": "float64"}
+_NO_NUMBER = {"float16": 0x7E00, "float32": 0x7FC00000, "float64": 0x7FF8 << 48}
+"""The bits, less the sign, of what an operation without a result gives. Its sign is LLVM's and the processor's choice, so that it
+does not count in any memory: as_uint(0.0f / 0.0f) may be either."""
 
 
 def written_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[Range]:
@@ -70,9 +73,18 @@ def _float_type(param: ir.Param, arg: object) -> np.dtype | None:
 def _differing(a: np.ndarray, b: np.ndarray, type: np.dtype | None) -> np.ndarray:
     """Returns the numbers of the bytes that differ."""
     differs = a != b
-    if type is not None and differs.any():
-        size = type.itemsize
-        room = len(a) // size * size
-        both = np.isnan(a[:room].view(type)) & np.isnan(b[:room].view(type))
-        differs[:room] &= ~np.repeat(both, size)
+    for name, without_sign in _NO_NUMBER.items() if differs.any() else ():
+        if type is None or type == name:
+            size = np.dtype(name).itemsize
+            room = len(a) // size * size
+            x, y = (_is_no_number(one[:room], name, None if type == name else without_sign) for one in (a, b))
+            differs[:room] &= ~np.repeat(x & y, size)
     return np.flatnonzero(differs)
+
+
+def _is_no_number(data: np.ndarray, name: str, without_sign: int | None) -> np.ndarray:
+    """Returns which floats of type `name` are no numbers: all such, or those of these bits and any sign."""
+    if without_sign is None:
+        return np.isnan(data.view(name))
+    bits = data.view(f"u{np.dtype(name).itemsize}")
+    return (bits & bits.dtype.type(np.iinfo(bits.dtype).max >> 1)) == without_sign
