@@ -113,6 +113,9 @@ TEXTURE_SEPARATOR = {"global.texture": -2, "global.texture-weight": 1, "global.t
 """Axis before which a texture shape is split into rows and columns (TVM's `DefaultTextureLayoutSeparator`)."""
 
 
+ELEMENT_TYPES = frozenset(np.dtype(code).name for code in "?bhilqBHILQefd")
+"""Element types that a tensor may have, by NumPy's names."""
+
 IMAGE_CHANNEL_TYPE = {
     "float32": "FLOAT", "float16": "HALF_FLOAT",
     "int8": "SIGNED_INT8", "int16": "SIGNED_INT16", "int32": "SIGNED_INT32",

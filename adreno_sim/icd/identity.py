@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..image.formats import CHANNEL_TYPES, ORDERS, combined_with
+from ..profiles.bounds import FP_FLAGS
 from ..profiles.profile import Profile
 from .protocol import KINDS
 
@@ -37,10 +38,6 @@ _FEATURES = (
     "3d_image_writes", "atomic_order_acq_rel", "atomic_order_seq_cst", "atomic_scope_all_devices", "atomic_scope_device",
     "generic_address_space", "images", "int64", "read_write_images", "subgroups", "work_group_collective_functions",
 )  # fmt: skip
-
-_FP = ("DENORM", "INF_NAN", "ROUND_TO_NEAREST", "ROUND_TO_ZERO", "ROUND_TO_INF", "FMA", "SOFT_FLOAT",
-       "CORRECTLY_ROUNDED_DIVIDE_SQRT")  # fmt: skip
-"""Bits of cl_device_fp_config, the lowest first."""
 
 CHANNEL_ORDER = {
     "R": 0x10B0, "A": 0x10B1, "RG": 0x10B2, "RA": 0x10B3, "RGBA": 0x10B5, "BGRA": 0x10B6, "ARGB": 0x10B7, "INTENSITY": 0x10B8,
@@ -119,7 +116,7 @@ def _limits(profile: Profile) -> Iterator[_Row]:
             yield number, encode, profile[key]
     yield 0x1005, _u64s, profile["MAX_WORK_ITEM_SIZES"]
     for number, key in ((0x101B, "SINGLE_FP_CONFIG"), (0x1032, "DOUBLE_FP_CONFIG"), (0x1033, "HALF_FP_CONFIG")):
-        yield number, _u64, sum(1 << _FP.index(name) for name in profile[key])
+        yield number, _u64, sum(1 << FP_FLAGS.index(name) for name in profile[key])
 
 
 def _facts(profile: Profile) -> Iterator[_Row]:

@@ -241,7 +241,7 @@ def open_device(settings: Settings, *, unsafe_includes: bool = True) -> tuple[Si
     def make_heap(nbytes: int) -> Heap:
         try:
             made.append(Heap(_SPARE_ADDRESSES * nbytes))
-        except (OSError, ValueError) as error:  # a limit on addresses or on the size of files
+        except (OSError, ValueError, OverflowError) as error:  # a limit on addresses or on the size of files
             raise AdrenoSimError(
                 f"the device's memory of {nbytes} bytes cannot be mapped: {error} (see ulimit -v and -f)"
             ) from None

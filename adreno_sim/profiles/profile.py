@@ -21,8 +21,8 @@ from typing import Any
 
 from ..base.bounded_read import read_text
 from ..base.errors import AdrenoSimError
-from ..base.pitch_rules import PITCH_RULES
-from .ml import COST_FIELDS, NEWEST, MLCapabilities, of_profile
+from .bounds import find_wrong_value
+from .ml import MLCapabilities, of_profile
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -169,6 +169,8 @@ def from_toml(path: Path) -> Profile:
     if not isinstance(profiles, dict) or len(profiles) != 1 or not all(isinstance(table, dict) for table in profiles.values()):
         raise AdrenoSimError(f"device profile {path}: expected exactly one table [profile.NAME]")
     (name,) = profiles
+    if not name or not name.isprintable():
+        raise AdrenoSimError(f"device profile {path}: the name {name!r}: expected text without control characters")
     if name in _builtin()["profile"]:
         raise AdrenoSimError(f"device profile {path}: the name {name!r} is taken by a built-in profile")
     builtin = _builtin()
@@ -249,6 +251,8 @@ def _apply(name: str, key: str, value: Any, values: dict[str, Any]) -> None:
         values[key] = _check_value(name, key, value)
         return
     edit = _check_type(name, key, value, _TEXTS)
+    if wrong := find_wrong_value("extensions", edit):
+        raise AdrenoSimError(f"device profile {name}: {key}: {wrong}")
     old = tuple(values.get("extensions", ()))
     values["extensions"] = old + edit if key == "more_extensions" else tuple(e for e in old if e not in edit)
 
@@ -257,20 +261,9 @@ def _check_value(name: str, key: str, value: Any) -> Any:
     if key not in FIELDS:
         raise AdrenoSimError(f"device profile {name}: there is no field {key!r}{suggest(key, FIELDS)}")
     value = _check_type(name, key, value, FIELDS[key])
-    if key == "pitch_rule" and value not in PITCH_RULES:
-        raise AdrenoSimError(f"device profile {name}: pitch_rule {value!r}: expected one of {', '.join(PITCH_RULES)}")
-    if key == "opencl" and value not in ("1.2", "2.0", "2.1", "2.2", "3.0"):
-        raise AdrenoSimError(f"device profile {name}: opencl {value!r}: expected 1.2, 2.0, 2.1, 2.2 or 3.0")
-    if key in ("IMAGE_PITCH_ALIGNMENT", "IMAGE_BASE_ADDRESS_ALIGNMENT", "page_size") and value & (value - 1):
-        raise AdrenoSimError(f"device profile {name}: {key} {value}: expected a power of two")
-    if key == "ml_interface" and value > NEWEST:
-        raise AdrenoSimError(f"device profile {name}: ml_interface {value}: expected 0 (none) to {NEWEST}")
-    if key in COST_FIELDS[:3] and value < 1:
-        raise AdrenoSimError(f"device profile {name}: {key} {value}: expected at least 1")
-    if key == "wave_sizes" and (not value or any(size < 1 for size in value)):
-        raise AdrenoSimError(f"device profile {name}: wave_sizes {list(value)}: expected one or more positive sizes")
-    if key == "MAX_WORK_ITEM_SIZES" and len(value) != 3:
-        raise AdrenoSimError(f"device profile {name}: MAX_WORK_ITEM_SIZES {list(value)}: expected three sizes")
+    if wrong := find_wrong_value(key, value):
+        shown = list(value) if isinstance(value, tuple) else value if isinstance(value, int) else repr(value)
+        raise AdrenoSimError(f"device profile {name}: {key} {shown}: {wrong}")
     return value
 
 

@@ -57,7 +57,7 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
         return _decode_tuple(get_args(kind), data, where)
     if origin is dict:
         _expect(isinstance(data, dict), "an object", data, where)
-        return {key: _decode(get_args(kind)[1], item, f"{where}.{key}") for key, item in data.items()}
+        return {_decode_scalar(str, key, where): _decode(get_args(kind)[1], item, f"{where}.{key}") for key, item in data.items()}
     if isinstance(kind, type) and is_dataclass(kind):
         return _decode_dataclass(kind, data, where)
     return _decode_scalar(kind, data, where)
@@ -70,7 +70,20 @@ def _decode_scalar(kind: Any, data: Any, where: str) -> Any:
         _expect(data is None, "null", data, where)
         return None
     _expect(type(data) is kind, kind.__name__, data, where)
+    if kind is int:
+        _expect(-(2**63) <= data < 2**64, "an integer of 64 bits", data, where)
+    if kind is str:
+        _expect(_is_text(data), "text of Unicode", data, where)
     return data
+
+
+def _is_text(data: str) -> bool:
+    """Whether every character can be written: JSON has lone surrogates, UTF-8 has not."""
+    try:
+        data.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _decode_tuple(kinds: tuple[Any, ...], data: Any, where: str) -> tuple[Any, ...]:

@@ -6,21 +6,35 @@ import re
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...base.errors import AdrenoSimError
+from ...base.specs import ELEMENT_TYPES
 from ...frontend.file_options import require_no_access
 from ...mlops.graph import parse
+from .host_function import AllocBuffer, AllocImage, Cast, Const, ScalarParam
+from .interface import TensorInfo
+from .plan_check import find_inconsistency, find_wrong_type
 from .script import RUNTIME, ArrayValue, ResultOf, TupleArgument
-from .vm_function import CallHost, CallVM, ConstRef, FunctionRef, Instruction
-from .vm_registers import find_operands, walk
+from .vm_function import (
+    AllocHeap,
+    AllocStorage,
+    AllocTensor,
+    CallHost,
+    CallVM,
+    ConstRef,
+    Defined,
+    FunctionRef,
+    Instruction,
+    Reg,
+    VMFunction,
+)
+from .vm_registers import find_operands, find_registers, walk
 
 if TYPE_CHECKING:
     from .model import CompiledModel, GraphCode
     from .script import Script, ScriptValue
 
-DTYPES = frozenset(np.dtype(code).name for code in "?bhilqBHILQefd")
-"""Element types that a model's tensors may have."""
+_TYPED = (Cast, Const, AllocBuffer, AllocImage, AllocTensor, ScalarParam)
+"""Whose type is never left open: a value is computed in it."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -33,8 +47,13 @@ def validate(model: CompiledModel) -> None:
         _expect(len(model.functions[name].params) == count, f"{name!r} and its inputs differ in number")
     if model.script is not None:
         _check_script(model, model.script)
+    if model.plan is not None and (wrong := find_inconsistency(model.plan)):
+        _expect(False, f"memory plan: {wrong}")
     for key, kernel in model.kernels.items():
         _expect(kernel.name == key and _NAME.fullmatch(key) is not None, f"bad kernel name {kernel.name!r} under {key!r}")
+    names = [(key, function.name) for key, function in model.host_functions.items()]
+    for key, name in [*names, *((key, function.name) for key, function in model.functions.items())]:
+        _expect(name == key, f"bad function name {name!r} under {key!r}")
     for function in model.host_functions.values():
         for launch in function.launches():
             _expect(launch.kernel in model.kernels, f"{function.name} launches unknown kernel {launch.kernel!r}")
@@ -44,11 +63,12 @@ def validate(model: CompiledModel) -> None:
             _expect(run.graph in model.graphs, f"{function.name} runs unknown graph {run.graph!r}")
     for key, code in model.graphs.items():
         _check_graph(model, key, code)
-    for part in (model.inputs, model.results, model.kernels, model.host_functions, model.functions):
+    for part in (model.inputs, model.results, model.entries, model.kernels, model.host_functions, model.functions):
         _check_dtypes(part, "model")
     for vm_function in model.functions.values():
         for instruction in walk(vm_function.body):
             _check_instruction(model, vm_function.name, instruction)
+        _check_registers(vm_function)
 
 
 def require_no_files(model: CompiledModel) -> None:
@@ -97,8 +117,12 @@ def _check_dtypes(value: Any, where: str) -> None:
             _check_dtypes(item, where)
     elif is_dataclass(value):
         name = str(getattr(value, "name", where))
-        dtype = getattr(value, "dtype", "")
-        _expect(dtype == "" or dtype in DTYPES, f"{name}: unknown dtype {dtype!r}")
+        if isinstance(value, TensorInfo) and value.dtype:
+            wrong = find_wrong_type(value.shape, value.dtype)
+            _expect(not wrong, f"{name}: {wrong}")
+        dtype = getattr(value, "dtype", None)
+        is_open = dtype == "" and not isinstance(value, _TYPED) and getattr(value, "kind", "") != "scalar"
+        _expect(dtype is None or is_open or dtype in ELEMENT_TYPES, f"{name}: unknown dtype {dtype!r}")
         for field in fields(value):
             _check_dtypes(getattr(value, field.name), name)
 
@@ -116,6 +140,20 @@ def _check_instruction(model: CompiledModel, where: str, instruction: Instructio
             _expect(operand.key in model.constants, f"{where} uses unknown constant {operand.key!r}")
         if isinstance(operand, FunctionRef):
             _expect(operand.name in model.host_functions, f"{where} names unknown host function {operand.name!r}")
+
+
+def _check_registers(function: VMFunction) -> None:
+    """Every register that is used is bound somewhere; heaps and storages are, before, by what makes one."""
+    known = {*function.params, *(name for instruction in walk(function.body) for name in find_registers(instruction, Defined))}
+    made: dict[str, type] = {}
+    for instruction in walk(function.body):
+        for operand in find_operands(instruction):
+            _expect(not isinstance(operand, Reg) or operand.name in known, f"{function.name}: unknown register in {operand}")
+        for name, kind in (("heap", AllocHeap), ("storage", AllocStorage)):
+            register = getattr(instruction, name, None)
+            if isinstance(register, str):
+                _expect(made.get(register) is kind, f"{function.name}: register {register!r} holds no {name}")
+        made.update(dict.fromkeys(find_registers(instruction, Defined), type(instruction)))
 
 
 def _expect(condition: bool, message: str) -> None:

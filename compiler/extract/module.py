@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, BuildError, UncompiledError, UnsupportedError
+from ...base.specs import ELEMENT_TYPES
 from ..artifact.host_function import HostFunction
 from ..artifact.interface import EntryParam, PackedInfo, ResultInfo, ScalarInfo, ShapeInfo, StateInfo, TensorInfo, TupleInfo
 from ..artifact.model import ENTRY, CompiledModel, KernelCode
-from ..artifact.validate import DTYPES, validate
+from ..artifact.validate import validate
 from ..artifact.vm_function import CallHost, FunctionRef, VMFunction
 from ..artifact.vm_registers import find_operands, walk
 from ..lower.targets import BOTH, TAGS
@@ -179,7 +180,7 @@ def _tensor_info(name: str, ty: Any) -> TensorInfo:
     else:
         dims = tuple(int(dim.value) if read.kind(dim) == "IntImm" else _symbol(dim) for dim in values)
     dtype = read.scalar_dtype(ty.dtype, name)[0]
-    if dtype not in DTYPES:
+    if dtype not in ELEMENT_TYPES:
         raise UnsupportedError(f"unsupported: {name} is {dtype}: adreno-sim has no such elements; make it float16 or float32")
     return TensorInfo(name, dims, dtype, read.memory_scope(ty))
 

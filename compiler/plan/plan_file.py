@@ -11,9 +11,9 @@ from typing import Any
 from ...base.bounded_read import read_json
 from ...base.errors import AdrenoSimError
 from ...base.output_file import write_text
-from ..artifact.memory_plan import MemoryPlan, PlannedTensor
+from ..artifact.memory_plan import MemoryPlan
+from ..artifact.plan_check import find_inconsistency
 from ..artifact.serial import SchemaError, decode, encode
-from .problem import MAX_BYTES
 
 SCHEMA = "adreno-sim/plan/1"
 
@@ -70,35 +70,6 @@ def plan_from_json(data: Mapping[str, Any], where: str) -> MemoryPlan:
         plan = decode(MemoryPlan, {key: value for key, value in data.items() if key != "schema"})
     except SchemaError as error:
         raise AdrenoSimError(f"{where}: not a plan: {error}") from None
-    if problem := _inconsistency(plan):
+    if problem := find_inconsistency(plan):
         raise AdrenoSimError(f"{where}: {problem}")
     return plan
-
-
-def _inconsistency(plan: MemoryPlan) -> str:
-    """What is wrong with a plan as data, in words; "" if nothing."""
-    storages = {storage.id: storage for storage in plan.storages}
-    if len(storages) != len(plan.storages):
-        return "two storages have the same id"
-    for storage in plan.storages:
-        if not 0 <= storage.planned_bytes <= MAX_BYTES:
-            return f"storage {storage.id!r}: size {storage.planned_bytes}: expected 0 to 2^63 - 1 bytes"
-    seen: set[str] = set()
-    for tensor in plan.tensors:
-        if tensor.id in seen:
-            return f"tensor {tensor.id!r} has two lifetimes: expected one"
-        seen.add(tensor.id)
-        if tensor.storage not in storages:
-            return f"tensor {tensor.id!r}: storage {tensor.storage!r} does not exist"
-        if wrong := _wrong_numbers(tensor):
-            return f"tensor {tensor.id!r}: {wrong}"
-    return ""
-
-
-def _wrong_numbers(tensor: PlannedTensor) -> str:
-    if tensor.last < tensor.first:
-        return f"lifetime {tensor.first} to {tensor.last}: expected an end after the start"
-    for name, nbytes in (("size", tensor.right_bytes), ("dense size", tensor.dense_bytes), ("offset", tensor.offset)):
-        if not 0 <= nbytes <= MAX_BYTES:
-            return f"{name} {nbytes}: expected 0 to 2^63 - 1 bytes"
-    return f"shape {list(tensor.shape)}: expected sizes of 0 or more" if any(dim < 0 for dim in tensor.shape) else ""

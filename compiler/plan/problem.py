@@ -7,22 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ...base.alignment import align_up
 from ...base.errors import AdrenoSimError
 from ...base.specs import ImageSpec, TensorSpec
+from ..artifact.plan_check import MAX_BYTES, MAX_TIME, find_wrong_type
 from .spans import live_peak
 
 if TYPE_CHECKING:
     from ..artifact.memory_plan import MemoryPlan, PlannedTensor
     from .extract import Size
-
-MAX_BYTES = 2**63 - 1
-"""The largest size of anything: what a signed 64-bit size holds."""
-
-MAX_TIME = 2**62
-"""The latest time and the largest alignment: differences of two still fit 64 bits."""
 
 DEFAULT_DTYPE = "uint8"
 
@@ -57,8 +50,8 @@ class Item:
             raise AdrenoSimError(f"tensor {self.id!r}: alignment {self.alignment}: expected a power of two")
         if max(abs(self.start), abs(self.end), self.alignment) > MAX_TIME:
             raise AdrenoSimError(f"tensor {self.id!r}: lifetime or alignment beyond 2^62")
-        if any(dim < 0 for dim in self.shape) or not 0 <= self.dense <= MAX_BYTES:
-            raise AdrenoSimError(f"tensor {self.id!r}: shape {list(self.shape)}, dense {self.dense}: expected no negative size")
+        if not 0 <= self.dense <= MAX_BYTES:
+            raise AdrenoSimError(f"tensor {self.id!r}: dense size {self.dense}: expected 0 to 2^63 - 1 bytes")
         _check_type(self)
 
     @property
@@ -178,10 +171,11 @@ def _check_type(item: Item) -> None:
     """Anything but plain bytes is a tensor that there can be: of a known dtype, in a known scope."""
     if not item.shape and (item.dtype, item.scope) == (DEFAULT_DTYPE, "global"):
         return
+    if wrong := find_wrong_type(item.shape, item.dtype):
+        raise AdrenoSimError(f"tensor {item.id!r}: {wrong}")
     try:
-        np.dtype(item.dtype)
         TensorSpec(item.shape, item.dtype, item.scope).lower()
-    except (TypeError, ValueError, AdrenoSimError) as error:  # ValueError: a name that is no text
+    except AdrenoSimError as error:
         raise AdrenoSimError(f"tensor {item.id!r}: {error}") from None
 
 

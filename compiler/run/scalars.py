@@ -45,7 +45,10 @@ def evaluate(expr: Expr, scope: Scope) -> Number:
 
 def integer(expr: Expr, scope: Scope) -> int:
     """As `evaluate`, for sizes and indices."""
-    return int(evaluate(expr, scope))
+    value = evaluate(expr, scope)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise AdrenoSimError(f"host program: {value} is no size or index")
+    return int(value)
 
 
 def fit(value: Number, dtype: str) -> Number:
