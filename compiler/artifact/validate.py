@@ -63,6 +63,9 @@ def validate(model: CompiledModel) -> None:
             _expect(run.graph in model.graphs, f"{function.name} runs unknown graph {run.graph!r}")
     for key, code in model.graphs.items():
         _check_graph(model, key, code)
+    for entry in (model.inputs, *model.entries.values()):
+        for param in entry:
+            _expect(not isinstance(param, TensorInfo) or param.dtype != "", f"{param.name}: unknown dtype ''")
     for part in (model.inputs, model.results, model.entries, model.kernels, model.host_functions, model.functions):
         _check_dtypes(part, "model")
     for vm_function in model.functions.values():

@@ -52,7 +52,7 @@ def test_info_says_what_the_device_lacks():
         ("sim:adreno-740,threads=-1", "0 or more"),
         ("sim:adreno-740,cache=maybe", "true or false"),
         ("sim:adreno-740,LOCAL_MEM_SIZE=4k", "expected an integer"),
-        ("sim:adreno-740,wave_size=0", "positive"),
+        ("sim:adreno-740,wave_size=0", "expected one or more sizes of 1 to 4096"),
         ("sim:./absent.toml", "cannot be read"),
         ("gpu", "expected sim:PROFILE"),
     ],
