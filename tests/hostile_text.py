@@ -16,6 +16,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
+import pytest
 
 RAN = "document.documentElement.dataset.ran = 'yes'"
 """What no page may do: `data-ran` shows it did."""
@@ -42,6 +43,10 @@ TEXTS = {
 TEXTS["all"] = " ".join(TEXTS.values())
 LONG = "x|::" * 250_000
 """1 MB."""
+
+QUICK = ("all", "Latin-1", "lines", "surrogates")
+PARAMS = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in TEXTS]
+"""Names of texts, for tests of which each takes a second."""
 
 
 def file_name(text: str) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import hostile_text
 import pytest
-from adreno_sim.launch_spec.write import toml_value
-from hostile_text import TEXTS, file_name
+from hostile_text import PARAMS, TEXTS, file_name
 
+from adreno_sim.base.launch_folder import toml_value
 from adreno_sim.cli.main import main
 
 pytestmark = pytest.mark.e2e
@@ -57,10 +57,7 @@ CHECKS = {
 }  # fmt: skip
 
 
-QUICK = ("all", "Latin-1", "lines", "surrogates")
-
-
-@pytest.fixture(params=[pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in TEXTS])
+@pytest.fixture(params=PARAMS)
 def text(request, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return TEXTS[request.param]
