@@ -13,6 +13,7 @@ import types
 import typing
 import xml.etree.ElementTree
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -196,3 +197,13 @@ def check_page(text: str, scripts: int = 0) -> None:
     assert not {name for name in names if name.startswith("on")} and not names & {"src", "href", "style"}
     assert page.policy.startswith("default-src 'none'; ") and "unsafe" not in page.policy
     assert ("script-src 'sha256-" in page.policy) == bool(scripts)
+
+
+def check_outputs(scripts: int = 0) -> list[str]:
+    """Check the files out.* of this folder by their kinds; returns their names."""
+    checks = {".json": check_json, ".sarif": check_json, ".svg": check_svg, ".md": check_markdown}
+    files = sorted(Path().glob("out.*"))
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        check_page(text, scripts) if file.suffix == ".html" else checks[file.suffix](text)
+    return [file.name for file in files]

@@ -127,7 +127,6 @@ def test_everything_allowed_is_ok_but_listed(folder, capsys):
         ({"launch.toml": b"global_size = 9"}, ("--launch", "launch.toml"), "launch.toml: global_size: expected a list of 1 to 3"),
         ({"launch.toml": b"\x00"}, ("--launch", "launch.toml"), "launch.toml: not a TOML file"),
         ({"twice.cl": b"kernel void twice("}, ("--launch", "launch.toml"), "expected"),
-        ({"twice.cl": b"\xff"}, ("--launch", "launch.toml"), "twice.cl:1:1: error: "),
         ({"twice.cl": b"a\0"}, ("--launch", "launch.toml"), "twice.cl: not OpenCL C: it holds zero bytes"),
         ({}, ("/dev/zero", "--launch", "launch.toml"), "/dev/zero: cannot be read: more than 16777216 bytes"),
         ({}, ("--launch", "/dev/zero"), "/dev/zero: cannot be read: more than 16777216 bytes"),

@@ -25,6 +25,7 @@ from .errors import device_errors
 from .info import device_info
 from .memory import OpenCLStorage, OpenCLView, after_write, before_access, check_extents, dense_bytes, make_image
 from .pool import BufferPool
+from .printed import hold_output
 
 
 class OpenCLDevice:
@@ -181,12 +182,13 @@ class OpenCLDevice:
                 kernel.handle.set_arg(index, value)
             local = tuple(local_size) if local_size is not None else None
             start = tuple(offset) if offset is not None else None
-            event = cl.enqueue_nd_range_kernel(self.queue, kernel.handle, tuple(global_size), local, start)
-            event.wait()
+            with hold_output() as held:
+                event = cl.enqueue_nd_range_kernel(self.queue, kernel.handle, tuple(global_size), local, start)
+                event.wait()
             for index, arg in enumerate(args):
                 if isinstance(arg, OpenCLView) and kernel.writes(index):
                     after_write(arg)
-        return LaunchResult(device_seconds=_seconds(event))
+        return LaunchResult(device_seconds=_seconds(event), printed=held.text)
 
     def _check_sizes(self, name: str, global_size: Sequence[int], local_size: Sequence[int] | None) -> None:
         what = f"launch of {name}, {tuple(global_size)} work-items"
