@@ -216,6 +216,7 @@ class _Reporter:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self._reports:
             return
+        from ..base.text.spelling import spell_printed
         from .results import Summary
 
         summary = Summary()
@@ -223,4 +224,4 @@ class _Reporter:
             summary.add(report)
         terminalreporter.section("adreno")
         for line in summary.lines():
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(spell_printed(line))

@@ -6,6 +6,7 @@ A driver may crash and brings its own LLVM, so none is loaded into the tests' pr
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import traceback
@@ -308,6 +309,19 @@ def check_half(device: Device) -> None:
     result = buffer(device, np.zeros(64, np.float16))
     device.launch(device.build(source)["f"], (64, 1, 1), None, (result, buffer(device, x)))
     np.testing.assert_allclose(device.read(result), x * x + np.float16(1), rtol=2e-3)
+
+
+def check_what_a_kernel_prints_is_its_result(device: Device) -> None:
+    program = device.build('kernel void say(int n) { printf("::error::%d\\n", n); }')
+    descriptor, kept = os.memfd_create("stdout"), os.dup(1)
+    os.dup2(descriptor, 1)
+    try:
+        result = device.launch(program["say"], (1,), None, [np.int32(7)])
+        silent = device.launch(device.build("kernel void f(int n) {}")["f"], (1,), None, [np.int32(7)])
+    finally:
+        os.dup2(kept, 1)
+    assert result.printed == "::error::7\n" and not silent.printed
+    assert os.fstat(descriptor).st_size == 0  # nothing went past us
 
 
 def saved_models(device: Device) -> None:

@@ -177,4 +177,4 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _last_step(noted: Path) -> str:
     """The step that had begun last."""
-    return (noted.read_text(encoding="utf-8") if noted.exists() else "") or "its start"
+    return (noted.read_text(encoding="utf-8", errors="replace") if noted.exists() else "") or "its start"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..progress import note_steps
-from ..text.spelling import spell_line
+from ..text.spelling import spell_line, spell_printed
 from .crashes import note_crash
 from .isolation import judge_crash
 from .parent import end_with
@@ -49,7 +49,7 @@ def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:
         os.kill(parent, number)
     outcome = judge_crash(number, noted, crash, arguments)
     said = outcome.problem or (f"the device crashed: {outcome.finding.message}" if outcome.finding else "")
-    print(f"error: {spell_line(said)}", file=sys.stderr)
+    print(f"error: {spell_printed(spell_line(said))}", file=sys.stderr)
     return outcome.code
 
 

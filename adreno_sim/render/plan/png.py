@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.installed.extras import require
 from ...base.output_file import write_bytes
+from ...base.text.spelling import shorten, spell_line
 from .picture import Line, Picture, Rect, Scene, Text, scene_of
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
+
+LONGEST = 300
+"""Characters of a text that are drawn: more are wider than the picture."""
 
 SCALE = 2
 """Pixels of the file per unit of the scene: sharp on dense screens, and smooth lines."""
@@ -72,14 +76,15 @@ def _text(canvas: Any, draw: ImageDraw, shape: Text) -> None:
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.load_default(shape.size * SCALE)
+    text = shorten(spell_line(shape.text), LONGEST)
     anchor = {"start": "ls", "middle": "ms", "end": "rs"}[shape.anchor]
     if not shape.upwards:
         weight = 1 if shape.bold else 0
         place = (shape.x * SCALE, shape.y * SCALE)
-        draw.text(place, shape.text, fill=shape.colour, font=font, anchor=anchor, stroke_width=weight, stroke_fill=shape.colour)
+        draw.text(place, text, fill=shape.colour, font=font, anchor=anchor, stroke_width=weight, stroke_fill=shape.colour)
         return
-    length, height = round(font.getlength(shape.text)) + 8, shape.size * SCALE * 2
+    length, height = round(font.getlength(text)) + 8, shape.size * SCALE * 2
     strip = Image.new("RGBA", (length, height), (255, 255, 255, 0))
-    ImageDraw.Draw(strip).text((length / 2, height * 0.7), shape.text, fill=shape.colour, font=font, anchor="ms")
+    ImageDraw.Draw(strip).text((length / 2, height * 0.7), text, fill=shape.colour, font=font, anchor="ms")
     turned = strip.rotate(90, expand=True)
     canvas.paste(turned, (round(shape.x * SCALE - height * 0.7), round(shape.y * SCALE - length / 2)), turned)

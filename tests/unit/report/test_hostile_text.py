@@ -7,6 +7,10 @@ import hostile_text
 import pytest
 from hostile_text import LONG, TEXTS
 
+from adreno_sim.base import pytest_outcomes
+from adreno_sim.render.plan.picture import Picture, scene_of
+from adreno_sim.render.plan.png import png
+
 
 @pytest.fixture(params=TEXTS)
 def text(request):
@@ -37,6 +41,18 @@ def test_workflow_commands(text):
 def test_markdown(text, tmp_path):
     for _, said in hostile_reports.list_markdown(text, tmp_path):
         hostile_text.check_markdown(said)
+
+
+def test_a_picture_of_pixels(text):
+    pytest.importorskip("PIL")
+    made = hostile_reports.footprint(text)
+    assert png(scene_of(Picture(made.allocations[1], text, text))).startswith(b"\x89PNG")
+
+
+def test_a_failed_test(text):
+    with pytest.raises(pytest.fail.Exception) as failed:
+        pytest_outcomes.fail(text)
+    hostile_text.check_printed(str(failed.value))
 
 
 @pytest.mark.slow
