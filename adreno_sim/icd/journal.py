@@ -54,8 +54,8 @@ class Journal:
             self._write(("kernels", launched), (_COUNTS, [found.count for found in self._report.findings]))
 
     def _write(self, *lines: tuple[str, Any]) -> None:
-        text = "".join(json.dumps(plain_json(line)) + "\n" for line in lines)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, TypeError, ValueError):  # what is no JSON is a bug of ours: the launch goes on
+            text = "".join(json.dumps(plain_json(line)) + "\n" for line in lines)
             os.write(self._file, text.encode())
 
 

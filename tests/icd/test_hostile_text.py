@@ -149,7 +149,9 @@ from adreno_sim.icd.report_files import ReportFile
 from adreno_sim.results.run_report import ProcessReport
 found = Finding(Kind.DATA_RACE, "two write", "caf\\udce9", 3, detail={"odd": object()})
 report = ProcessReport("p\\udce9", 7, "sim:adreno-740", "full", [found], opened=True, failed=sys.argv[2])
-ReportFile(sys.argv[1], 7, "p\\udce9").write(report)
+file = ReportFile(sys.argv[1], report)
+file.journal.add_finding(found)
+file.write(report)
 """
 
 

@@ -103,7 +103,7 @@ def test_files_that_exist_stay(folder, capsys):
 )
 def test_bad_input_is_one_line_and_writes_nothing(folder, capsys, args, message):
     Path("src/empty.cl").write_text("")
-    Path("src/binary.cl").write_bytes(b"\xff\xfe")
+    Path("src/binary.cl").write_bytes(b"\xff\xfe\0")
     for name in ("model.asim", "bad.onnx", "bad.pt2", "bad.py", "bad.json"):
         Path(name).write_text("no model")
     empty_model("../elsewhere.asim")
