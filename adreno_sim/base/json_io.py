@@ -37,6 +37,8 @@ def dump_json(data: Any, indent: int | None = None, separators: tuple[str, str] 
     """Returns `data` as the text of JSON. ValueError where a float is not finite."""
     text = json.dumps(data, indent=indent, separators=separators, allow_nan=False, ensure_ascii=False)
     text = spelling.ANYWHERE_COMMAND.sub(r"\1\\u005b", text)  # it may be printed
+    if text.replace("\n", "").isprintable():
+        return text
     return "\n".join(line if line.isprintable() else "".join(map(_escape, line)) for line in text.split("\n"))
 
 

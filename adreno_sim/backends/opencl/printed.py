@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ _LIMIT = 4 << 20
 """Bytes that are kept of one launch, as on the simulated device."""
 
 _C = ctypes.CDLL(None)
+_one = threading.Lock()
+"""Two that held it at once would leave each other's file behind."""
 
 
 @dataclass
@@ -27,19 +30,20 @@ class Printed:
 def hold_output() -> Iterator[Printed]:
     """Context in which descriptor 1 is a file, whose text it gives. Threads that print meanwhile are part of it."""
     held = Printed()
-    try:
-        before = os.dup(1)
-    except OSError:  # closed: nothing can be printed
-        yield held
-        return
-    file = os.memfd_create("printed")
-    _C.fflush(None)  # what lies in the C library's buffers is not the kernel's
-    os.dup2(file, 1)
-    try:
-        yield held
-    finally:
-        _C.fflush(None)
-        os.dup2(before, 1)
-        held.text = decode(os.pread(file, _LIMIT, 0))
-        os.close(before)
-        os.close(file)
+    with _one:
+        try:
+            before = os.dup(1)
+        except OSError:  # closed: nothing can be printed
+            yield held
+            return
+        file = os.memfd_create("printed")
+        _C.fflush(None)  # what lies in the C library's buffers is not the kernel's
+        os.dup2(file, 1)
+        try:
+            yield held
+        finally:
+            _C.fflush(None)
+            os.dup2(before, 1)
+            held.text = decode(os.pread(file, _LIMIT, 0))
+            os.close(before)
+            os.close(file)
