@@ -2,8 +2,10 @@
 
 import sys
 
-SUPERVISED = ("bundle", "check", "doctor", "layers", "precision", "scopes", "tune")
-"""Commands that run TVM on a model in this process, which they do in a child of it."""
+SUPERVISED = (
+    "bundle", "check", "doctor", "footprint", "init", "kernel", "layers", "precision", "replay", "reproduce", "scopes", "tune",
+)  # fmt: skip
+"""Commands that load a model, or run kernels, in this process: they do that in a child of it."""
 
 
 def run() -> int:

@@ -81,6 +81,7 @@ def _refuse_unknown_operators(model: onnx.ModelProto) -> None:
 
 
 def _known_operators() -> set[str]:
+    import_tvm()
     from tvm.relax.frontend.onnx import onnx_frontend
 
     return {*onnx_frontend._get_convert_map(), "If"}

@@ -45,3 +45,22 @@ def test_a_reference_that_dies(tmp_path, function, code, said):
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     assert (done.stderr.startswith(f"error: {said}") and done.stderr.count("\n") == 1) if said else "ok: " in done.stdout
+
+
+@pytest.mark.parametrize("command", ["footprint", "check", "layers"])
+@pytest.mark.parametrize("inputs", [["", "x"], ["x", "x"]])
+def test_an_importer_that_dies(tmp_path, command, inputs):
+    """TVM takes an input without a name for a missing tensor, and reads its type."""
+    onnx = pytest.importorskip("onnx")
+    make, floats = onnx.helper, onnx.TensorProto.FLOAT
+    values = [[make.make_tensor_value_info(name, floats, size)] for name, size in (("x", [2, 3]), ("y", None))]
+    graph = make.make_graph([make.make_node("Concat", inputs, ["y"], axis=0)], "g", *values)
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8), tmp_path / "model.onnx")
+    environment = {**os.environ, "PYTHONPATH": str(Path(adreno_sim.__file__).parents[1])}
+    line = [sys.executable, "-m", "adreno_sim", command, "model.onnx"]
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    if inputs[0]:
+        assert done.returncode == 0, done.stderr
+    else:
+        assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+        assert done.stderr.startswith("error: unsupported: TVM ")

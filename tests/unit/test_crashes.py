@@ -30,6 +30,10 @@ def frame(path, function="call", line=7):
         (["/w/golden/model_reference.py"], ("TVM", "call, model_reference.py:7")),
         (["/s/onnxruntime/capi/session.py", "/w/golden/model_reference.py"], ("ONNX Runtime", "call, session.py:7")),
         (["/s/numpy/core.py", "/w/adreno_sim/engine/run/launch.py"], ("adreno-sim", "call, launch.py:7")),
+        (["/v/site-packages/onnx/shape_inference.py", "/w/compiler/importers/onnx.py"], ("ONNX", "call, shape_inference.py:7")),
+        (["/v/site-packages/tvm/relax/frontend/onnx/onnx_frontend.py"], ("TVM", "call, onnx_frontend.py:7")),
+        (["/s/llvmlite/binding/ffi.py", "/w/adreno_sim/engine/llvm/objects.py"], ("LLVM", "call, ffi.py:7")),
+        (["/home/me/tvm/onnx/torch/.venv/lib/site-packages/adreno_sim/engine/x.py"], ("adreno-sim", "call, x.py:7")),
         (["/s/somewhere.py"], ("", "")),
     ],
 )

@@ -14,10 +14,15 @@ _OWNERS = (
     (DRIVER, ("/pyopencl/", "/adreno_sim/backends/opencl/")),
     ("TVM", ("/tvm/", "/tvm_ffi/", "/golden/model_reference.py", "/golden/kernel_reference.py")),
     ("ONNX Runtime", ("/onnxruntime/",)),
+    ("ONNX", ("-packages/onnx/",)),  # TVM has a folder of this name
     ("PyTorch", ("/torch/",)),
+    ("LLVM", ("/llvmlite/",)),
+    ("protobuf", ("/google/protobuf/", "/google/_upb/")),
+    ("OR-tools", ("/ortools/",)),
     (ENGINE, ("/adreno_sim/", "/golden/", "/compiler/")),
 )
-"""Whose code runs below a Python frame, by parts of its file's path; the first that fits. TVM's functions have no frame."""
+"""Whose code runs below a Python frame, by parts of its file's path: the last part that fits, as the folders before it may have
+any name, and of equal ones the first. TVM's functions have no frame."""
 
 _THREAD = re.compile(r"^(Current thread|Thread) .*\(most recent call first\):\n((?:  .*\n?)*)", re.MULTILINE)
 _WHOLE = re.compile(r"^Extension modules: ", re.MULTILINE)
@@ -68,7 +73,7 @@ def read_crash(file: Path) -> Place:
 
 def _innermost(frames: str) -> Place:
     for path, line, function in _FRAME.findall(frames):
-        for owner, parts in _OWNERS:
-            if any(part in path for part in parts):
-                return Place(owner, f"{function}, {Path(path).name}:{line}")
+        owner, place = max(((owner, max(map(path.rfind, parts))) for owner, parts in _OWNERS), key=lambda found: found[1])
+        if place >= 0:
+            return Place(owner, f"{function}, {Path(path).name}:{line}")
     return Place()
