@@ -205,6 +205,11 @@ def test_a_clang_named_by_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
     assert (tmp_path / "log").read_text() == "used\nused\n"  # its version, and the program
 
 
+@pytest.mark.parametrize("pragma", ["overflow_stack", "crash", "parser_crash", "llvm_unreachable"])
+def test_pragmas_that_crash_clang_do_nothing(pragma: str) -> None:
+    compile_source(f'_Pragma("clang __debug {pragma}")\nkernel void k(global int *a) {{ a[0] = 1; }}', target=TARGET)
+
+
 def test_damaged_sources_build_or_are_refused() -> None:
     """Every damage ends in a program, or in an error that a user understands; never in another exception."""
     whole = """typedef struct { int a; float4 b[2]; } S;
