@@ -10,7 +10,10 @@ import re
 
 from ...device.protocol import KernelParam
 
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|__attribute__\s*\(\(.*?\)\)", re.DOTALL)
+_NOISE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|__attribute__\s*\(\(.*?(?:\)\)|\Z)", re.DOTALL)
+"""What has no end goes on to the end of the text, which is then read once and not once for each beginning."""
+_PIECE = re.compile(r"([^;{}(]+)\(?")
+_KERNEL = re.compile(r"\b(?:__)?kernel\b")
 _WORDS = {"const", "restrict", "__restrict", "volatile", "struct", "global", "local", "constant", "private"}
 _SPACES = {"__global", "__local", "__constant", "__private"}
 _ACCESS = {"read_only": "read_only", "write_only": "write_only", "read_write": "read_write"}
@@ -19,12 +22,19 @@ _ACCESS = {"read_only": "read_only", "write_only": "write_only", "read_write": "
 def parse(source: str, name: str) -> list[KernelParam] | None:
     """Parameters of kernel `name`; None if the text has no such kernel."""
     text = _NOISE.sub(" ", source)
-    found = re.search(rf"\b(?:__)?kernel\b[^;{{(]*\b{re.escape(name)}\s*\(", text)
-    if not found:
+    start = next((piece.end() for piece in _PIECE.finditer(text) if piece[0][-1] == "(" and _declares(piece[1], name)), None)
+    if start is None:
         return None
-    end = text.find(")", found.end())
-    declarations = [part.strip() for part in text[found.end() : end].split(",")]
+    declarations = [part.strip() for part in text[start : text.find(")", start)].split(",")]
     return [_param(declaration) for declaration in declarations if declaration not in ("", "void")]
+
+
+def _declares(piece: str, name: str) -> bool:
+    """Whether the text ahead of a parenthesis ends in the name of a kernel."""
+    words = piece.rstrip()
+    if not words.endswith(name) or re.match(r"\w", words[-len(name) - 1 : -len(name)]):
+        return False
+    return _KERNEL.search(words, 0, len(words) - len(name)) is not None
 
 
 def _param(declaration: str) -> KernelParam:

@@ -1,5 +1,7 @@
 """Kernel parameters read from source text."""
 
+import time
+
 import pytest
 
 from adreno_sim.backends.opencl.signature import parse
@@ -42,6 +44,17 @@ def test_every_kind_of_parameter():
 def test_declarations_and_empty_lists():
     assert parse(SOURCE, "g") == [KernelParam("only_declared", "buffer", "float*", space="global")]
     assert parse(SOURCE, "nothing") == []
+
+
+ENDLESS = ("kernel ", "/* ", "__attribute__((a ", "kernel f", "kernel void f", "kernel void f(", "__attribute__ ")
+
+
+@pytest.mark.parametrize("text", ENDLESS)
+def test_the_time_grows_with_the_text(text):
+    """100,000 of each took minutes: every beginning was looked for its end."""
+    began = time.process_time()
+    parse(text * 100_000, "f")
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("name", ["h", "ff", "not_this"])
