@@ -19,7 +19,6 @@ def main() -> None:
         sys.exit("usage: python -m adreno_sim.icd FD (an OpenCL program's driver starts this; see adreno-sim run)")
     descriptor = int(sys.argv[1])
     _close_others(descriptor)
-    _forget_folder()
     try:
         connection = socket.socket(fileno=descriptor)
         if connection.family != socket.AF_UNIX or connection.type != socket.SOCK_STREAM:
@@ -41,12 +40,6 @@ def _close_others(kept: int) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.closerange(3, kept)
     os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") > 0 else 1 << 16)
-
-
-def _forget_folder() -> None:
-    """`python -m` looks for modules in the client's folder first: what lies there is not for us."""
-    here = os.getcwd()
-    sys.path[:] = [path for path in sys.path if path not in ("", here) or os.path.isdir(os.path.join(here, "adreno_sim", "icd"))]
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -136,3 +137,20 @@ def test_pyopencl_runs_on_it(tmp_path: Path) -> None:
                           capture_output=True, text=True, timeout=120)  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
     assert "out-of-bounds-write" in done.stderr
+
+
+def test_the_server_imports_nothing_from_the_clients_folder(tmp_path: Path) -> None:
+    """Also on Python 3.10, which has no PYTHONSAFEPATH."""
+    names = ["contextlib", "os", "signal", "socket", "threading", "numpy", "adreno_sim/__init__", "adreno_sim/icd/__main__"]
+    for name in names:
+        file = tmp_path / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('print("of the client")\ndef main(): pass\n')
+    start = re.search(r'#define SERVE "(.*)"', (build.SHIM / "core" / "process.c").read_text())
+    assert start is not None
+    clean = {name: text for name, text in os.environ.items() if name not in ("PYTHONSAFEPATH", "PYTHONPATH")}
+    command = [sys.executable, "-c", start[1], "99"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**clean, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("", "adreno-sim: descriptor 99: Bad file descriptor\n")

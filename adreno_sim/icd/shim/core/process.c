@@ -19,6 +19,9 @@
 #define __WALL 0x40000000
 #endif
 
+/* Python before 3.11 knows no PYTHONSAFEPATH, and looks into the host's folder first, which may hold a file of any name. */
+#define SERVE "import sys; sys.path[:] = [path for path in sys.path if path]; from adreno_sim.icd.__main__ import main; main()"
+
 extern char **environ;
 
 /* Forks without the handlers of pthread_atfork, and without a signal when the child ends. Only system calls may follow in it.
@@ -93,7 +96,7 @@ bool start_server(int socket, char *why, size_t room) {
         snprintf(why, room, "%s is no program; ADRENO_SIM_PYTHON names the Python that adreno-sim is installed in", python);
         return false;
     }
-    char *words[] = {path, "-m", "adreno_sim.icd", "3", NULL};
+    char *words[] = {path, "-c", SERVE, "3", NULL};
     char **environment = server_environment();
     int pipes[2];
     if (!environment || pipe2(pipes, O_CLOEXEC)) {
