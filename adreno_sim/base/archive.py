@@ -5,12 +5,15 @@ An archive may say that it holds more than a machine has; what lies in it may go
 
 from __future__ import annotations
 
+import contextlib
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
 
+from .bounded_read import open_file
 from .host_memory import available_bytes
 
 RATIO, FLOOR = 100, 256 << 20
@@ -26,7 +29,9 @@ _METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
 def open_zip(file: str | IO[bytes]) -> Iterator[zipfile.ZipFile]:
     """The archive in a file. Raises OSError where it cannot be read, ValueError where it, or a member, is damaged or unusual."""
     try:
-        with zipfile.ZipFile(file) as archive:
+        with contextlib.ExitStack() as stack:
+            opened = stack.enter_context(open_file(Path(file))) if isinstance(file, str) else file
+            archive = stack.enter_context(zipfile.ZipFile(opened))
             _check_members(archive.infolist())
             yield archive
     except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:

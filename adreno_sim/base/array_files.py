@@ -15,6 +15,7 @@ from typing import IO
 import numpy as np
 
 from .archive import PIECE, iterate_member, open_zip
+from .bounded_read import open_file
 
 _HEAD = 1 << 16
 """Bytes at a file's start in which its header lies; numpy itself takes 10,000 characters."""
@@ -58,7 +59,7 @@ def read_header(head: bytes) -> ArrayHeader:
 
 def load_npy(path: Path, mapped_from: int | None = None) -> np.ndarray:
     """The array in a .npy file; one of `mapped_from` bytes or more stays in the file. Raises OSError and ValueError."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         header = read_header(file.read(_HEAD))
         held = path.stat().st_size - header.start
         if header.nbytes > held:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import select
+import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 LIMIT = 16 << 20
 """Bytes; kernel sources have the same bound."""
@@ -14,15 +17,61 @@ DATA_LIMIT = 64 << 20
 """Bytes of a file that programs write: plans, traces, journals."""
 
 
+PATIENCE = 10.0
+"""Seconds in which somebody must write to a pipe that is read."""
+
+
 def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
-    """The bytes at `path`. Raises OSError, also for more than `limit` of them and for a path that no file can have."""
+    """The bytes at `path`, of a pipe those that somebody writes to it. Raises OSError, also for more than `limit` of them, for a
+    path that no file can have, and for a pipe to which nobody writes."""
+    with _open(path) as file:
+        size = os.fstat(file.fileno()).st_size  # of what is no file 0
+        data = b"" if size > limit else file.read(limit + 1) if not _is_pipe(file) else _read_pipe(file, limit)
+    if max(size, len(data)) > limit:
+        raise OSError(errno.EFBIG, f"{f'{size} bytes, ' if size else ''}more than {limit} bytes")
+    return data
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A file to read from any place. Raises OSError, also for a pipe or a device."""
+    file = _open(path)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "a pipe or a device: expected a file")
+    return file
+
+
+def _open(path: Path) -> BinaryIO:
+    """What lies there, without waiting for who writes to a pipe."""
     try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except ValueError as error:  # a path with a zero byte
         raise OSError(errno.EINVAL, str(error)) from None
-    if len(data) > limit:
-        raise OSError(errno.EFBIG, f"more than {limit} bytes")
+    try:
+        file = os.fdopen(descriptor, "rb")  # refuses a folder
+    except OSError:
+        os.close(descriptor)
+        raise
+    if not _is_pipe(file):
+        os.set_blocking(descriptor, True)
+    return file
+
+
+def _is_pipe(file: BinaryIO) -> bool:
+    return stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
+
+
+def _read_pipe(file: BinaryIO, limit: int) -> bytes:
+    data = b""
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+    while len(data) <= limit:
+        if not poll.poll(PATIENCE * 1000):
+            raise OSError(errno.ETIMEDOUT, f"a pipe to which nobody has written for {PATIENCE:g} s: expected a file")
+        piece = os.read(file.fileno(), limit + 1)
+        if not piece:
+            break
+        data += piece
     return data
 
 
