@@ -22,7 +22,7 @@ from ...device.protocol import DeviceInfo
 from ...results.model import BufferTensor, ScopeSummary
 from ..artifact.model import CompiledModel, as_compiled
 from ..compile import extract_model, lower_model, naming_operator, read_model
-from ..importers.inputs import Arrays, Inputs, check_inputs, require_file
+from ..importers.inputs import Arrays, Inputs, check_inputs, require_file, require_room
 from ..importers.load import Model, ModelInput
 from ..lower.compile_options import CompileOptions
 from ..tvm_bridge.installed_files import is_imported
@@ -211,6 +211,8 @@ def _make(
     natives = count_native_threads()
     with stage("import"):
         model = read_model(source, options)
+        if inputs is None:
+            require_room(model, options.shapes, device.limits)
     alone = forks and natives == count_native_threads() and weights_nbytes(model.module) <= MOST_BESIDE
     beside = alone and model.torch is None  # whose threads, if somebody has used it, a child would wait for
     with doing_beside(lambda: run_references(model, inputs, options, units), beside) as references:

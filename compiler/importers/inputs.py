@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Union
+from typing import Any, Union
 
 import numpy as np
 
@@ -22,6 +23,12 @@ INTEGERS_BELOW = 8
 
 SYMBOL_DEFAULT = 2
 """Size of a symbolic dimension nobody gave: 1 would hide broadcasting and stride mistakes."""
+
+_HELD = 3
+"""How often a check holds its inputs: as drawn, on the device, and in a reference."""
+
+_LARGE = 1 << 30
+"""Bytes of inputs that are made in no time: that a device does not hold them is found as it runs."""
 
 Arrays = dict[str, np.ndarray]
 
@@ -51,6 +58,25 @@ def make_inputs(
         raise AdrenoSimError(f"input {file}: the model has inputs {names}; give a .npz with an array for each")
     only = model.inputs[0]
     return check_inputs(model, {only.name: _read_array(file) if file.suffix == ".npy" else read_picture(file, only)})
+
+
+def require_room(model: Model, shapes: Mapping[str, Sequence[int]] | None, limits: Mapping[str, Any]) -> None:
+    """Raise AdrenoSimError where the inputs are more than the device or this host can hold, before any is made.
+
+    shapes: as of `make_inputs`. limits: of the device.
+    """
+    sizes = _symbol_sizes(model, shapes or {})
+    shapes_of = {item: [sizes[size] if isinstance(size, str) else size for size in item.shape] for item in model.inputs}
+    nbytes = sum(math.prod(shape) * np.dtype(item.dtype).itemsize for item, shape in shapes_of.items())
+    if nbytes > max(limits.get("GLOBAL_MEM_SIZE", nbytes), _LARGE):
+        each = ", ".join(f"{item.name} of {'x'.join(map(str, shape))} in {item.dtype}" for item, shape in shapes_of.items())
+        raise AdrenoSimError(
+            f"inputs of {nbytes:,} bytes ({each}): GLOBAL_MEM_SIZE = {limits['GLOBAL_MEM_SIZE']:,}: expected smaller shapes"
+        )
+    try:
+        require_memory("inputs, held by the references too", _HELD * nbytes)
+    except ValueError as error:
+        raise AdrenoSimError(f"{error}: expected smaller shapes") from None
 
 
 def require_file(path: object) -> None:
