@@ -5,6 +5,7 @@ Both are made by the package ziglang, for the oldest glibc that its users have, 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -45,9 +46,16 @@ class Libraries(NamedTuple):
 
 
 def build_libraries() -> Libraries:
-    """Returns the libraries, compiled at the first call of this version. AdrenoSimError with the compiler's first line."""
+    """Returns the libraries, compiled at the first call of this version; where the cache takes none, as it is read-only, full,
+    somebody else's, or taken away meanwhile, in a folder of this process. AdrenoSimError with the compiler's first line."""
     kept = disk_cache.folder(_KIND)
-    parent = kept if disk_cache.is_enabled() and not find_intruder(kept) else _private_folder()
+    if disk_cache.is_enabled() and not find_intruder(kept):
+        with contextlib.suppress(AdrenoSimError, OSError):
+            return _libraries_in(kept)
+    return _libraries_in(_private_folder())
+
+
+def _libraries_in(parent: Path) -> Libraries:
     folder = parent / _digest()
     if not _is_whole(folder):
         _build(parent, folder)

@@ -91,9 +91,42 @@ def test_libraries_that_a_wheel_brings_along_are_not_compiled(tmp_path: Path, mo
     assert (found.vendors / "adreno-sim.icd").read_text() == f"{found.driver}\n"
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def compile_by_copying(known: build.Libraries):
+    """Stands for the compiler: its library is what was compiled before."""
+
+    def compile_shim(words, library: Path, scratch: Path) -> None:
+        shutil.copyfile(known.driver.parent / library.name, library)
+
+    return compile_shim
+
+
+def test_a_cache_that_takes_no_files_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "compile_shim", compile_by_copying(build.build_libraries()))
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "file"))
+    found = build.build_libraries()
+    assert found.driver.is_file() and found == build.build_libraries() and tmp_path not in found.driver.parents
+
+
+def test_a_cache_that_is_taken_away_meanwhile_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_shim = compile_by_copying(build.build_libraries())
+    gone = []
+
+    def compile_once(words, library: Path, scratch: Path) -> None:
+        if not gone:
+            gone.append(library)
+            shutil.rmtree(tmp_path / "cache")
+        compile_shim(words, library, scratch)
+
+    monkeypatch.setattr(build, "compile_shim", compile_once)
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
+    assert build.build_libraries().driver.is_file() and gone
+
+
+def test_no_folder_at_all_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(build, "_private_folder", lambda: tmp_path / "file")
     with pytest.raises(AdrenoSimError, match=r"cannot be kept there .*ADRENO_SIM_CACHE_DIR"):
         build.build_libraries()
 
