@@ -23,7 +23,7 @@ def run_here() -> int:
     try:
         from .cli.main import main
 
-        code = main()
+        code = main(is_program=True)
     except KeyboardInterrupt:  # before or after the command itself
         print("error: interrupted", file=sys.stderr)
         code = 130

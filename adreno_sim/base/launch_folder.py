@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import secrets
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from .errors import AdrenoSimError
+from .output_file import place_folder
+from .processes.scratch import scratch_folder
 from .text.spelling import encode_exactly, spell_line
 
 SCHEMA = "adreno-sim/launch/1"
@@ -57,18 +57,14 @@ def require_writable(folder: Path) -> None:
 def write_folder(folder: Path, launch: WrittenLaunch) -> None:
     """Write `launch` to `folder`, which appears complete or not at all. Raises AdrenoSimError where it cannot."""
     require_writable(folder)
-    target = folder.resolve()
-    temporary = target.with_name(f".adreno-sim-{secrets.token_hex(8)}")
     try:
-        temporary.mkdir()
-        _fill(temporary, launch)
-        if target.exists():
-            temporary.chmod(target.stat().st_mode)
-        os.replace(temporary, target)
+        with scratch_folder("launch") as scratch:
+            made = scratch / "made"
+            made.mkdir()
+            _fill(made, launch)
+            place_folder(made, folder)
     except OSError as error:
         raise AdrenoSimError(f"cannot write {folder}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _fill(folder: Path, launch: WrittenLaunch) -> None:

@@ -12,14 +12,21 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from .errors import AdrenoSimError
 from .text.spelling import encode
+
+if TYPE_CHECKING:
+    from .wall.outputs import Keeper
+
+keeper: Keeper | None = None
+"""Behind the sandbox's wall: who writes the outputs that the command line names, since this process cannot."""
 
 _DESCRIPTORS = Path("/proc/self/fd")
 _LINKS = 40
@@ -42,10 +49,31 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that becomes `path` when the block ends without an error. Raises AdrenoSimError where it cannot."""
     try:
         target = _resolve(path)
+        if keeper is not None and keeper.keeps(path) and not _is_written_through(target):
+            with keeper.opened(path) as file:
+                yield file
+            return
         with _written_through(target) if _is_written_through(target) else replacing(target) as file:
             yield file
     except OSError as error:
         raise AdrenoSimError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def place_folder(made: Path, target: Path) -> None:
+    """Copy a folder to where none lies, or an empty one: it appears complete or not at all. Raises AdrenoSimError."""
+    if keeper is not None and keeper.keeps(target):
+        keeper.place_folder(made, target)
+        return
+    temporary = target.resolve().with_name(f".adreno-sim-{secrets.token_hex(8)}")
+    try:
+        shutil.copytree(made, temporary)
+        if target.exists():
+            temporary.chmod(target.stat().st_mode)
+        os.replace(temporary, target.resolve())
+    except (OSError, shutil.Error) as error:
+        raise AdrenoSimError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -31,6 +31,7 @@ from . import (
     replay,
     reproduce,
     run,
+    sandbox,
     scopes,
     sweep,
     tune,
@@ -56,8 +57,11 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, _shorten(spell_line(f"error: {message} (see {self.prog} --help)")) + "\n")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code. Errors of the user's are one line on stderr, without a traceback."""
+def main(argv: Sequence[str] | None = None, is_program: bool = False) -> int:
+    """Run the command line; returns the exit code. Errors of the user's are one line on stderr, without a traceback.
+
+    is_program: this process is the command's alone, which may restrict it for good (`sandbox.py`).
+    """
     open_closed_streams()
     with shown_streams():
         return _run_shown(argv)
@@ -69,11 +73,9 @@ def _run_shown(argv: Sequence[str] | None) -> int:
         args.argv = list(sys.argv[1:] if argv is None else argv)
     except SystemExit as end:
         return int(end.code or 0)
-    if getattr(args, "progress_file", None):
-        isolation.begin(args.progress_file)
     try:
         with interrupts.watching_interrupts():
-            code, message = _run(args)
+            code, message = _run(args, is_program)
             if interrupts.was_interrupted():  # a library made another error of it, or went on
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -83,11 +85,14 @@ def _run_shown(argv: Sequence[str] | None) -> int:
     return code
 
 
-def _run(args: argparse.Namespace) -> tuple[int, str]:
+def _run(args: argparse.Namespace, is_program: bool) -> tuple[int, str]:
     """Run a command; the exit code, and the line that says why there is no result ("" where there is one)."""
     try:
         refuse_outputs(args)
         with cache.cache_option(args):
+            sandbox.enter_sandbox(args, is_program)
+            if getattr(args, "progress_file", None):
+                isolation.begin(args.progress_file)  # behind the wall: it starts a thread
             code = int(args.run(args))
         sys.stdout.flush()
         return code, ""
@@ -145,4 +150,6 @@ def _parser() -> argparse.ArgumentParser:
     tvm_runtime.add(commands)
     devices.add(commands)
     layout.add(commands)
+    for name, command in commands.choices.items():
+        sandbox.add_option(name, command)
     return parser

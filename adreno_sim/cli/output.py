@@ -33,7 +33,7 @@ def refuse_outputs(args: argparse.Namespace) -> None:
     from ..base.output_file import identify
 
     written: dict[object, str] = {}
-    for flag, file in _outputs(args):
+    for flag, file in find_outputs(args):
         if reason := _find_obstacle(flag, file, flag in getattr(args, BUNDLES, ())):
             raise AdrenoSimError(f"{flag}: {reason}")
         key = identify(file)
@@ -48,14 +48,14 @@ def refuse_overwriting(args: argparse.Namespace, inputs: Iterable[str | os.PathL
     from ..base.errors import AdrenoSimError
     from ..base.output_file import identify
 
-    written = {identify(file): f"{flag} {file}" for flag, file in _outputs(args)}
+    written = {identify(file): f"{flag} {file}" for flag, file in find_outputs(args)}
     for file in inputs:
         key = identify(file)
         if key is not None and key in written:
             raise AdrenoSimError(f"{written[key]}: would overwrite an input, {os.fspath(file)}; name another file")
 
 
-def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
+def find_outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
     """Flag and file of everything that is written, but what is printed."""
     named = [(flag, file) for flag in getattr(args, OUTPUTS, ()) for file in _values(args, flag)]
     return [(flag, file) for flag, file in named if flag not in PRINTED or file != "-"]

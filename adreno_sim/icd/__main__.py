@@ -7,6 +7,8 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 
 def main() -> None:
@@ -25,13 +27,39 @@ def main() -> None:
             sys.exit(f"adreno-sim: descriptor {descriptor}: expected a stream socket of the Unix domain")
     except OSError as error:
         sys.exit(f"adreno-sim: descriptor {descriptor}: {error.strerror}")
-    from ..base.processes.scratch import remove_abandoned
-    from .server import Server
+    with _behind_wall():
+        from .server import Server
+        from .settings import read_settings
+
+        Server(connection, read_settings()).serve()
+    os._exit(0)
+
+
+@contextlib.contextmanager
+def _behind_wall() -> Iterator[None]:
+    """Restrict this process for good, before the client's kernels come: it writes to the cache, to the folder of reports and to a
+    folder of its own, which is gone behind the block, and starts the compiler alone. It reads what the client may, since kernels
+    include headers from anywhere."""
+    import tempfile
+
+    from ..base import disk_cache
+    from ..base.processes.scratch import scratch_folder
+    from ..base.wall.enter import Openings, enter, is_switched_off
+    from ..frontend.compiler_paths import compiler_paths
     from .settings import read_settings
 
-    remove_abandoned()  # a server before may have been killed
-    Server(connection, read_settings()).serve()
-    os._exit(0)
+    with contextlib.ExitStack() as files:
+        outside = Path(tempfile.gettempdir())
+        with contextlib.suppress(OSError):  # nowhere to write: large arrays stay in memory
+            tempfile.tempdir = os.environ["TMPDIR"] = str(files.enter_context(scratch_folder("server")))
+        if not is_switched_off():
+            reports = read_settings().reports
+            if disk_cache.is_enabled():
+                with contextlib.suppress(OSError):
+                    disk_cache.make_folder(disk_cache.root())
+            write = [Path(folder) for folder in (tempfile.gettempdir(), reports) if folder and Path(folder) != outside]
+            enter(Openings((Path("/"),), tuple(write), tuple(compiler_paths()), (outside,)))
+        yield
 
 
 def _close_others(kept: int) -> None:
