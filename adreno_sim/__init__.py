@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .compiler.check.kernel import check_kernel
     from .compiler.check.session.session import Session
     from .compiler.resident.footprint import session_footprint
+    from .frontend.sandbox import enter_sandbox
     from .results.model import Report
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "UnsupportedError",
     "check",
     "check_kernel",
+    "enter_sandbox",
     "open_device",
     "session_footprint",
 ]
@@ -43,6 +45,7 @@ _HOME = {
     "UnsupportedError": "base.errors",
     "check": "compiler.check.check",
     "check_kernel": "compiler.check.kernel",
+    "enter_sandbox": "frontend.sandbox",
     "open_device": "backends.open",
     "session_footprint": "compiler.resident.footprint",
 }

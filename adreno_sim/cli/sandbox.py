@@ -15,8 +15,11 @@ COMMANDS = ("bundle", "check", "footprint", "kernel", "layers", "precision", "re
 SWITCHED = (*COMMANDS, "run", "sweep")
 FOLDERS = ("reproduce", "to")
 """Arguments that name a folder to be written."""
-CODE = (".py", ".pt2")
-"""Models that are programs of Python's, or hold some: they may read and start what their author likes, as any program."""
+PROGRAMS, LOADED_BY_TORCH = ".py", ".pt2"
+"""Models that are programs of the user's own: they may read and start what they like. What PyTorch needs to read its own is not
+known here."""
+TUNING_FILES = ("CLML_TUNING_CACHE", "CLML_TUNNING_CACHE")
+"""Variables that name a file which OpenCL ML reads, or replaces."""
 CONFIGURATION = ("adreno-sim.toml", "pyproject.toml")
 
 
@@ -43,6 +46,8 @@ def enter_sandbox(args: argparse.Namespace, is_program: bool) -> None:
         print(f"note: sandbox: {missing}", file=sys.stderr)
     if not is_program or args.command_name not in COMMANDS or enter.is_switched_off() or _starts_others(args):
         return
+    if any(_is_suffix(PROGRAMS, word) for word in _words(args)):
+        return
     missing = _find_reason(args) or _enter(args)
     if missing:
         print(f"note: sandbox: {missing}", file=sys.stderr)
@@ -55,43 +60,31 @@ def _starts_others(args: argparse.Namespace) -> bool:
 
 def _find_reason(args: argparse.Namespace) -> str:
     """Why there is no wall at all; "" where there is one."""
-    words = list(_words(args))
     devices = [getattr(args, "device", None) or os.environ.get("ADRENO_SIM_DEVICE"), getattr(args, "compare_with", None)]
     if any(str(device).partition(":")[0] == "cl" for device in devices if device):
         return "none, since a real device's driver runs programs and keeps files of its own"
-    if any(Path(word.partition(":")[0]).suffix.lower() in CODE or Path(word).suffix.lower() in CODE for word in words):
-        return "none, since a model that is a program may do what any program may"
+    if any(_is_suffix(LOADED_BY_TORCH, word) for word in _words(args)):
+        return "none, since PyTorch reads the model"
     return ""
 
 
+def _is_suffix(suffix: str, word: str) -> bool:
+    """Whether a word names a file with this suffix, or a function in one."""
+    return any(Path(text).suffix.lower() == suffix for text in (word, word.partition(":")[0]))
+
+
 def _enter(args: argparse.Namespace) -> str:
-    import tempfile
+    from ..frontend.sandbox import enter_sandbox
 
-    from ..base import disk_cache
-    from ..base.errors import AdrenoSimError
-    from ..base.processes.scratch import make_scratch_folder
-    from ..base.wall.enter import Openings, enter
-    from ..base.wall.outputs import begin_keeper
-    from ..frontend.compiler_paths import compiler_paths
-
+    folders = [str(value) for name in FOLDERS if (value := getattr(args, name, None))]
     read = [place for path in _named_paths(args) for place in _readable(path)]
     here = Path.cwd()
     read += [folder / name for folder in (here, *here.parents) for name in CONFIGURATION]
-    write = [Path(path) for path in _outputs(args) if not os.path.isfile(path) and os.path.exists(path)]  # a pipe, a device
-    folders = [str(value) for name in FOLDERS if (value := getattr(args, name, None))]
-    try:
-        outside = Path(tempfile.gettempdir())
-        scratch = make_scratch_folder("sandbox")
-        if disk_cache.is_enabled():
-            disk_cache.make_folder(disk_cache.root())
-        begin_keeper([*_outputs(args), *folders])
-    except OSError as error:
-        raise AdrenoSimError(f"--sandbox on: cannot be made: {error.strerror or error}") from error
-    tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
-    write.append(scratch)
+    write = [Path(path) for path in _outputs(args) if os.path.exists(path) and not os.path.isfile(path)]  # a pipe, a device
+    write += [Path(path).parent for name in TUNING_FILES if (path := os.environ.get(name))]
     if noted := getattr(args, "progress_file", None):
         write.append(Path(noted).parent)
-    return enter(Openings((*read, *map(Path, folders)), tuple(write), tuple(compiler_paths()), (outside,)))
+    return enter_sandbox(read=[*read, *folders], write=write, outputs=[*_outputs(args), *folders])
 
 
 def _outputs(args: argparse.Namespace) -> list[str]:

@@ -42,10 +42,9 @@ def _behind_wall() -> Iterator[None]:
     include headers from anywhere."""
     import tempfile
 
-    from ..base import disk_cache
     from ..base.processes.scratch import scratch_folder
     from ..base.wall.enter import Openings, enter, is_switched_off
-    from ..frontend.compiler_paths import compiler_paths
+    from ..frontend.sandbox import find_compiler, make_cache_folder
     from .settings import read_settings
 
     with contextlib.ExitStack() as files:
@@ -54,11 +53,10 @@ def _behind_wall() -> Iterator[None]:
             tempfile.tempdir = os.environ["TMPDIR"] = str(files.enter_context(scratch_folder("server")))
         if not is_switched_off():
             reports = read_settings().reports
-            if disk_cache.is_enabled():
-                with contextlib.suppress(OSError):
-                    disk_cache.make_folder(disk_cache.root())
+            with contextlib.suppress(OSError):
+                make_cache_folder()
             write = [Path(folder) for folder in (tempfile.gettempdir(), reports) if folder and Path(folder) != outside]
-            enter(Openings((Path("/"),), tuple(write), tuple(compiler_paths()), (outside,)))
+            enter(Openings((Path("/"),), tuple(write), tuple(find_compiler()), (outside,)))
         yield
 
 

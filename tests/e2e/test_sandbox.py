@@ -96,10 +96,13 @@ def test_an_input_file_reads_nothing_beside_its_folder(place):
     assert done.returncode == 2 and "Traceback" not in done.stderr and "secret\n" not in done.stderr + done.stdout
 
 
-def test_a_real_device_and_a_program_step_aside_and_say_so(place):
-    (place / "project" / "model.py").write_text("raise SystemExit(3)")
+def test_before_a_program_of_the_users_own_it_steps_aside(place):
+    (place / "project" / "model.py").write_text("import subprocess\nsubprocess.run(['/bin/touch', 'made'], check=True)\n")
     done = adreno("check", str(place / "project" / "model.py"))
-    assert done.stderr.count("note: sandbox: none, since a model that is a program") == 1
+    assert done.returncode == 2 and "sandbox" not in done.stderr and "made" in os.listdir(place / "elsewhere")
+
+
+def test_a_real_device_has_none_and_a_line_says_so(place):
     real = adreno("kernel", "--launch", str(place / "project" / "twice.toml"), "--device", "cl:none such")
     assert real.stderr.count("note: sandbox: none, since a real device's driver") == 1 and "Traceback" not in real.stderr
 

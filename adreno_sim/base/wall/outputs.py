@@ -96,6 +96,8 @@ def _serve(connection: socket.socket, kept: frozenset[str]) -> None:
         except AdrenoSimError as refused:
             error = str(refused)
         socket.send_fds(connection, [json.dumps({"error": error}).encode("ascii")], descriptors)
+    while under_way:  # the process behind the wall was killed, or interrupted
+        _answer({"end": False}, kept, under_way)
 
 
 class _Incomplete(Exception):

@@ -11,7 +11,8 @@ KEPT = frozenset((
     "TZ", "USER", "VIRTUAL_ENV",
 ))  # fmt: skip
 KEPT_BEGINNINGS = (
-    "ADRENO_", "COVERAGE_", "COV_CORE_", "GOMP_", "GOTO_", "KMP_", "LC_", "LD_", "MALLOC_", "MKL_", "NUMBA_", "OCL_", "OMP_",
+    "ADRENO_", "CLML_", "COVERAGE_", "COV_CORE_", "GOMP_", "GOTO_", "KMP_", "LC_", "LD_", "MALLOC_", "MKL_", "NUMBA_", "OCL_",
+    "OMP_",
     "ONNX_", "OPENBLAS_", "OPENCL_", "ORT_", "POCL_", "PYTEST_", "PYTHON", "RICH_", "TVM_", "XDG_",
 )  # fmt: skip
 

@@ -25,7 +25,7 @@ from adreno_sim.base import disk_cache, output_file
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.wall.enter import Openings, enter
 from adreno_sim.base.wall.outputs import begin_keeper
-from adreno_sim.frontend.compiler_paths import compiler_paths
+from adreno_sim.frontend.sandbox import find_compiler
 
 folder = Path(sys.argv[1])
 
@@ -37,7 +37,7 @@ def tried(action):
     return "done"
 
 begin_keeper([folder / "out" / "named.json", folder / "none" / "named.json", folder / "out" / "made"])
-missing = enter(Openings((folder / "in",), (folder / "scratch",), tuple(compiler_paths())))
+missing = enter(Openings((folder / "in",), (folder / "scratch",), tuple(find_compiler())))
 """
 
 

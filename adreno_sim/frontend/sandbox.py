@@ -1,0 +1,63 @@
+"""Puts this process behind the wall of `base/wall`, with what compiling and running kernels needs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..base import disk_cache
+from ..base.errors import AdrenoSimError
+from ..base.processes.scratch import make_scratch_folder
+from ..base.wall.enter import Openings, enter
+from ..base.wall.outputs import begin_keeper
+from .driver import find_zig
+
+_LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
+"""What starts a program with shared libraries; ziglang's has none."""
+
+
+def enter_sandbox(
+    *,
+    read: Iterable[str | os.PathLike[str]] = (),
+    write: Iterable[str | os.PathLike[str]] = (),
+    outputs: Iterable[str | os.PathLike[str]] = (),
+) -> str:
+    """Restrict this process for good, with all that it starts: to reading `read` (files, and folders with all that is in them),
+    Python and the system; to writing below `write`, to the cache and a folder of its own; to starting the compiler; to no new socket.
+
+    outputs: files that this package writes as a whole, and new folders, in folders that stay closed. Returns what this system
+    cannot do of it, as a sentence, "" for nothing. AdrenoSimError where the process has more threads than one, which NumPy begins
+    when it is imported: those would stay outside.
+    """
+    try:
+        outside = Path(tempfile.gettempdir())
+        scratch = make_scratch_folder("sandbox")
+        make_cache_folder()
+        begin_keeper(outputs)
+    except OSError as error:
+        raise AdrenoSimError(f"the sandbox cannot be made: {error.strerror or error}") from error
+    tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
+    openings = Openings(tuple(map(Path, read)), (scratch, *map(Path, write)), tuple(find_compiler()), (outside,))
+    return enter(openings)
+
+
+def make_cache_folder() -> None:
+    """Make the folder of the cache, which the wall then leaves open. Raises OSError."""
+    if disk_cache.is_enabled():
+        disk_cache.make_folder(disk_cache.root())
+
+
+def find_compiler() -> Iterator[Path]:
+    """The compiler, and what it needs to start."""
+    chosen = os.environ.get("ADRENO_SIM_CLANG")
+    if chosen:
+        yield Path(os.path.realpath(shutil.which(chosen) or chosen))
+        yield from map(Path, _LOADERS)
+        return
+    try:
+        yield Path(os.path.realpath(find_zig()))
+    except AdrenoSimError:  # whoever compiles says so
+        return
