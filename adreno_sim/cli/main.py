@@ -64,10 +64,10 @@ def main(argv: Sequence[str] | None = None, is_program: bool = False) -> int:
     """
     open_closed_streams()
     with shown_streams():
-        return _run_shown(argv)
+        return _run_shown(argv, is_program)
 
 
-def _run_shown(argv: Sequence[str] | None) -> int:
+def _run_shown(argv: Sequence[str] | None, is_program: bool) -> int:
     try:
         args = _parser().parse_args(argv)
         args.argv = list(sys.argv[1:] if argv is None else argv)
