@@ -6,7 +6,7 @@ stores three components, so padding is neither read nor written, and does not co
 
 from __future__ import annotations
 
-from ..ir.ir import Function, Instr, Value, Vector, type_of
+from ..ir.ir import UNDEF, Const, Function, Instr, Value, Vector, type_of
 
 _LOAD_NAME = "loadVec"
 """What clang calls such a load; a load of a real 4-vector, of which a source takes `.xyz`, has another name."""
@@ -33,8 +33,10 @@ def drop_vec3_padding(function: Function) -> None:
 
 def _without_padding(value: Value) -> Value:
     """The three lanes of a value whose fourth is undefined; `v.xyzz` has the same lanes before it, and a fourth that counts."""
-    if isinstance(value, Instr) and value.op == "shufflevector" and value.mask == (0, 1, 2, -1):
-        source = value.operands[0]
+    if isinstance(value, Instr) and value.op == "shufflevector" and value.mask == (0, 1, 2, 3):
+        source, other = value.operands
+        if not isinstance(other, Const) or other.value is not UNDEF:
+            return value
         type = type_of(source)
         if isinstance(type, Vector) and type.count == 3:
             return source
