@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..base.host.current import current_family, library_folders
+from ..base.processes.scratch import make_scratch_folder
 from . import settings
 from .build import LOADER, LOADER_LINK, build_libraries
 
@@ -52,7 +53,14 @@ def _folder_of_loader(ours: Path) -> Path | None:
         return ours
     if find_library(LOADER_LINK):
         return None
-    folder = ours / "named"
+    try:
+        return _folder_with_link(ours / "named", loader)
+    except OSError:  # the cache is read-only or full
+        return _folder_with_link(make_scratch_folder("loader"), loader)
+
+
+def _folder_with_link(folder: Path, loader: Path) -> Path:
+    """A folder in which LOADER_LINK names the loader. Raises OSError."""
     link = folder / LOADER_LINK
     folder.mkdir(exist_ok=True)
     if not (link.is_symlink() and link.readlink() == loader):

@@ -427,6 +427,20 @@ def test_what_is_no_recording_is_refused(tmp_path, content, capfd) -> None:
     assert "expected a file that adreno-sim run --record wrote" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(("member", "code"), [("session-0", 2), ("other", 0)])
+def test_events_are_played_for_one_session_only(tmp_path, good, member, code, capfd) -> None:
+    """A small file could name the same events a million times."""
+    path = tmp_path / "twice.asim"
+    with zipfile.ZipFile(io.BytesIO(good)) as archive, zipfile.ZipFile(path, "w") as changed:
+        members = {name: archive.read(name) for name in archive.namelist()}
+        manifest = json.loads(members["trace.json"])
+        manifest["sessions"] += [{**manifest["sessions"][0], "member": member}]
+        for name, data in {**members, "other": members["session-0"], "trace.json": json.dumps(manifest).encode()}.items():
+            changed.writestr(name, data)
+    assert main(["replay", str(path)]) == code
+    assert ("two sessions have the same events" in capfd.readouterr().err) == (code == 2)
+
+
 def test_a_recording_is_told_from_a_bundle(tmp_path, good, capfd) -> None:
     path = tmp_path / "x.asim"
     path.write_bytes(good)

@@ -65,6 +65,8 @@ def open_trace(path: str | os.PathLike[str]) -> Iterator[tuple[Trace, zipfile.Zi
             missing = {session.member for session in trace.sessions} - set(archive.namelist())
             if missing:
                 raise ValueError(f"session {sorted(missing)[0]} is missing")
+            if len({session.member for session in trace.sessions}) < len(trace.sessions):
+                raise ValueError("two sessions have the same events")  # a small file would play one of them for hours
             yield trace, archive
     except OSError as error:
         raise AdrenoSimError(f"cannot read {name}: {error.strerror or error}") from None
