@@ -120,3 +120,12 @@ def test_what_no_work_item_reaches_is_no_access_at_all(launch):
     found, out = launch(source, 64)
     assert not found
     np.testing.assert_array_equal(out, np.arange(ITEMS) % LENGTH + 1)
+
+
+def test_rows_of_constants_are_not_read_beyond_their_end(launch):
+    source = """constant uchar t[5] = {1, 2, 3, 4, 5};
+      kernel void k(global int *out) { int i = get_global_id(0), l = get_local_id(0); if (l < 5) out[i] = t[l]; }"""
+    found, out = launch(source, 16)
+    assert not found
+    lane = np.arange(ITEMS) % 16
+    np.testing.assert_array_equal(out, np.where(lane < 5, lane + 1, -1))

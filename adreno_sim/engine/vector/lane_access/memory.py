@@ -245,7 +245,8 @@ def _emit_rows_load(
     word = words.word_of(elem, count)
     if word is not None and step == count:
         return words.split_word(e, _emit_rows_load(e, where, word, 1, 1, mask, align)[0], word, elem, count)
-    whole = emit_row_load(e, e.address(where.pointer), elem, Row(e.count, count, step), mask, align)
+    row, known = Row(e.count, count, step), words.has_known_end(where)
+    whole = emit_row_load(e, e.address(where.pointer), elem, row, mask, align, has_known_end=known)
     if step == 1:
         return [whole]
     return [_take(e, elem, whole, e.count * step, range(at, e.count * step, step)) for at in range(count)]

@@ -42,8 +42,14 @@ class Row:
         return vt.mask_of(at % self.step < self.count for at in range(self.length))
 
 
-def emit_row_load(e: LaneValues, address: str, elem: ir.Type, row: Row, mask: str | None, align: int) -> str:
-    """Emits the load of a row. Elements outside `mask`, which is one of lanes, are not accessed, and zero."""
+def emit_row_load(
+    e: LaneValues, address: str, elem: ir.Type, row: Row, mask: str | None, align: int, *, has_known_end: bool
+) -> str:  # fmt: skip
+    """Emits the load of a row. Elements outside `mask`, which is one of lanes, are zero, and not accessed but for those in a page
+    with others.
+
+    has_known_end: LLVM knows where the object ends (`words.has_known_end`), so that nothing beyond it may be accessed.
+    """
     if mask is None or not _takes_branches(elem):
         return emit_masked_load(e.unit, e.body, address, elem, row.length, _spread(e.body, row, mask), align)
     t, bits = e.body, vt.bits_of(e.body, mask, row.lanes)
@@ -54,8 +60,8 @@ def emit_row_load(e: LaneValues, address: str, elem: ir.Type, row: Row, mask: st
     whole = emit_masked_load(e.unit, e.body, address, elem, row.length, row.meant, align)
     t.jump(done)
     t.block(some)
-    name = f"@load_lanes.{suffix}.{row.count}.{row.step}"
-    e.unit.define_once(name, lambda: _lanes_function(e.unit, name, elem, row, is_load=True))
+    name = f"@load_lanes.{suffix}.{row.count}.{row.step}{'.singly' if has_known_end else ''}"
+    e.unit.define_once(name, lambda: _lanes_function(e.unit, name, elem, row, is_load=True, pages=not has_known_end))
     rest = t.op(f"call {spelled} {name}(ptr {address}, i32 {bits})")
     t.jump(done)
     t.block(done)
@@ -81,7 +87,7 @@ def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whole: 
     if row.step > 1 or _takes_branches(elem):
         spelled, suffix, _ = _spell(elem, row.length)
         name = f"@store_lanes.{suffix}.{row.count}.{row.step}"
-        e.unit.define_once(name, lambda: _lanes_function(e.unit, name, elem, row, is_load=False))
+        e.unit.define_once(name, lambda: _lanes_function(e.unit, name, elem, row, is_load=False, pages=False))
         t.do(f"call void {name}(ptr {address}, i32 {bits}, {spelled} {whole})")
     else:
         _emit_masked_store(e, address, elem, row.length, whole, mask, align)
@@ -134,12 +140,12 @@ def _spread(t: Text, row: Row, mask: str | None) -> str | None:
     return vt.emit_and_masks(t, spread, row.meant, row.length)
 
 
-def _lanes_function(unit: Unit, name: str, elem: ir.Type, row: Row, is_load: bool) -> str:
-    """Returns a function that loads or stores the elements of some lanes."""
+def _lanes_function(unit: Unit, name: str, elem: ir.Type, row: Row, is_load: bool, pages: bool) -> str:
+    """Returns a function that loads or stores the elements of some lanes. pages: it may load a row within a page as a whole."""
     t, spelled = Text(), _spell(elem, row.length)[0]
     t.branch(t.op("icmp eq i32 %bits, 0"), "none", "some")
     t.block("some")
-    if is_load:
+    if pages:
         _emit_page(t, elem, row)
     room = t.op(f"alloca {spelled}, align 64")
     t.do(f"store {spelled} {'zeroinitializer' if is_load else '%whole'}, ptr {room}, align 64")

@@ -14,6 +14,7 @@ from ...emit.pointers import LaneOffsets, LanePtr
 from ...llvm import vector_text as vt
 from ..values import LaneValues
 from .rows import Row, emit_row_load, emit_row_store
+from .words import has_known_end
 
 _LEAST = 4
 """Lanes of the shortest run that is worth an access of its own."""
@@ -55,7 +56,8 @@ def emit_load(e: LaneValues, where: LanePtr, elem: ir.Type, runs: Runs, mask: st
         there = access.offset_pointer(e, where.pointer, 1, start)
         if runs.is_row:
             active = [_slice(e, mask, number, runs.length) for number, one in enumerate(runs.starts) if one == start]
-            loaded[start] = emit_row_load(e, e.address(there), elem, Row(runs.length), _union(e, active, runs.length), align)
+            row, lanes, known = Row(runs.length), _union(e, active, runs.length), has_known_end(where)
+            loaded[start] = emit_row_load(e, e.address(there), elem, row, lanes, align, has_known_end=known)
         else:
             item = e.body.op(f"load {llvm_types.spell(elem)}, ptr {e.address(there)}, align {align}")
             loaded[start] = vt.splat(e.body, elem, item, runs.length)

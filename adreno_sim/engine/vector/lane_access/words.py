@@ -48,8 +48,13 @@ def join_word(e: LaneValues, parts: list[str], word: ir.Int, elem: ir.Type) -> s
 def is_word_readable(where: LanePtr, elem: ir.Type, align: int) -> bool:
     """Returns whether the 32-bit word around an element may be read: it is in the same page, and LLVM does not know where the
     object ends."""
-    size, target = llvm_types.size_of(elem), where.pointer.object
-    return size < 4 and align >= size and target is not None and target.kind in ("buffer", "local")
+    size = llvm_types.size_of(elem)
+    return size < 4 and align >= size and where.pointer.object is not None and not has_known_end(where)
+
+
+def has_known_end(where: LanePtr) -> bool:
+    """Returns whether LLVM knows where the object ends that lanes access: a private variable's copies, or a constant."""
+    return where.pointer.object is not None and where.pointer.object.kind not in ("buffer", "local")
 
 
 def emit_word_gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None) -> str:
