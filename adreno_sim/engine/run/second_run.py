@@ -16,6 +16,7 @@ Environment: ADRENO_SIM_SECOND_RUN=all runs every launch twice, =off none; else 
 from __future__ import annotations
 
 import functools
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -46,6 +47,8 @@ _LINES, _ITEMS, _BYTES = 4000, 1 << 14, 1 << 20
 """The longest text, most work-items and most written bytes of launches that run twice unasked."""
 _PER_LINE, _PER_STEP = 30e-6, 3e-9
 """Seconds, about: to make the second code for each line of the first, and to run it for each line and work-item."""
+_SLOWER = 200.0
+"""How many times as long as the first run a second one takes, all threads together, where loops make it long."""
 MOST_BYTES = 256 << 20
 """The most bytes that a launch may write to run twice at all."""
 _UNSURE = frozenset((Kind.UNINITIALIZED_READ, Kind.DATA_RACE))
@@ -103,14 +106,16 @@ def run(
     is_turn = variant.launches & (variant.launches - 1) == 0 and not variant.judged  # looking is not for free
     if (asked == "all" or (not asked and is_turn)) and watch_range is None:
         once = _Once(variant, global_size, offset, args, keep, options)
-    if once is None or not (asked or once.is_cheap(SHARE * time.process_time() - tally.seconds)):
+    left = math.inf if asked else SHARE * time.process_time() - tally.seconds if once is not None else 0.0
+    if once is None or not (once.fits() if asked else once.is_cheap(left)):
         return optimistic.run(variant, global_size, offset, args, keep=keep, watch_range=watch_range, **options)
     variant.judged = True
     before = once.copy_memory()
     result = optimistic.run(variant, global_size, offset, args, keep=keep, **options)
-    begin = time.process_time()
-    result.difference = once.judge(result, before, save)
-    tally.seconds += time.process_time() - begin
+    if result.seconds * _SLOWER <= left:
+        begin = time.process_time()
+        result.difference = once.judge(result, before, save)
+        tally.seconds += time.process_time() - begin
     return result
 
 
@@ -140,6 +145,12 @@ class _Once:
         """Returns what is in the memory that the launch may write."""
         return copy_ranges(self._ranges)
 
+    def fits(self) -> bool:
+        """Returns whether memory is small enough to be copied."""
+        small = sum(nbytes for _, nbytes in self._ranges) <= MOST_BYTES
+        tally.undecided += not small
+        return small
+
     def is_cheap(self, left: float) -> bool:
         """Returns whether a second run will take no more than `left` seconds, about."""
         if left < _LEAST:
@@ -155,9 +166,6 @@ class _Once:
     def judge(self, result: RawResult, before: list[np.ndarray], save: Callable[[str], str]) -> str:
         """Runs the launch once more from `before`. Returns what differed, and where it is saved; "" for nothing."""
         first = _Outcome(result, self.copy_memory())
-        if sum(nbytes for _, nbytes in self._ranges) > MOST_BYTES:
-            tally.undecided += 1
-            return ""
         try:
             second = self._run_again(self._plain_spec(), before, result.last_epoch)
             text = None if second is None else self._compare(first, second)
