@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
@@ -20,6 +21,8 @@ PROGRAMS, LOADED_BY_TORCH = ".py", ".pt2"
 known here."""
 TUNING_FILES = ("CLML_TUNING_CACHE", "CLML_TUNNING_CACHE")
 """Variables that name a file which OpenCL ML reads, or replaces."""
+MOST = 2000
+"""Files in a folder up to which each is looked at: every rule takes time."""
 CONFIGURATION = ("adreno-sim.toml", "pyproject.toml")
 
 
@@ -77,14 +80,16 @@ def _enter(args: argparse.Namespace) -> str:
     from ..frontend.sandbox import enter_sandbox
 
     folders = [str(value) for name in FOLDERS if (value := getattr(args, name, None))]
-    read = [place for path in _named_paths(args) for place in _readable(path)]
+    named = _named_paths(args)
+    read = [place for path in named for place in _readable(path)]
     here = Path.cwd()
     read += [folder / name for folder in (here, *here.parents) for name in CONFIGURATION]
     write = [Path(path) for path in _outputs(args) if os.path.exists(path) and not os.path.isfile(path)]  # a pipe, a device
     write += [Path(path).parent for name in TUNING_FILES if (path := os.environ.get(name))]
     if noted := getattr(args, "progress_file", None):
         write.append(Path(noted).parent)
-    return enter_sandbox(read=[*read, *folders], write=write, outputs=[*_outputs(args), *folders])
+    listed = [folder for path in named for folder in _folders_of(path)]
+    return enter_sandbox(read=[*read, *folders], listed=listed, write=write, outputs=[*_outputs(args), *folders])
 
 
 def _outputs(args: argparse.Namespace) -> list[str]:
@@ -118,10 +123,16 @@ def _named_paths(args: argparse.Namespace) -> set[str]:
     return {piece for piece in pieces if piece and os.path.exists(piece)}
 
 
+def _folders_of(path: str) -> set[Path]:
+    """The folders in which a file lies, by its name and by where links lead; none of a folder."""
+    return set() if os.path.isdir(path) else {Path(os.path.realpath(path)).parent, Path(os.path.abspath(path)).parent}
+
+
 def _readable(path: str) -> Iterator[Path]:
-    """What may be read of an input: a folder whole, a file with the folder in which it lies, as its weights may."""
-    real = Path(os.path.realpath(path))
-    yield real
-    if not real.is_dir():
-        yield real.parent
-        yield Path(os.path.abspath(path)).parent
+    """What may be read of an input: a folder whole; a file with what lies beside and below it, as weights and headers do, but for
+    hidden files and folders: beside a file in somebody's home are keys."""
+    yield Path(path)
+    for folder in _folders_of(path):
+        with contextlib.suppress(OSError):
+            names = os.listdir(folder)
+            yield from [folder / name for name in names if not name.startswith(".")] if len(names) <= MOST else [folder]

@@ -22,13 +22,14 @@ _LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 def enter_sandbox(
     *,
     read: Iterable[str | os.PathLike[str]] = (),
+    listed: Iterable[str | os.PathLike[str]] = (),
     write: Iterable[str | os.PathLike[str]] = (),
     outputs: Iterable[str | os.PathLike[str]] = (),
 ) -> str:
     """Restrict this process for good, with all that it starts: to reading `read` (files, and folders with all that is in them),
     Python and the system; to writing below `write`, to the cache and a folder of its own; to starting the compiler; to no socket.
 
-    outputs: files that this package writes as a whole, and new folders, in folders that stay closed. Returns what this system
+    listed: folders of which names alone may be read. outputs: files that this package writes as a whole, and new folders, in folders that stay closed. Returns what this system
     cannot do of it, as a sentence, "" for nothing. AdrenoSimError where the process has more threads than one, which NumPy begins
     when it is imported: those would stay outside.
     """
@@ -40,7 +41,8 @@ def enter_sandbox(
     except OSError as error:
         raise AdrenoSimError(f"the sandbox cannot be made: {error.strerror or error}") from error
     tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
-    openings = Openings(tuple(map(Path, read)), (scratch, *map(Path, write)), tuple(find_compiler()), (outside,))
+    write_to, names = (scratch, *map(Path, write)), tuple(map(Path, listed))
+    openings = Openings(tuple(map(Path, read)), write_to, tuple(find_compiler()), names, (outside,))
     return enter(openings)
 
 

@@ -56,7 +56,7 @@ def _behind_wall() -> Iterator[None]:
             with contextlib.suppress(OSError):
                 make_cache_folder()
             write = [Path(folder) for folder in (tempfile.gettempdir(), reports) if folder and Path(folder) != outside]
-            enter(Openings((Path("/"),), tuple(write), tuple(find_compiler()), (outside,)))
+            enter(Openings((Path("/"),), tuple(write), tuple(find_compiler()), passing=(outside,)))
         yield
 
 

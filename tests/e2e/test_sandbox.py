@@ -73,8 +73,12 @@ def adreno(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_command_closes_what_it_does_not_need(place):
     launch, secret = str(place / "project" / "twice.toml"), str(place / "elsewhere" / "secret.txt")
-    walled = run("-c", PROBE, secret, "kernel", "--launch", launch)
-    assert walled.stdout.split() == ["closed", "closed", "open", "closed", "closed", "False"], walled.stderr
+    hidden = place / "project" / ".ssh"
+    hidden.mkdir()
+    (hidden / "key").write_text("secret")
+    for path in (secret, str(hidden / "key")):
+        walled = run("-c", PROBE, path, "kernel", "--launch", launch)
+        assert walled.stdout.split() == ["closed", "closed", "open", "closed", "closed", "False"], walled.stderr
     free = run("-c", PROBE, secret, "kernel", "--launch", launch, "--sandbox", "off")
     assert free.stdout.split() == ["open", "open", "open", "open", "open", "True"], free.stderr
     assert sorted(os.listdir(place / "elsewhere")) == ["beside.txt", "secret.txt"]  # no scratch folder is left

@@ -29,11 +29,13 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 @dataclass(frozen=True)
 class Openings:
     """What the wall leaves open besides the system, this program and its cache. read: files, and folders with all beneath them;
-    write: likewise. run: programs. passing: where folders of this process's own lie, which it may remove when they are empty."""
+    write: likewise. run: programs. listed: folders of which names may be read. passing: where folders of this process's own lie,
+    which it may remove when they are empty."""
 
     read: tuple[Path, ...] = ()
     write: tuple[Path, ...] = ()
     run: tuple[Path, ...] = ()
+    listed: tuple[Path, ...] = ()
     passing: tuple[Path, ...] = ()
 
 
@@ -97,6 +99,8 @@ def _rules(openings: Openings) -> Iterable[tuple[Path, Right]]:
         yield path, WRITE
     if disk_cache.is_enabled():
         yield disk_cache.root(), WRITE
+    for path in openings.listed:
+        yield path, Right.READ_DIR
     for path in openings.passing:
         yield path, Right.REMOVE_DIR
     for path in openings.run:
