@@ -75,7 +75,7 @@ def _cache(args: argparse.Namespace) -> int:
     import json
 
     from ..base import disk_cache
-    from ..base.ownership import find_intruder
+    from ..base.stored.ownership import find_intruder
 
     freed = disk_cache.clear([*CONTENTS, *RETIRED]) if args.clear else None
     usage = disk_cache.usage()

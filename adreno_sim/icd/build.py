@@ -18,9 +18,9 @@ from typing import NamedTuple
 from ..base import disk_cache
 from ..base.errors import AdrenoSimError
 from ..base.host.current import current_family
-from ..base.ownership import find_intruder
 from ..base.processes.scratch import make_scratch_folder, scratch_folder
 from ..base.stored.libraries import is_own_file, may_load, note_digest
+from ..base.stored.ownership import find_intruder
 from ..frontend.driver import find_zig, identify_zig
 from .protocol import write_header
 

@@ -8,8 +8,8 @@ import warnings
 import pytest
 
 from adreno_sim.base import disk_cache
-from adreno_sim.base.ownership import find_intruder
 from adreno_sim.base.stored.libraries import may_load, note_digest
+from adreno_sim.base.stored.ownership import find_intruder
 from adreno_sim.cli.main import main
 
 OTHER = 4711

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from ..ownership import find_intruder, find_stranger
+from .ownership import find_intruder, find_stranger
 
 SUFFIX = ".sha256"
 

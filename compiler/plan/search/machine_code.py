@@ -13,7 +13,7 @@ import numba
 
 from ....base import disk_cache
 from ....base.code_digest import code_digest
-from ....base.ownership import find_intruder
+from ....base.stored.ownership import find_intruder
 
 KIND = "search"
 _LOCATOR = "UserProvidedCacheLocator"
