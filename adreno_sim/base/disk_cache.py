@@ -3,8 +3,8 @@
 An entry begins with the digest of its kind, its name and its bytes: one that is damaged, cut short, unreadable, or under the name
 of another counts as absent. So does one that is not this user's, or that others may write; where that is so of the folder,
 nothing is kept (`stored/ownership.py`). Writing is atomic, and failing to write (a full or read-only disk) is no error: the
-bytes are made again next time. The folder is kept below a limit: what was not used for longest goes first, and losing an entry that another
-process is about to read costs it no more than making the bytes again.
+bytes are made again next time. The folder is kept below a limit: what was not used for longest goes first, and losing an entry
+that another process is about to read costs it no more than making the bytes again.
 
 Environment: ADRENO_SIM_CACHE=off uses no disk at all; ADRENO_SIM_CACHE_DIR is the folder (default: the user's cache folder);
 ADRENO_SIM_CACHE_MB is the limit in MiB (default 1024).
