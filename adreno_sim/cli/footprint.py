@@ -74,7 +74,12 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--seconds", type=isolation.seconds, metavar="S", help="for the planner optimal (default: 60)")
     parser.add_argument("--plan", metavar="PLANNER", help="the plan that runs, as in check --plan (default: as compiled)")
-    parser.add_argument("--budget", type=_bytes, metavar="SIZE", help="as 64MB: exit code 1 if the plan that runs is larger")
+    parser.add_argument(
+        "--budget",
+        type=_bytes,
+        metavar="SIZE",
+        help="as 64MB: exit code 1 if the plan that runs takes more device memory at its peak",
+    )
     ratio = "as 1.1: exit code 1 if the plan named by --plan, else the smallest one, is above R x bound"
     parser.add_argument("--max-ratio", type=_ratio, metavar="R", help=ratio)
     parser.add_argument("--compare", metavar="OLD.json", help="say which tensors make the difference to an older footprint")
@@ -319,9 +324,10 @@ def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
         failures.append(
             f"{chosen.planner}: no valid plan that fits the device: {chosen.skipped or chosen.note or chosen.violations[0]}"
         )
-    elif args.budget is not None and runs is not None and runs.total > args.budget:
+    elif args.budget is not None and runs is not None and runs.on_device > args.budget:
         failures.append(
-            f"{runs.planner}: {runs.total:,} bytes, above the budget of {args.budget:,}{_smaller(best, runs, footprint)}"
+            f"{runs.planner}: {runs.on_device:,} bytes{'' if runs.peak == 0 else ' at the peak'}, above the budget of "
+            f"{args.budget:,}{_smaller(ok, runs, footprint)}"
         )
     if args.max_ratio is not None and chosen is not None and not chosen.skipped and chosen.ratio > args.max_ratio:
         failures.append(f"{chosen.planner}: {chosen.ratio:.3f} times the lower bound, above {args.max_ratio:g}")
@@ -336,9 +342,10 @@ def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
     return EXIT_FINDINGS if failures else EXIT_OK
 
 
-def _smaller(best: Row | None, runs: Row, footprint: Footprint) -> str:
+def _smaller(rows: Sequence[Row], runs: Row, footprint: Footprint) -> str:
     """What to do about a plan over the budget, where a planner does better."""
-    if best is None or best.total >= runs.total:
+    best = min(rows, key=lambda row: row.on_device, default=runs)
+    if best.on_device >= runs.on_device:
         return ""
     how = f"; --plan {best.planner} runs it" if footprint.plan is not None else ""
-    return f" ({best.planner} takes {best.total:,}{how})"
+    return f" ({best.planner} takes {best.on_device:,}{how})"

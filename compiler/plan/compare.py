@@ -58,6 +58,12 @@ class Row:
     causes: Causes | None = None
     note: str = ""
     violations: tuple[str, ...] = ()
+
+    @property
+    def on_device(self) -> int:
+        """What a budget is compared with: all that is in device memory at one time; storages where only lifetimes are known."""
+        return self.peak or self.total
+
     skipped: str = ""
 
     @property

@@ -11,9 +11,8 @@ from ...base.errors import AdrenoSimError
 from ...base.specs import BufferSpec, TensorSpec
 from ...results.plan_summary import PlanSummary
 from ..artifact.memory_plan import FixedTensor, MemoryPlan, PlannedStorage, PlannedTensor, PlannedWorkspace, SymbolRange
-from ..artifact.vm_function import ConstRef
-from ..artifact.vm_registers import find_operands, walk
 from ..run.texture_views import ROW_ALIGNMENT, planned_nbytes
+from ..run.uploads import find_uploads
 from .lifetimes import Lifetimes, TensorLife, trace
 from .spans import live_peak, storage_spans
 
@@ -135,8 +134,9 @@ def _fixed_tensors(
     found = []
     for info, shape in zip(model.inputs, inputs, strict=True):
         found.append(_fixed_tensor(info.name, "input", TensorSpec(shape, info.dtype, info.scope), 0))
+    uploaded = set(find_uploads(model))
     for tensor in list_constants(model, size):
-        found.append(replace(tensor, first=lives.constants.get((tensor.name, tensor.scope))))
+        found.append(replace(tensor, first=0 if (tensor.name, tensor.scope) in uploaded else None))
     for number, spec in enumerate(lives.results):
         name = model.outputs[number].name if number < len(model.outputs) else f"output_{number}"
         found.append(_fixed_tensor(name, "output", spec))
@@ -150,17 +150,14 @@ def list_constants(model: CompiledModel, size: Size = row_aligned_size) -> list[
 
 def _constants(model: CompiledModel) -> list[tuple[str, TensorSpec]]:
     """Every constant once for each scope in which the program uploads it, by name; one that no instruction names as a buffer."""
-    scopes: dict[str, dict[str, None]] = {key: {} for key in model.constants}
-    for function in model.functions.values():
-        for instruction in walk(function.body):
-            for operand in find_operands(instruction):
-                if isinstance(operand, ConstRef):
-                    scopes[operand.key][operand.scope] = None
+    scopes: dict[str, list[str]] = {key: [] for key in model.constants}
+    for key, scope in find_uploads(model):
+        scopes[key].append(scope)
     arrays = model.constants
     return [
         (key, TensorSpec(arrays[key].shape, arrays[key].dtype.name, scope))
         for key, found in scopes.items()
-        for scope in found or {"global": None}
+        for scope in found or ["global"]
     ]
 
 

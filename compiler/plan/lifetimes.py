@@ -104,7 +104,6 @@ class _Tracer:
             return self.registers.get(operand.name)
         if isinstance(operand, vm.ConstRef):
             array = self.model.constants[operand.key]
-            self.lives.constants.setdefault((operand.key, operand.scope), self.index)
             return Ref((), TensorSpec(array.shape, array.dtype.name, operand.scope))
         if isinstance(operand, vm.FunctionRef):
             return State()

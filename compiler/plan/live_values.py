@@ -54,7 +54,7 @@ class StorageLife:
 class Lifetimes:
     """Everything the entry function allocates, in order.
 
-    results: tensors of its result that it did not allocate, too. constants: (key, scope) -> the instruction that first uses it.
+    results: tensors of its result that it did not allocate, too.
     creations: arguments of each call that makes a KV cache.
     accesses: (instruction, number of the tensor, whether it writes) for every use, in order. effects: instructions that write
     what the function did not allocate.
@@ -64,7 +64,6 @@ class Lifetimes:
     storages: dict[str, StorageLife] = field(default_factory=dict)
     workspaces: list[PlannedWorkspace] = field(default_factory=list)
     results: list[TensorSpec] = field(default_factory=list)
-    constants: dict[tuple[str, str], int] = field(default_factory=dict)
     creations: list[list[Value]] = field(default_factory=list)
     accesses: list[tuple[int, int, bool]] = field(default_factory=list)
     effects: set[int] = field(default_factory=set)

@@ -34,12 +34,12 @@ def find_peak(plan: MemoryPlan, allocation: Allocation | None, rules: DeviceRule
 
 
 def _fixed(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Life]:
-    """Inputs, and constants from their first use on."""
+    """Inputs, and constants that the program uploads: TVM's virtual machine has them all before the first instruction."""
     for tensor in plan.fixed:
         if tensor.first is not None:
             spec = TensorSpec(tensor.shape, tensor.dtype, tensor.scope)
-            yield tensor.first, NEVER, rules.view_size(spec)
-            yield from _apart(spec, tensor.first, NEVER, rules)
+            yield 0, NEVER, rules.view_size(spec)
+            yield from _apart(spec, 0, NEVER, rules)
 
 
 def _storages(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Life]:

@@ -20,6 +20,7 @@ from .builds import Builds
 from .frame import Frame
 from .observer import FunctionCall, GraphCall, LaunchCall, Observer
 from .read_only import find_read_only
+from .uploads import find_uploads
 from .values import HeapValue, Tensor, TupleValue, Value, allocate_tensor, leaves_of, lend_tensor, release, retain
 
 Inputs = Mapping[str, np.ndarray] | Sequence[np.ndarray]
@@ -36,8 +37,8 @@ def run(model: CompiledModel, inputs: Inputs, device: Device, observer: Observer
 
 
 class VirtualMachine:
-    """A model loaded on a device. Kernels are built at first use or ahead of it, constants uploaded at first use, both
-    kept until `close`.
+    """A model loaded on a device. Kernels are built at first use or ahead of it. All constants are uploaded before the first
+    call, as TVM's virtual machine does when it is loaded. Both are kept until `close`.
 
     poison: bytes of tensors that ended are overwritten with NaNs; on where the device watches accesses. builds: of this model on
     this device, where somebody has begun them; `close` ends them.
@@ -51,6 +52,7 @@ class VirtualMachine:
         self._builds = Builds(model, device) if builds is None else builds
         self._graphs: dict[str, MLProgram] = {}
         self._constants: dict[tuple[str, str], Tensor] = {}
+        self._loaded = False
         self._once: dict[str, tuple[TupleValue, Value]] = {}
         self._read_only = find_read_only(model)
         self._calls = 0
@@ -71,6 +73,7 @@ class VirtualMachine:
         for tensor in self._constants.values():
             tensor.release()
         self._constants.clear()
+        self._loaded = False
         for function in list(self._once):
             self._forget(function)
 
@@ -79,6 +82,7 @@ class VirtualMachine:
         arrays = order_inputs(self.model, inputs)
         arguments: list[Tensor] = []
         result: Value = None
+        self._upload_constants()
         try:
             for info, array in zip(self.model.inputs, arrays, strict=True):
                 arguments.append(self.upload(info.name, array, _scope_of(info, array)))
@@ -92,6 +96,7 @@ class VirtualMachine:
 
     def call(self, function: str, args: list[Value]) -> Value:
         """Run VM function `function`; the caller holds the result and must release it."""
+        self._upload_constants()
         with Frame(self, self.model.functions[function], args) as frame:
             return frame.run()
 
@@ -108,6 +113,12 @@ class VirtualMachine:
     def _forget(self, function: str) -> None:
         for value in self._once.pop(function, ()):
             release(value)
+
+    def _upload_constants(self) -> None:
+        if not self._loaded:
+            self._loaded = True
+            for key, scope in find_uploads(self.model):
+                self.constant(key, scope)
 
     def constant(self, key: str, scope: str) -> Tensor:
         """The constant `key` on the device, in `scope` (held by the machine)."""

@@ -95,7 +95,7 @@ def describe_fit(row: Row, budget: int | None = None) -> str:
         return "invalid"
     if not row.fits:
         return "no"
-    return "over budget" if budget is not None and row.total > budget else "yes"
+    return "over budget" if budget is not None and row.on_device > budget else "yes"
 
 
 def outside_line(footprint: Footprint) -> str:

@@ -112,21 +112,23 @@ def test_plans_that_a_device_cannot_hold(run, bundle):
     code, out, _ = run(network, "--planners", "arena", "--device", "adreno-650")
     assert code == 1 and "textures at offsets take images over buffers, which adreno-650 has not" in out
     assert (
-        run(network, "--planners", "arena,tvm-fixed", "--device", "adreno-650", "--budget", "7MB", "--plan", "tvm-fixed")[0] == 0
-    )
+        run(network, "--planners", "arena,tvm-fixed", "--device", "adreno-650", "--budget", "10MB", "--plan", "tvm-fixed")[0] == 0
+    ), "all that is on the device at the peak, not the storages alone"
 
 
 def test_the_budget_is_of_the_plan_that_runs(run, tmp_path):
     network = FOLDER / "squeezenet.json"
     code, out, _ = run(network, "--planners", "arena", "--budget", "7MB")
     assert code == 1
-    assert "failed: as compiled: 16,287,296 bytes, above the budget of 7,000,000 (arena takes 3,928,576; --plan arena runs" in out
+    assert "failed: as compiled: 16,891,904 bytes at the peak, above the budget of 7,000,000 (arena takes 4,743,168; " in out
+    assert "; --plan arena runs" in out
     assert run(network, "--planners", "arena", "--budget", "17MB")[0] == 0
-    assert run(network, "--planners", "tvm", "--plan", "arena", "--budget", "4MB")[0] == 0  # one that is not compared is
+    assert run(network, "--planners", "tvm", "--plan", "arena", "--budget", "5MB")[0] == 0  # one that is not compared is
     assert run(network, "--planners", "arena", "--plan", "tvm-fixed", "--max-ratio", "1.1")[0] == 1
     assert run(network, "--planners", "arena", "--max-ratio", "1.1")[0] == 0
     run(network, "--planners", "arena", "--plan-json", tmp_path / "arena.json")
-    assert run(network, "--plan", tmp_path / "arena.json", "--budget", "4MB")[0] == 0
+    assert run(network, "--plan", tmp_path / "arena.json", "--budget", "5MB")[0] == 0
+    assert run(network, "--plan", tmp_path / "arena.json", "--budget", "4.5MB")[0] == 1
     assert "planner 'aren' does not exist" in run(network, "--plan", "aren")[2]
     code, out, _ = run(network, "--planners", "tvm-fixed", "--device", "adreno-650", "--plan", "arena", "--budget", "4MB")
     assert code == 1 and "failed: arena: no valid plan that fits the device: " in out
