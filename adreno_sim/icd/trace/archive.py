@@ -98,7 +98,13 @@ def _read_manifest(archive: zipfile.ZipFile) -> Trace:
 
 
 def _session_of(item: dict[str, Any]) -> Session:
-    return Session(_text(item["program"]), int(item["pid"]), _text(item["member"]))
+    return Session(_text(item["program"]), _number(item["pid"]), _text(item["member"]))
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
+        raise TypeError(f"{value!r}: expected the number of a process")
+    return value
 
 
 def _text(value: object) -> str:

@@ -235,6 +235,14 @@ def test_a_damaged_field_is_one_error_or_a_value(kind: str, changes: list[tuple[
         read(tmp_path, tree)
 
 
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1.5, True, "1", -1, 1 << 63, None, []])
+def test_the_number_of_a_recorded_process_is_one(value: Any, tmp_path: Path) -> None:
+    """Infinity was an OverflowError."""
+    session = {**RECORDING["sessions"][0], "pid": value}  # type: ignore[index]
+    with pytest.raises(AdrenoSimError, match="expected the number of a process"):
+        read_recording(tmp_path, {**RECORDING, "sessions": [session]})
+
+
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
     """The members of bundles of handmade models."""
