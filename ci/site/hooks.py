@@ -13,7 +13,7 @@ TOP = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "SECURITY.md": "security.md",
+    "SECURITY.md": "security-policy.md",
 }
 """Pages above docs/ -> their names in the site."""
 
