@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -29,6 +30,26 @@ def test_transfers_that_staging_cannot_hold(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def lifetime(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compile_client("lifetime", tmp_path_factory.mktemp("lifetime"))
+
+
+LIES = """#!{python}
+import os, socket, struct, sys, time
+os.closerange(1, 3)
+connection = socket.socket(fileno=int(sys.argv[3]))
+connection.recv(1 << 16)
+connection.sendall(struct.pack("<Ii", {size}, 0) + bytes(10))
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize("size", ["1 << 31", pytest.param("1000", marks=pytest.mark.slow)])
+def test_a_reply_that_never_ends_is_not_waited_for(lifetime: str, tmp_path: Path, size: str) -> None:
+    server = tmp_path / "python"
+    server.write_text(LIES.format(python=sys.executable, size=size))
+    server.chmod(0o755)
+    began = time.monotonic()
+    done = run([lifetime, "leak"], env={**os.environ, "ADRENO_SIM_PYTHON": str(server)})
+    assert "the simulator ended before it answered" in done.stderr and time.monotonic() - began < 60
 
 
 def test_objects_that_were_never_released_are_told(lifetime: str, tmp_path: Path) -> None:

@@ -28,6 +28,10 @@
 #endif
 
 #define START_SECONDS 120
+/* A reply that has begun goes on within so many seconds, and is no longer than the server's requests may be. When it begins only
+   the work that was asked for says. */
+#define REPLY_SECONDS 20
+#define MOST_REPLY (256u << 20)
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static struct link *_Atomic current;
@@ -70,10 +74,25 @@ static bool send_all(int socket, const void *data, size_t size, const int *files
     return true;
 }
 
+static bool wait_readable(int socket, int seconds) {
+    struct pollfd watched = {.fd = socket, .events = POLLIN};
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    time_t end = now.tv_sec + seconds;
+    for (;;) {
+        int found = poll(&watched, 1, 1000);
+        if (found > 0) return (watched.revents & POLLIN) != 0;
+        if (found < 0 && errno != EINTR) return false;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec >= end) return false;
+    }
+}
+
 /* Receives exactly `size` bytes, and a descriptor into `file` if one comes along. Closes any more. */
 static bool receive_all(int socket, void *data, size_t size, int *file) {
-    uint8_t *at = data;
+    uint8_t *at = data, *start = data;
     while (size) {
+        if (at != start && !wait_readable(socket, REPLY_SECONDS)) return false;
         struct iovec part = {at, size};
         union {
             struct cmsghdr header;
@@ -100,20 +119,6 @@ static bool receive_all(int socket, void *data, size_t size, int *file) {
     return true;
 }
 
-static bool wait_readable(int socket, int seconds) {
-    struct pollfd watched = {.fd = socket, .events = POLLIN};
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    time_t end = now.tv_sec + seconds;
-    for (;;) {
-        int found = poll(&watched, 1, 1000);
-        if (found > 0) return (watched.revents & POLLIN) != 0;
-        if (found < 0 && errno != EINTR) return false;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec >= end) return false;
-    }
-}
-
 /* One request and its reply; `files` go along, a descriptor may come back in `file`. */
 static cl_int exchange(struct link *link, uint32_t kind, struct bytes *body, struct bytes *reply, const int *files, int *file,
                        int seconds) {
@@ -129,8 +134,9 @@ static cl_int exchange(struct link *link, uint32_t kind, struct bytes *body, str
         !send_all(link->socket, body->data, body->size, NULL, 0) || (seconds && !wait_readable(link->socket, seconds)) ||
         !receive_all(link->socket, &answer, sizeof answer, file))
         return CL_DEVICE_NOT_AVAILABLE;
-    uint8_t *data = malloc((size_t)answer.size + 1);
-    if (!data || !receive_all(link->socket, data, answer.size, file)) {
+    uint8_t *data = answer.size > MOST_REPLY ? NULL : malloc((size_t)answer.size + 1);
+    if (!data || (answer.size && !wait_readable(link->socket, REPLY_SECONDS)) ||
+        !receive_all(link->socket, data, answer.size, file)) {
         free(data);
         return CL_DEVICE_NOT_AVAILABLE; /* the stream is out of step: the link is of no use any more */
     }
