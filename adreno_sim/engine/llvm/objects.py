@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
 import os
 import threading
@@ -43,7 +44,11 @@ LIMITS = Limits(TIME_LIMIT, TIME_LIMIT * WALL_FACTOR, MEMORY_LIMIT)
 """Of the child in which LLVM compiles a module: those that clang has for a program."""
 
 _LOCK = threading.RLock()
-_NUMBER = itertools.count()
+_NUMBER = itertools.count(1)
+
+MOST_DROPPED = 8192
+"""Modules that are loaded between two collections of garbage. Each takes two mappings, of which Linux gives a process 65,530, and
+what held one may be garbage that Python has not looked at."""
 
 
 class Machine:
@@ -131,12 +136,15 @@ class Machine:
         imports: addresses of functions that it calls besides those of every kernel.
         """
         with _LOCK:
+            number = next(_NUMBER)
+            if number % MOST_DROPPED == 0:
+                gc.collect()
             library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
             if self._soft_float:
                 library.add_object_img(self._soft_float)
             for name, function in {**_LIBC, **(imports or {})}.items():
                 library.import_symbol(name, function)
-            tracker = library.link(self._linker, f"kernel{next(_NUMBER)}")
+            tracker = library.link(self._linker, f"kernel{number}")
             return Loaded(tracker, tracker[symbol])
 
 

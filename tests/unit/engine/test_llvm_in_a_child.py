@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +156,25 @@ def test_a_kernel_that_crashes_llvm_is_refused_by_name_and_others_run(monkeypatc
         device.launch(program["bad"], (1,), (1,), [view])
     device.launch(program["good"], (1,), (1,), [view])
     assert device.read(view).tolist() == [1]
+
+
+def test_machine_code_that_is_garbage_gives_its_memory_back(monkeypatch):
+    """What holds it may lie in a cycle, and a process has 65,530 mappings."""
+
+    class Holder:
+        pass
+
+    monkeypatch.setattr(objects, "MOST_DROPPED", 5)
+    machine, code, alive = objects.Machine(), objects.machine().compile_here(GOOD), []
+    gc.disable()
+    try:
+        for _ in range(12):
+            holder = Holder()
+            holder.itself, holder.loaded = holder, machine.load(code, "f")
+            alive.append(weakref.ref(holder.loaded))
+    finally:
+        gc.enable()
+    assert sum(reference() is not None for reference in alive) < 7
 
 
 def test_text_that_llvm_rejects_is_an_error_of_this_project():
