@@ -188,11 +188,12 @@ def _start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[
 def _signals_passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """Context in which Ctrl-C is the command's own affair, whose terminal sends it, and SIGTERM is sent on to it and all that it
     started."""
-    from ..base.processes.descendants import signal_descendants
+    from ..base.processes.descendants import find_descendants, signal_all
 
     def send_on(number: int, _frame: object) -> None:
-        signal_descendants(process.pid, number)  # while it is there to name them
-        process.send_signal(number)
+        started = find_descendants(process.pid)  # while it is there to name them
+        process.send_signal(number)  # first: it may end in another way once they do
+        signal_all(started, number)
 
     before = {
         signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None),

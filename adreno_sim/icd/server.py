@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from ..backends.sim.device import SimDevice
 from ..backends.sim.open import open_sim
 from ..base.errors import AdrenoSimError
-from ..base.processes.descendants import signal_descendants
+from ..base.processes.descendants import find_descendants, signal_all
 from ..memory.heap import Heap
 from ..results.run_report import ProcessReport
 from . import identity, messages
@@ -227,7 +227,7 @@ class Server:
 
 def end_session() -> NoReturn:
     """End this process without the interpreter's own end, as a thread may be inside a launch, and with it what it started."""
-    signal_descendants(os.getpid(), signal.SIGKILL)
+    signal_all(find_descendants(os.getpid()), signal.SIGKILL)
     os._exit(0)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 
-def signal_descendants(pid: int, number: int) -> None:
-    """Send a signal to all processes that process `pid` and its descendants have started, as far as they are there."""
-    for each in find_descendants(pid):
+def signal_all(processes: Iterable[int], number: int) -> None:
+    """Send a signal to processes, as far as they are there."""
+    for each in processes:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(each, number)
 
