@@ -88,6 +88,8 @@ def _enter(args: argparse.Namespace) -> str:
     write += [Path(path).parent for name in TUNING_FILES if (path := os.environ.get(name))]
     if noted := getattr(args, "progress_file", None):
         write.append(Path(noted).parent)
+    if getattr(args, "unsafe_includes", False) or any("unsafe_includes" in word for word in _words(args)):
+        read.append(Path("/"))
     listed = [folder for path in named for folder in _folders_of(path)]
     return enter_sandbox(read=[*read, *folders], listed=listed, write=write, outputs=[*_outputs(args), *folders])
 
@@ -118,8 +120,10 @@ def _words(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _named_paths(args: argparse.Namespace) -> set[str]:
-    """The files and folders that the command line names: as they are, behind NAME=, or as a part of a device string."""
-    pieces = {piece for word in _words(args) for piece in (word, word.partition("=")[2], *re.split("[=:,]", word))}
+    """The files and folders that the command line names: as they are, behind NAME= or -I, or as a part of a device string."""
+    pieces = {
+        piece for word in _words(args) for piece in (word, word.partition("=")[2], *re.split(r"[=:,]|\s+(?:-I)?|^-I", word))
+    }
     return {piece for piece in pieces if piece and os.path.exists(piece)}
 
 

@@ -111,6 +111,21 @@ def test_a_real_device_has_none_and_a_line_says_so(place):
     assert real.stderr.count("note: sandbox: none, since a real device's driver") == 1 and "Traceback" not in real.stderr
 
 
+def test_include_folders_of_the_command_line_are_open(place):
+    (place / "headers").mkdir()
+    (place / "headers" / "two.h").write_text("#define TWO 2\n")
+    (place / "project" / "twice.cl").write_text('#include "two.h"\n' + KERNEL.replace("2 *", "TWO *"))
+    (place / "project" / "twice.toml").write_text('options = "-I ../headers"\n' + LAUNCH)
+    launch = str(place / "project" / "twice.toml")
+    for words, code in (((), 2), (("--root", str(place)), 0)):
+        done = adreno("kernel", "--launch", launch, *words)
+        assert done.returncode == code, done.stderr + done.stdout
+    (place / "project" / "twice.toml").write_text(LAUNCH)
+    (place / "project" / "twice.cl").write_text(f'#include "{place}/headers/two.h"\n' + KERNEL.replace("2 *", "TWO *"))
+    assert adreno("kernel", "--launch", launch).returncode == 2
+    assert adreno("kernel", "--launch", launch, "--unsafe-includes").returncode == 0
+
+
 CLIENT = """
 import ctypes, os, pathlib
 from adreno_sim.icd.build import build_libraries
@@ -126,7 +141,7 @@ for _ in range(200):
             text = status.read_text()
         except OSError:
             continue
-        if b"adreno_sim.icd" in words and os.environ["MARK"].encode() in environment + b"".join(words):
+        if b"adreno_sim.icd" in b" ".join(words) and os.environ["MARK"].encode() in environment:
             mine = [line.split()[1] for line in text.splitlines() if line.startswith(("NoNewPrivs", "Seccomp:"))]
     if mine:
         break
