@@ -89,7 +89,7 @@ def _run(args: argparse.Namespace, is_program: bool) -> tuple[int, str]:
     """Run a command; the exit code, and the line that says why there is no result ("" where there is one)."""
     try:
         refuse_outputs(args)
-        with cache.cache_option(args):
+        with cache.cache_option(args), sandbox.sandbox_option(args):
             sandbox.enter_sandbox(args, is_program)
             if getattr(args, "progress_file", None):
                 isolation.begin(args.progress_file)  # behind the wall: it starts a thread

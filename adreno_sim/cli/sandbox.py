@@ -38,13 +38,27 @@ def add_option(name: str, parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command_name=name)
 
 
+@contextlib.contextmanager
+def sandbox_option(args: argparse.Namespace) -> Iterator[None]:
+    """Context in which --sandbox off holds, also for the processes and the driver's servers that are started in it."""
+    from ..base.wall.enter import SWITCH
+
+    before = os.environ.get(SWITCH)
+    if getattr(args, "sandbox", "on") == "off":
+        os.environ[SWITCH] = "off"
+    try:
+        yield
+    finally:
+        os.environ.pop(SWITCH, None)
+        if before is not None:
+            os.environ[SWITCH] = before
+
+
 def enter_sandbox(args: argparse.Namespace, is_program: bool) -> None:
     """Put this process behind the wall, if it is to be. is_program: it is the command line's own, and not somebody's who calls
     `main`. Says in a line on standard error what the wall lacks."""
     from ..base.wall import enter
 
-    if getattr(args, "sandbox", "on") == "off":
-        os.environ[enter.SWITCH] = "off"  # of children and of the driver's servers too
     if args.command_name == "run" and not enter.is_switched_off() and (missing := enter.find_gaps()):
         print(f"note: sandbox: {missing}", file=sys.stderr)
     if not is_program or args.command_name not in COMMANDS or enter.is_switched_off() or _starts_others(args):
@@ -120,9 +134,12 @@ def _words(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _named_paths(args: argparse.Namespace) -> set[str]:
-    """The files and folders that the command line names: as they are, behind NAME= or -I, or as a part of a device string."""
+    """The files and folders that the command line names: as they are, behind NAME= or -I, or as a part of a device string, also of
+    the one in the environment."""
     pieces = {
-        piece for word in _words(args) for piece in (word, word.partition("=")[2], *re.split(r"[=:,]|\s+(?:-I)?|^-I", word))
+        piece
+        for word in (*_words(args), os.environ.get("ADRENO_SIM_DEVICE", ""))
+        for piece in (word, word.partition("=")[2], *re.split(r"[=:,]|\s+(?:-I)?|^-I", word))
     }
     return {piece for piece in pieces if piece and os.path.exists(piece)}
 
