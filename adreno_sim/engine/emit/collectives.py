@@ -211,12 +211,8 @@ def _index(c: _Combiner, which: int, lane: str) -> str:
 
 
 def _broadcast(c: _Combiner) -> None:
-    """Emits a broadcast. A sub-group broadcast names a lane; a work-group broadcast names local ids along x, y, z."""
-    sizes, index = c.plan.unit.spec.local_size, "0"
-    for which in range(len(c.instr.operands) - 1, 0, -1):
-        emit_mul_i64 = c.t.op(f"mul i64 {index}, {sizes[which - 1]}")
-        index = c.t.op(f"add i64 {emit_mul_i64}, {_index(c, which, '%first')}")
-    _hand_to_all(c, _wrapped_lane(c, index))
+    """Emits a broadcast. Operand 1 is the lane, also of a work-group: a region has made one of the local id that is named."""
+    _hand_to_all(c, _wrapped_lane(c, _index(c, 1, "%first")))
 
 
 def _broadcast_first(c: _Combiner) -> None:

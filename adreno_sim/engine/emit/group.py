@@ -54,7 +54,7 @@ def _begin_group(plan: KernelPlan) -> str:
 
 def _items_of_group(plan: KernelPlan) -> str:
     t, spec = Text(), plan.unit.spec
-    is_exact = plan.by_subgroup and not spec.uniform
+    is_exact = (plan.by_subgroup or plan.collective) and not spec.uniform
     items = t.op("call i64 @count_items(ptr %ctx, i64 %gx, i64 %gy, i64 %gz)") if is_exact else spec.items
     return _inlined("i64 @items_of_group(ptr %ctx, i64 %gx, i64 %gy, i64 %gz)", t, f"ret i64 {items}")
 

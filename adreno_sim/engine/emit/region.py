@@ -141,7 +141,7 @@ class RegionEmitter(Emitter):
             head, tail = self._flat_loop()
         else:
             head, tail = self._nested_loops()
-        self.slot = self.item_ids.slot(self.opening)
+        self.slot = self.item_ids.local_linear(self.opening)
         self._open_item()
         self.emit_segments(self.region.order, self.region.polled)
         self._close_item()
@@ -300,11 +300,20 @@ class RegionEmitter(Emitter):
 
     def _store_collective_operands(self, instr: ir.Instr, slots: CollectiveSlots) -> None:
         t = self.body
-        for operand, offsets in zip(instr.operands, slots.operands, strict=True):
+        for position, (operand, offsets) in enumerate(zip(instr.operands, slots.operands, strict=True)):
             types = [llvm_types.spell(operand.type), *slots.types[1 : len(offsets)]]
-            parts = [self.value(operand), *(self.hooks.masks(operand, instr) if len(offsets) > 1 else [])]
+            value = self._named_item(instr) if position == 1 and names_local_id(instr) else self.value(operand)
+            parts = [value, *(self.hooks.masks(operand, instr) if len(offsets) > 1 else [])]
             for offset, type, part in zip(offsets, types, parts, strict=True):
                 t.do(f"store {type} {part}, ptr {self.arena_slot(t, offset, type)}, align 1")
+
+    def _named_item(self, instr: ir.Instr) -> str:
+        """Returns the linear local id, over the group's own extents, of the local id that a broadcast names."""
+        t, wide, first = self.body, ir.Int(64), instr.operands[1].type
+        named = instr.operands[1:]
+        ids = [self.value(v) if v.type == wide else t.op(f"zext {self.typed_operand(v)} to i64") for v in named]
+        linear = self.item_ids.linear(t, [*ids, "0", "0"][:3])
+        return linear if first == wide else t.op(f"trunc i64 {linear} to {first}")
 
     def leave(self, value: str | None) -> None:
         self.exits.append((self.body.label, 0))
@@ -347,6 +356,11 @@ class RegionEmitter(Emitter):
         cold.do(f"ret i64 {ABANDONED}")
         t.put_aside(cold)
         t.block(on)
+
+
+def names_local_id(instr: ir.Instr) -> bool:
+    """Returns whether a collective function names a work-item by its local id."""
+    return instr.callee is not None and instr.callee.name == "work_group_broadcast"
 
 
 def value_bytes(type: str) -> int:

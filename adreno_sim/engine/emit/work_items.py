@@ -93,11 +93,15 @@ class WorkItem:
         return str(result)
 
     def local_linear(self, t: Text) -> str:
-        """Returns the local id linear over the group's own extents, as get_local_linear_id does."""
-        return self._linear(t, self.local, [self.size(axis) for axis in range(3)])
+        """Returns the local id linear over the group's own extents, as get_local_linear_id does. It indexes arena arrays."""
+        return self.linear(t, self.local)
+
+    def linear(self, t: Text, ids: list[str]) -> str:
+        """Returns a local id, linear over the group's own extents."""
+        return self._linear(t, ids, [self.size(axis) for axis in range(3)])
 
     def slot(self, t: Text) -> str:
-        """Returns the local id linear over the full extents. It indexes arena arrays and names the work-item in reports."""
+        """Returns the local id linear over the full extents, which names the work-item in reports and race cells."""
         return self._linear(t, self.local, [str(s) for s in self._sizes])
 
     def global_linear(self) -> str:

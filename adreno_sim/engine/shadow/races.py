@@ -61,7 +61,7 @@ class RaceChecks:
         """Returns epoch and local id as in a cell word."""
         if not self._item_word:
             t = self.e.opening
-            self._item_word = t.op(f"or i64 {t.op(f'shl i64 {self.e.slot}, 16')}, {self.word(context.EPOCH)}")
+            self._item_word = t.op(f"or i64 {t.op(f'shl i64 {self.e.item_ids.slot(t)}, 16')}, {self.word(context.EPOCH)}")
         return self._item_word
 
     def emit_read_check(self, here: CellRange | None, what: AccessInfo, text: str, flags: int = 0) -> None:
