@@ -134,6 +134,13 @@ def test_what_may_differ_rightly_is_not_decided(monkeypatch, tally, name, checks
     assert (tally.same, tally.undecided, tally.differing) == (0, 1, 0)
 
 
+@pytest.mark.parametrize("body", ['int p; printf("%p", &p);', "int p; a[i] = (float)(ulong)&p;"])
+def test_addresses_of_private_memory_are_not_compared(monkeypatch, tally, body):
+    spoil(monkeypatch, storing(b"\7"))
+    run(COPY.replace("a[i] =", f"{body} a[i] +="))
+    assert (tally.same, tally.undecided, tally.differing) == (0, 1, 0)
+
+
 def test_at_level_full_a_race_has_one_result(monkeypatch, tally):
     race = COPY.replace("a[i]", "a[0]")
     run(race)

@@ -28,6 +28,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...findings import Kind
 from ...ir import ir
+from ...ir.provenance import is_pointer
 from ...ir.queries import globals_of
 from ..abi.bound import Bound
 from ..abi.specialization import NOTHING, LocalArg, Specialization, shadow_of
@@ -221,7 +222,9 @@ class _Once:
         return found and f"{where}: {found}"
 
     def _is_determined(self, before: list[np.ndarray]) -> bool:
-        """Returns whether the launch has one result, whatever the order of work-items and what memory held."""
+        """Returns whether the launch has one result, whatever the order of work-items, where memory lies and what it held."""
+        if _shows_addresses(self._kernel):
+            return False
         spec = self._plain_spec()
         if spec.full:
             return True
@@ -231,6 +234,13 @@ class _Once:
             return False
         a, b = (one for one in outcomes if one is not None)
         return all((x == y).all() for x, y in zip(a.memory, b.memory, strict=True)) and a.result.printed == b.result.printed
+
+
+def _shows_addresses(kernel: ir.Function) -> bool:
+    """Returns whether a kernel computes with addresses as numbers, or prints them: those of private memory are a code's own."""
+    instrs = [instr for block in kernel.blocks for instr in block.instrs]
+    printed = (v for i in instrs if i.callee is not None and i.callee.name == "printf" for v in i.operands[1:])
+    return any(i.op == "ptrtoint" for i in instrs) or any(map(is_pointer, printed))
 
 
 def _uses_local_memory(kernel: ir.Function, spec: Specialization) -> bool:
