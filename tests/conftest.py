@@ -28,6 +28,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's background j
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ["ADRENO_SIM_STRICT_ANALYSIS"] = "1"  # an analysis that fails is a defect, here and in child processes
+os.environ.setdefault(second_run.SWITCH, "off")  # unasked, which launches run twice is a matter of time; `all` is asked for
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import oracle
 import pytest
 from oracle import Buffer, Image, Local, Sampler, Scalar
 
-from adreno_sim.engine.run import launch, launch_analysis, optimistic
+from adreno_sim.engine.run import launch, launch_analysis, optimistic, second_run
 from adreno_sim.image.formats import CHANNEL_TYPES
 
 _RNG = np.random.default_rng(23)
@@ -31,6 +31,7 @@ def both(engine, monkeypatch):
     """
     runs: list[tuple[bool, int]] = []
     run = launch.run
+    monkeypatch.setattr(second_run, "read_switch", lambda: "off")  # runs are counted
     monkeypatch.setattr(
         launch, "run", lambda *a, **k: runs.append((a[0].spec.deferred_checks, a[0].module.lanes)) or run(*a, **k)
     )
