@@ -18,18 +18,24 @@ find_python() {
     return 2
 }
 
-# make_venv FOLDER EXTRAS: install the project in editable mode; leave FOLDER alone if what it was made from is the same.
+# make_venv FOLDER EXTRAS [PINS]: install the project in editable mode, and what it needs by versions and hashes of the file PINS;
+# leave FOLDER alone if what it was made from is the same.
 make_venv() {
-    local folder=$1 extras=$2 python stamp
+    local folder=$1 extras=$2 pins=${3:-} python stamp
     python=$(find_python) || return 2
-    stamp="$extras $ROOT $("$python" -VV | tr '\n' ' ') $(cksum <"$ROOT/pyproject.toml")"
+    stamp="$extras $ROOT $("$python" -VV | tr '\n' ' ') $(cat "$ROOT/pyproject.toml" ${pins:+"$pins"} | cksum)"
     if [ -x "$folder/bin/python" ] && [ "$(cat "$folder/.adreno-sim" 2>/dev/null)" = "$stamp" ] \
         && "$folder/bin/python" -c 'import adreno_sim' 2>/dev/null; then
         return 0
     fi
     echo "making $folder with $("$python" -V) and adreno-sim[$extras]"
     "$python" -m venv --clear "$folder" || return 2
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile -e "${ROOT}[$extras]" || return 2
+    local -a install=("$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile)
+    if [ -n "$pins" ]; then
+        "${install[@]}" --require-hashes -r "$pins" && "${install[@]}" --no-deps --no-build-isolation -e "$ROOT" || return 2
+    else
+        "${install[@]}" -e "${ROOT}[$extras]" || return 2
+    fi
     echo "$stamp" >"$folder/.adreno-sim"
 }
 

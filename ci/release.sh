@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Build the distributions of the commit that is checked out, and check each in an environment of its own. Uploads nothing.
+# Everything that it installs is pinned by version and hash (ci/pins, made by ci/pins.sh).
 #   bash ci/release.sh FOLDER     FOLDER gets the source distribution, a wheel for any platform, and one for Linux on x86-64
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -13,15 +14,15 @@ grep -q "\"$version\"" "$ROOT/adreno_sim/base/version.py" || { echo "error: base
 grep -q "^## \[$version\]" "$ROOT/CHANGELOG.md" || { echo "error: CHANGELOG.md has no section [$version]" >&2; exit 2; }
 
 venv=${ADRENO_SIM_VENV:-$ROOT/.venv-release}
-make_venv "$venv" release || exit 2
+make_venv "$venv" release "$ROOT/ci/pins/release.txt" || exit 2
 unset PYTHONPATH
 tree=$(mktemp -d) || exit 2
 trap 'rm -rf "$tree"' EXIT
 git -C "$ROOT" archive --prefix=source/ HEAD | tar -x -C "$tree" || exit 2
-"$venv/bin/python" -m build --outdir "$folder" "$tree/source" >"$tree/build.log" 2>&1 || { tail -20 "$tree/build.log" >&2; exit 1; }
+"$venv/bin/python" -m build --no-isolation --outdir "$folder" "$tree/source" >"$tree/build.log" 2>&1 || { tail -20 "$tree/build.log" >&2; exit 1; }
 
 "$venv/bin/python" "$tree/source/ci/release/prebuild.py" "$tree/source" || exit 1
-"$venv/bin/python" -m build --wheel --outdir "$tree/platform" "$tree/source" >"$tree/build.log" 2>&1 || { tail -20 "$tree/build.log" >&2; exit 1; }
+"$venv/bin/python" -m build --no-isolation --wheel --outdir "$tree/platform" "$tree/source" >"$tree/build.log" 2>&1 || { tail -20 "$tree/build.log" >&2; exit 1; }
 "$venv/bin/wheel" tags --remove --platform-tag manylinux_2_17_x86_64 "$tree"/platform/*.whl >/dev/null || exit 1
 "$venv/bin/python" "$tree/source/ci/release/platform_wheel.py" "$tree"/platform/*.whl || exit 1
 cp "$tree"/platform/*.whl "$folder" || exit 1
@@ -32,7 +33,8 @@ rm -rf "$tree/tests/adreno_sim"   # what is tested is what is installed
 for file in "$folder"/*; do
     echo "== $(basename "$file")"
     "$(find_python)" -m venv --clear "$tree/venv" || exit 2
-    "$tree/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$file[tvm,opencl,oracle,test]" || exit 1
+    "$tree/venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$ROOT/ci/pins/trial.txt" || exit 1
+    "$tree/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$file" || exit 1
     (cd "$tree/tests" && ADRENO_SIM_CACHE_DIR="$tree/cache" "$tree/venv/bin/python" -m pytest -q -n 2 --dist loadfile tests/device tests/unit/test_public_api.py tests/e2e/test_check_command.py) || exit 1
     rm -rf "$tree/cache"
 done

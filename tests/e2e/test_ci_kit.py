@@ -200,3 +200,20 @@ def test_the_matrix_is_what_there_is():
     (other,) = yaml(PIPELINE)["adreno-check"]["parallel"]["matrix"]
     for profiles, versions in ((matrix["profile"], matrix["tvm"]), (other["ADRENO_CI_PROFILES"], other["ADRENO_CI_TVM"])):
         assert set(profiles) <= set(names()) and all(f"{version})" in SCRIPT.read_text() for version in versions)
+
+
+def test_actions_are_named_by_commit():
+    """A tag may be moved to other code; the release that a commit was is told behind it."""
+    named = re.findall(r"uses: (.*)", WORKFLOW.read_text())
+    assert len(named) == WORKFLOW.read_text().count("uses:") >= 10
+    for action in named:
+        assert re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+    assert len({action.split("@")[0] for action in named}) == len(set(named))  # one version of each
+
+
+def test_what_the_script_installs_is_pinned():
+    """Each pip command names hashes, or installs one package and nothing that it needs."""
+    commands = re.findall(r"-m pip install .*", SCRIPT.read_text())
+    assert len(commands) == 2 and all("--require-hashes" in command or "--no-deps" in command for command in commands)
+    for extra in re.findall(r"extra=(\w+)", SCRIPT.read_text()):
+        assert (ROOT / "adreno_sim" / "pins" / f"{extra}.txt").is_file()

@@ -64,7 +64,7 @@ refuse_committed_cache() {
 }
 
 install() {
-    local package=${ADRENO_CI_PACKAGE:-} extra
+    local package=${ADRENO_CI_PACKAGE:-} extra pins
     case ${ADRENO_CI_TVM:-0.27} in
         0.27) extra=tvm ;;
         0.26) extra=tvm26 ;;
@@ -72,15 +72,18 @@ install() {
         *) die "ADRENO_CI_TVM is '$ADRENO_CI_TVM': expected 0.27, 0.26 or 0.25" ;;
     esac
     if [[ $package =~ ^git\+[a-z]+://.+@[0-9a-f]{40}$ ]]; then
-        package="adreno-sim[$extra] @ $package"
-    elif [[ $package == */* && -f $package/pyproject.toml ]]; then
-        package="${package}[$extra]"
-    else
+        package="adreno-sim @ $package"
+    elif [[ $package != */* || ! -f $package/pyproject.toml ]]; then
         die "ADRENO_CI_PACKAGE is '$package': expected git+https://HOST/OWNER/adreno-sim@COMMIT with all 40 digits, or the path" \
             "of a folder of adreno-sim; a name from an index is not taken, as adreno-sim is not this project's there"
     fi
     "${PYTHON:-python3}" -m venv "$VENV" || exit 2
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "$package" || exit 2
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$package" || exit 2
+    # What it needs is pinned by its commit: versions and hashes, so that nothing else is installed.
+    pins=$(cd / && "$VENV/bin/python" -c 'import importlib.util as u; print(u.find_spec("adreno_sim").submodule_search_locations[0])')
+    pins=$pins/pins/$extra.txt
+    [ -f "$pins" ] || die "this commit of adreno-sim has no pins for TVM ${ADRENO_CI_TVM:-0.27}: name a newer one in ADRENO_CI_PACKAGE"
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$pins" || exit 2
     adreno_sim --version
 }
 
