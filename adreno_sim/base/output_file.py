@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING
 
 from .errors import AdrenoSimError
 from .text.spelling import encode
+from .wall.plain_copy import copy_plain
 
 if TYPE_CHECKING:
     from .wall.outputs import Keeper
@@ -59,14 +60,15 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise AdrenoSimError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def place_folder(made: Path, target: Path) -> None:
-    """Copy a folder to where none lies, or an empty one: it appears complete or not at all. Raises AdrenoSimError."""
+def place_folder(made: Path, target: Path, within: Path | None = None) -> None:
+    """Copy a folder of files and folders to where none lies, or an empty one: it appears complete or not at all. Raises
+    AdrenoSimError, also for a link in it, and where it does not lie below `within`: who copies may read more than who asks."""
     if keeper is not None and keeper.keeps(target):
         keeper.place_folder(made, target)
         return
     temporary = target.resolve().with_name(f".adreno-sim-{secrets.token_hex(8)}")
     try:
-        shutil.copytree(made, temporary)
+        copy_plain(made, temporary, made if within is None else within)
         if target.exists():
             temporary.chmod(target.stat().st_mode)
         os.replace(temporary, target.resolve())

@@ -19,7 +19,6 @@ CONTENTS = {
     "search": "machine code of the search for memory plans",
     "golden": "reference results",
     "models": "compiled models with their references",
-    "bytecode": "modules of Python's, where they were installed uncompiled",
     "drivers": "which known answers each OpenCL driver gives",
 }
 """Kinds of entries."""

@@ -22,7 +22,7 @@ known here."""
 TUNING_FILES = ("CLML_TUNING_CACHE", "CLML_TUNNING_CACHE")
 """Variables that name a file which OpenCL ML reads, or replaces."""
 MOST = 2000
-"""Files in a folder up to which each is looked at: every rule takes time."""
+"""Files beside and below an input up to which each is looked at: every rule takes time. Of more, the folder is open."""
 CONFIGURATION = ("adreno-sim.toml", "pyproject.toml")
 
 
@@ -63,7 +63,7 @@ def enter_sandbox(args: argparse.Namespace, is_program: bool) -> None:
         print(f"note: sandbox: {missing}", file=sys.stderr)
     if not is_program or args.command_name not in COMMANDS or enter.is_switched_off() or _starts_others(args):
         return
-    if any(_is_suffix(PROGRAMS, word) for word in _words(args)):
+    if _is_program(args):
         return
     missing = _find_reason(args) or _enter(args)
     if missing:
@@ -80,14 +80,19 @@ def _find_reason(args: argparse.Namespace) -> str:
     devices = [getattr(args, "device", None) or os.environ.get("ADRENO_SIM_DEVICE"), getattr(args, "compare_with", None)]
     if any(str(device).partition(":")[0] == "cl" for device in devices if device):
         return "none, since a real device's driver runs programs and keeps files of its own"
-    if any(_is_suffix(LOADED_BY_TORCH, word) for word in _words(args)):
+    if any(Path(word).suffix.lower() == LOADED_BY_TORCH for word in _words(args)):
         return "none, since PyTorch reads the model"
     return ""
 
 
-def _is_suffix(suffix: str, word: str) -> bool:
-    """Whether a word names a file with this suffix, or a function in one."""
-    return any(Path(text).suffix.lower() == suffix for text in (word, word.partition(":")[0]))
+def _is_program(args: argparse.Namespace) -> bool:
+    """Whether the model is a program of the user's own, FILE.py or FILE.py:NAME. What is called so and is another file is none,
+    nor is any other argument."""
+    model = getattr(args, "model", None) or getattr(args, "source", None)
+    if not isinstance(model, (str, os.PathLike)):
+        return False
+    named = os.fspath(model)
+    return Path(named if os.path.exists(named) else named.partition(":")[0]).suffix.lower() == PROGRAMS
 
 
 def _enter(args: argparse.Namespace) -> str:
@@ -134,14 +139,13 @@ def _words(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _named_paths(args: argparse.Namespace) -> set[str]:
-    """The files and folders that the command line names: as they are, behind NAME= or -I, or as a part of a device string, also of
-    the one in the environment."""
-    pieces = {
-        piece
-        for word in (*_words(args), os.environ.get("ADRENO_SIM_DEVICE", ""))
-        for piece in (word, word.partition("=")[2], *re.split(r"[=:,]|\s+(?:-I)?|^-I", word))
-    }
-    return {piece for piece in pieces if piece and os.path.exists(piece)}
+    """The files and folders that the command line names: as they are, else behind NAME= or -I, or as a part of a device string,
+    also of the one in the environment. The root of all folders is none: a part of a word is soon that."""
+    found: set[str] = set()
+    for word in (*_words(args), os.environ.get("ADRENO_SIM_DEVICE", "")):
+        parts = (word.partition("=")[2], *re.split(r"[=:,]|\s+(?:-I)?|^-I", word))
+        found.update([word] if os.path.exists(word) else filter(os.path.exists, filter(None, parts)))
+    return {path for path in found if os.path.realpath(path) != "/"}
 
 
 def _folders_of(path: str) -> set[Path]:
@@ -154,6 +158,36 @@ def _readable(path: str) -> Iterator[Path]:
     hidden files and folders: beside a file in somebody's home are keys."""
     yield Path(path)
     for folder in _folders_of(path):
-        with contextlib.suppress(OSError):
-            names = os.listdir(folder)
-            yield from [folder / name for name in names if not name.startswith(".")] if len(names) <= MOST else [folder]
+        found = _unhidden(folder, [MOST])
+        yield from [folder] if found is None else found
+
+
+def _unhidden(folder: Path, left: list[int]) -> list[Path] | None:
+    """The files and folders in a folder that are not hidden, a folder with something hidden below it taken apart likewise; None
+    where these are more than are `left` to be looked at."""
+    found: list[Path] = []
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return []
+    left[0] -= len(entries)
+    for entry in entries:
+        if left[0] < 0:
+            return None
+        if entry.name.startswith("."):
+            continue
+        path = Path(entry)
+        below = _unhidden(path, left) if entry.is_dir(follow_symlinks=False) and _has_hidden(path, left) else [path]
+        if below is None:
+            return None
+        found += below
+    return None if left[0] < 0 else found
+
+
+def _has_hidden(folder: Path, left: list[int]) -> bool:
+    """Whether something hidden lies anywhere below a folder."""
+    for _, folders, files in os.walk(folder):
+        left[0] -= len(folders) + len(files)
+        if left[0] < 0 or any(name.startswith(".") for name in (*folders, *files)):
+            return left[0] >= 0
+    return False

@@ -37,7 +37,7 @@ def enter_sandbox(
         outside = Path(tempfile.gettempdir())
         scratch = make_scratch_folder("sandbox")
         make_cache_folder()
-        begin_keeper(outputs)
+        begin_keeper(outputs, scratch)
     except OSError as error:
         raise AdrenoSimError(f"the sandbox cannot be made: {error.strerror or error}") from error
     tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)

@@ -67,8 +67,9 @@ def mismatches(text: str, extras: tuple[str, ...]) -> list[str]:
     for python in PYTHONS:
         for machine in MACHINES:
             world = {
-                "python_version": python, "python_full_version": f"{python}.1", "platform_machine": machine, "sys_platform": "linux",
-                "platform_system": "Linux", "os_name": "posix", "implementation_name": "cpython", "extra": "",
+                "python_version": python, "python_full_version": f"{python}.1", "platform_machine": machine,
+                "sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
+                "implementation_name": "cpython", "extra": "",
             }  # fmt: skip
             given: dict[str, list[str]] = {}
             for name, version, marker in pins:
@@ -115,7 +116,7 @@ def test_what_is_wrong_is_seen() -> None:
     assert direct_pins(text) >= {"numba", "apache-tvm"} and "packaging" not in direct_pins(text)
     assert "build is not asked for" in mismatches((ROOT / "ci/pins/release.txt").read_text(encoding="utf-8"), ("tvm",))
     assert any("twine" in said for said in mismatches(text, ("tvm", "release")))
-    with pytest.raises(ValueError, match="no hash|neither"):
+    with pytest.raises(ValueError, match=r"no hash|neither"):
         read_pins(re.sub(r"(?ms)(^rich==.*?$).*?(?=^    #|^\S)", r"\1\n", text))
     with pytest.raises(ValueError, match="neither"):
         read_pins(text + "rich>=1\n")

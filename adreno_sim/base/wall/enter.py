@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import cache_from_source, find_spec
+from importlib.util import find_spec
 from pathlib import Path
 
 from .. import disk_cache
@@ -63,7 +63,6 @@ def enter(openings: Openings) -> str:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold what the wall keeps in
     variables.forget_others()
     capabilities.give_up()
-    _keep_bytecode()
     missing = []
     version = landlock.find_version()
     if version:
@@ -76,18 +75,6 @@ def enter(openings: Openings) -> str:
     if not seccomp.restrict():
         missing.append("system calls stay open (no seccomp for this processor or kernel)")
     return "; ".join(missing)
-
-
-def _keep_bytecode() -> None:
-    """Where an installer left modules uncompiled (uv's does), keep their bytecode in the cache: beside them it cannot be written,
-    and each run would compile TVM's again."""
-    if sys.dont_write_bytecode or sys.pycache_prefix or not disk_cache.is_enabled():
-        return
-    for name in ("tvm", "onnx", "numpy"):
-        spec = find_spec(name)
-        if spec is not None and spec.origin and not os.path.exists(cache_from_source(spec.origin)):
-            sys.pycache_prefix = str(disk_cache.folder("bytecode"))
-            return
 
 
 def _rules(openings: Openings) -> Iterable[tuple[Path, Right]]:

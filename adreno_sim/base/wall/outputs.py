@@ -63,8 +63,12 @@ class Keeper:
         return descriptors[0] if descriptors else -1
 
 
-def begin_keeper(paths: Iterable[str | os.PathLike[str]]) -> None:
-    """From now on a process by fork writes these outputs, for this process and those that it starts. Raises OSError."""
+def begin_keeper(paths: Iterable[str | os.PathLike[str]], within: Path) -> None:
+    """From now on a process by fork writes these outputs, for this process and those that it starts. Raises OSError.
+
+    within: the folder below which this process makes the folders that are outputs. Nothing else is copied: the process outside
+    may read what this one may not.
+    """
     kept = frozenset(os.path.abspath(path) for path in paths)
     if not kept:
         return
@@ -74,14 +78,14 @@ def begin_keeper(paths: Iterable[str | os.PathLike[str]]) -> None:
         try:
             end_with(parent)
             ours.close()
-            _serve(theirs, kept)
+            _serve(theirs, kept, within.resolve())
         finally:
             os._exit(0)
     theirs.close()
     output_file.keeper = Keeper(ours, kept)
 
 
-def _serve(connection: socket.socket, kept: frozenset[str]) -> None:
+def _serve(connection: socket.socket, kept: frozenset[str], within: Path) -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the command decides what an interrupt means for a file that it writes
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -92,19 +96,19 @@ def _serve(connection: socket.socket, kept: frozenset[str]) -> None:
         descriptors: list[int] = []
         error = ""
         try:
-            descriptors = _answer(json.loads(data), kept, under_way)
+            descriptors = _answer(json.loads(data), kept, within, under_way)
         except AdrenoSimError as refused:
             error = str(refused)
         socket.send_fds(connection, [json.dumps({"error": error}).encode("ascii")], descriptors)
     while under_way:  # the process behind the wall was killed, or interrupted
-        _answer({"end": False}, kept, under_way)
+        _answer({"end": False}, kept, within, under_way)
 
 
 class _Incomplete(Exception):
     """Raised inside a file that is not to get its name."""
 
 
-def _answer(message: dict[str, Any], kept: frozenset[str], under_way: list[contextlib.ExitStack]) -> list[int]:
+def _answer(message: dict[str, Any], kept: frozenset[str], within: Path, under_way: list[contextlib.ExitStack]) -> list[int]:
     """The descriptors of the answer."""
     if "end" in message:
         with contextlib.suppress(_Incomplete), under_way.pop():
@@ -115,7 +119,7 @@ def _answer(message: dict[str, Any], kept: frozenset[str], under_way: list[conte
     if path not in kept:
         raise AdrenoSimError(f"cannot write {path}: no output that the command line names")
     if "as" in message:
-        output_file.place_folder(Path(message["folder"]), Path(path))
+        output_file.place_folder(Path(message["folder"]), Path(path), within)
         return []
     files = contextlib.ExitStack()
     file = files.enter_context(output_file.open_output(path))

@@ -1,9 +1,9 @@
 """Linux' seccomp: which system calls this process may still make.
 
-Refused are those that nothing here makes and that reach past files: sockets, other processes, mounts, the kernel itself, io_uring
-(which does what it is asked without system calls), and letters put into a terminal's input. They fail with EPERM, which libraries
-know how to take; nothing is killed. What is not named stays allowed: a list of what Python, LLVM, TVM and numba may call would
-break with each new version of theirs.
+Refused are those that nothing here makes and that reach past files: sockets, other processes and their limits, mounts, the
+kernel itself, io_uring (which does what it is asked without system calls), and letters put into a terminal's input. They fail
+with EPERM, which libraries know how to take; nothing is killed. What is not named stays allowed: a list of what Python, LLVM, TVM
+and numba may call would break with each new version of theirs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _X86_64, _AARCH64 = "x86_64", "aarch64"
 _ARCHITECTURE = {_X86_64: 0xC000003E, _AARCH64: 0xC00000B7}
 _SECCOMP = {_X86_64: 317, _AARCH64: 277}
 _IOCTL = {_X86_64: 16, _AARCH64: 29}
+_PRLIMIT = {_X86_64: 302, _AARCH64: 261}
 _FILTER, _ALL_THREADS, _AS_FAST_AS_BEFORE = 1, 1, 4
 """SECCOMP_SET_MODE_FILTER; flags TSYNC and SPEC_ALLOW: without the latter older kernels switch off speculation, for all code."""
 
@@ -45,7 +46,7 @@ _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX of ioctl."""
 
 _LOAD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_NUMBER, _MACHINE, _SECOND_ARGUMENT = 0, 4, 24
+_NUMBER, _MACHINE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 """Places in struct seccomp_data; of an argument its lower half."""
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000 | errno.EPERM
 _FIRST_OF_X32 = 0x40000000
@@ -64,6 +65,8 @@ def write_program(machine: str) -> bytes:
     code = [_step(_LOAD, _MACHINE), _step(_JUMP_IF_EQUAL, _ARCHITECTURE[machine], 1, 0), _step(_RETURN, _FAIL)]
     code += [_step(_LOAD, _NUMBER), _step(_JUMP_IF_AT_LEAST, _FIRST_OF_X32, 0, 1), _step(_RETURN, _FAIL)]
     code += _refuse(sorted(number for pair in REFUSED.values() if (number := pair[place]) is not None))
+    own_limits = [_step(_LOAD, _FIRST_ARGUMENT), _step(_JUMP_IF_EQUAL, 0, 0, 1), _step(_RETURN, _ALLOW), _step(_RETURN, _FAIL)]
+    code += [_step(_JUMP_IF_EQUAL, _PRLIMIT[machine], 0, len(own_limits)), *own_limits]
     code += [_step(_JUMP_IF_EQUAL, _IOCTL[machine], 1, 0), _step(_RETURN, _ALLOW), _step(_LOAD, _SECOND_ARGUMENT)]
     return b"".join([*code, *_refuse(_TERMINAL_INPUT), _step(_RETURN, _ALLOW)])
 

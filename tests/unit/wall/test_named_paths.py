@@ -55,6 +55,44 @@ def test_beside_a_file_hidden_ones_stay_closed(place, monkeypatch):
     assert list(sandbox._readable("headers")) == [Path("headers")]
 
 
+def test_what_is_hidden_below_a_folder_stays_closed_too(place):
+    (place / "headers" / "deep").mkdir()
+    for name in ("a.h", ".env", "deep/b.h"):
+        (place / "headers" / name).write_text("")
+    found = {path.relative_to(place).as_posix() for path in map(Path.resolve, sandbox._readable("model.onnx"))}
+    assert {"headers/a.h", "headers/deep"} <= found and "headers" not in found and not any(".env" in name for name in found)
+
+
+def test_beside_a_hidden_file_alone_nothing_else_is_open(tmp_path):
+    (tmp_path / ".model.onnx").write_text("")
+    assert set(sandbox._readable(str(tmp_path / ".model.onnx"))) == {tmp_path / ".model.onnx"}
+
+
+def test_a_name_that_is_a_file_is_not_taken_apart(place):
+    (place / "d:").mkdir()
+    (place / "d:" / ",l.toml").write_text("")
+    assert sandbox._named_paths(argparse.Namespace(launch="d:/,l.toml")) == {"d:/,l.toml"}
+    assert sandbox._named_paths(argparse.Namespace(launch="sim:x,/")) == set(), "the root is no input"
+
+
+@pytest.mark.parametrize(
+    ("given", "program"),
+    [
+        ({"model": "m.py"}, True),
+        ({"model": "m.py:make"}, True),
+        ({"source": "m.py"}, True),
+        ({"model": "x.py:l.onnx"}, False),
+        ({"model": "model.onnx", "launch": "x.py"}, False),
+        ({"trace": "x.py"}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_only_a_model_is_a_program_of_the_users_own(place, given, program):
+    (place / "x.py:l.onnx").write_text("")
+    assert sandbox._is_program(argparse.Namespace(**given)) == program
+
+
 @pytest.mark.parametrize("before", [None, "on"])
 def test_off_holds_while_the_command_runs(before, monkeypatch):
     monkeypatch.delenv("ADRENO_SIM_SANDBOX", raising=False)

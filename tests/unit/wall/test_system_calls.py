@@ -13,9 +13,9 @@ X86, ARM, I386 = 0xC000003E, 0xC00000B7, 0x40000003
 ALLOW, FAIL = 0x7FFF0000, 0x00050001
 
 
-def decide(program: bytes, machine: int, number: int, second: int = 0) -> int:
+def decide(program: bytes, machine: int, number: int, second: int = 0, first: int = 0) -> int:
     """What the classic BPF says of a system call: struct seccomp_data is number, machine, address, six arguments."""
-    data = struct.pack("=iIQ6Q", number, machine, 0, 0, second, 0, 0, 0, 0)
+    data = struct.pack("=iIQ6Q", number, machine, 0, first, second, 0, 0, 0, 0)
     steps = list(struct.iter_unpack("=HBBI", program))
     held, place = 0, 0
     while True:
@@ -43,6 +43,8 @@ def test_the_filter_refuses_what_is_named_and_nothing_else(name, machine, column
         ALLOW,
         *[FAIL] * 3,
     ]
+    limits = {"x86_64": 302, "aarch64": 261}[name]
+    assert decide(program, machine, limits, first=1234) == FAIL and decide(program, machine, limits, first=0) == ALLOW
     assert decide(program, I386, 1) == FAIL
     assert ioctl not in refused and len(program) // 8 < 4096
 

@@ -36,7 +36,7 @@ def tried(action):
         return type(error).__name__
     return "done"
 
-begin_keeper([folder / "out" / "named.json", folder / "none" / "named.json", folder / "out" / "made"])
+begin_keeper([folder / "out" / "named.json", folder / "none" / "named.json", folder / "out" / "made"], folder / "scratch")
 missing = enter(Openings((folder / "in",), (folder / "scratch",), tuple(find_compiler())))
 """
 
@@ -195,3 +195,39 @@ def test_a_system_without_them_is_said_to_be_one(monkeypatch):
     monkeypatch.setattr(wall.seccomp, "restrict", lambda: False)
     said = wall.enter(wall.Openings())
     assert "no Landlock, which Linux 5.13" in said and "no seccomp" in said and wall.find_gaps() in said
+
+
+@needs_landlock
+def test_a_folder_that_is_an_output_holds_what_was_made_here_and_nothing_else(folder):
+    """The process that copies it may read more than this one."""
+    found = behind(
+        folder,
+        """
+        made, out = folder / "scratch" / "made", folder / "out" / "made"
+        (made / "deep").mkdir(parents=True)
+        (made / "deep" / "kernel.cl").write_text("kernel")
+        found = {"elsewhere": tried(lambda: output_file.place_folder(folder / "home", out))}
+        found["up"] = tried(lambda: output_file.place_folder(folder / "scratch" / ".." / "home", out))
+        os.symlink(folder / "home" / "secret", made / "link")
+        found["link"] = tried(lambda: output_file.place_folder(made, out))
+        os.unlink(made / "link")
+        os.symlink(folder / "home", folder / "scratch" / "home")
+        found["through"] = tried(lambda: output_file.place_folder(folder / "scratch" / "home", out))
+        found["own"] = tried(lambda: output_file.place_folder(made, out))
+        """,
+    )
+    assert found == {**dict.fromkeys(("elsewhere", "up", "link", "through"), "AdrenoSimError"), "own": "done"}
+    assert [path.name for path in (folder / "out" / "made").rglob("*") if path.is_file()] == ["kernel.cl"]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["beside", "made", "named.json"]
+
+
+def test_limits_of_another_process_stay(folder):
+    found = behind(
+        folder,
+        """
+        import resource
+        found = {"other": tried(lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CORE, (0, 0)))}
+        found["own"] = tried(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE)))
+        """,
+    )
+    assert found == {"other": "PermissionError", "own": "done"}
