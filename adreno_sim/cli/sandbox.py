@@ -65,7 +65,10 @@ def enter_sandbox(args: argparse.Namespace, is_program: bool) -> None:
         return
     if _is_program(args):
         return
-    missing = _find_reason(args) or _enter(args)
+    try:
+        missing = _find_reason(args) or _enter(args)
+    except enter.ThreadsError:  # a module that Python loads at its start, as an environment can ask for, has begun some
+        missing = "none, since this Python began threads before the command did (sitecustomize, a .pth file)"
     if missing:
         print(f"note: sandbox: {missing}", file=sys.stderr)
 

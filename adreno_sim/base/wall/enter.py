@@ -52,12 +52,16 @@ def find_gaps() -> str:
 _NO_LANDLOCK = "files and programs stay open (this system has no Landlock, which Linux 5.13 and newer can have)"
 
 
+class ThreadsError(AdrenoSimError):
+    """The process has more threads than one, of which those before would stay outside the wall."""
+
+
 def enter(openings: Openings) -> str:
     """Restrict this process, and all that it starts, for good. Returns what this system cannot do of it, as a sentence; "" for
-    nothing. AdrenoSimError in a process that has more threads than one: those before would stay outside."""
+    nothing. ThreadsError in a process that has more threads than one."""
     threads = len(os.listdir("/proc/self/task"))
     if threads > 1:
-        raise AdrenoSimError(
+        raise ThreadsError(
             f"the sandbox: expected a process with one thread, this one has {threads}: enter it before numpy is imported"
         )
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold what the wall keeps in
