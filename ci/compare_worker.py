@@ -122,19 +122,17 @@ def run_random(seed: int, numbers: range) -> Record:
     judge = judge_of(seed, numbers[0])
     cases = [numbered(seed, number) for number in numbers]
     built = [case.build() for case in cases]
-    source = program([one.text for one in built], judge.half)
+    source = program([one.text for one in built], judge)
     record: Record = {"source": hashlib.sha256(source.encode()).hexdigest()}
     for checks in LEVELS:
         simulator.device.cache_clear()
         device = Recorder(simulator.device(checks), record, f"{checks}, ")
         made = device.build(source, judge.options)
         for case, one in zip(cases, built, strict=True):
-            args = [simulator._argument(device, arg) for arg in one.args]
+            args = simulator.arguments(device, one.args)
             with contextlib.suppress(Exception):  # the record names it
                 device.launch(made[case.name], case.global_size, case.features.local_size, args)
-            for arg in args:
-                if hasattr(arg, "storage"):
-                    device.free(arg.storage)
+            simulator.release(device, args)
     return record
 
 

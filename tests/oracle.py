@@ -33,6 +33,8 @@ from adreno_sim.backends.opencl.verdicts import judge_driver
 WORKER = Path(__file__).with_name("oracle_worker.py")
 START_SECONDS = 60.0
 RUN_SECONDS = 60.0
+DEAD_CONTEXT = ("<unknown error -9999>", "INVALID_COMMAND_QUEUE")
+"""NVIDIA's answers to everything after an illegal access: the worker is of no more use."""
 
 
 class OracleError(Exception):
@@ -60,6 +62,19 @@ class Buffer:
     """A __global or __constant buffer holding `array`; returned after the run where `output`."""
 
     array: np.ndarray
+    output: bool = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """A sub-buffer: `count` elements from `first` on of the buffer that holds `array`, which all parts of the same array share.
+
+    The whole array is returned after the run where `output`. `first` in bytes must suit every driver: a multiple of 1,024 does.
+    """
+
+    array: np.ndarray
+    first: int
+    count: int
     output: bool = True
 
 
@@ -100,7 +115,7 @@ class Sampler:
     filter: str = "nearest"
 
 
-Arg = Buffer | Image | Local | Scalar | Sampler
+Arg = Buffer | Part | Image | Local | Scalar | Sampler
 
 
 @dataclass(frozen=True)
@@ -159,7 +174,10 @@ class Oracle:
 
     def run_many(self, runs: Sequence[Run], timeout: float = RUN_SECONDS) -> list[list[np.ndarray] | OracleError]:
         """Run several kernels in one round trip of at most `timeout` seconds; a run the driver refuses gives its OracleError."""
-        return self._request(list(runs), timeout)
+        answers = self._request(list(runs), timeout)
+        if any(isinstance(answer, OracleError) and any(sign in str(answer) for sign in DEAD_CONTEXT) for answer in answers):
+            self.close()
+        return answers
 
     def close(self) -> None:
         """End the worker; a later request starts another."""
@@ -272,12 +290,13 @@ def _start_or_reason(name: str, icd: str) -> Oracle | str:
 
 def open_process(name: str) -> Oracle:
     """The driver's worker, started once per process, whatever its answers are worth. Raises OracleUnavailable."""
-    driver = drivers.get_driver(name)
-    files = drivers.icd_texts(driver) if importlib.util.find_spec("pyopencl") else []
-    found = [_start_or_reason(name, icd) for icd in files]
+    known = name in NAMES
+    files = drivers.icd_texts(drivers.get_driver(name)) if known else [t for t in drivers.other_icd_texts() if name in t]
+    found = [_start_or_reason(name, icd) for icd in files] if importlib.util.find_spec("pyopencl") else []
     opened = next((one for one in found if isinstance(one, Oracle)), None)
     if opened is None:
-        reason = "; ".join(map(str, found)) or f"{driver.platform} is not installed: {driver.install}"
+        missing = f"{drivers.get_driver(name).platform} is not installed: {drivers.get_driver(name).install}" if known else ""
+        reason = "; ".join(map(str, found)) or missing or f"no .icd file in {drivers.VENDORS} names it"
         raise OracleUnavailable(f"{name} oracle unavailable: {reason}")
     return opened
 

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 import numpy as np
 import pyopencl as cl
 import pyopencl._cl as raw  # the public enqueue_copy refuses one-dimensional images
-from oracle import Buffer, Image, Local, OracleError, OracleInfo, Run, Sampler, Scalar
+from oracle import Buffer, Image, Local, OracleError, OracleInfo, Part, Run, Sampler, Scalar
 
 ADDRESSING = {
     "none": cl.addressing_mode.NONE,
@@ -53,18 +53,25 @@ def region(image: Image) -> tuple[int, int, int]:
 
 
 class OnDevice:
-    """One argument on the device: what the kernel gets, and how to read it back (None where it is no output)."""
+    """One argument on the device: what the kernel gets, and how to read it back (None where it is no output).
 
-    def __init__(self, arg):
-        self.arg = arg
+    whole: the buffers that parts share, by the identity of their array.
+    """
+
+    def __init__(self, arg, whole):
+        self.arg, self.whole = arg, whole
         self.value = getattr(self, "_" + type(arg).__name__.lower())(arg)
 
-    def _buffer(self, arg: Buffer):
+    def _buffer(self, arg: Buffer | Part):
         data = np.ascontiguousarray(arg.array)
         memory = cl.Buffer(context(), cl.mem_flags.READ_WRITE, max(1, data.nbytes))
         if data.nbytes:
             cl.enqueue_copy(queue(), memory, data)
         return memory
+
+    def _part(self, arg: Part):
+        memory = self.whole.get(id(arg.array)) or self.whole.setdefault(id(arg.array), self._buffer(arg))
+        return memory.get_sub_region(arg.first * arg.array.itemsize, arg.count * arg.array.itemsize, cl.mem_flags.READ_WRITE)
 
     def _image(self, arg: Image):
         layers, height, width, _ = arg.array.shape
@@ -96,7 +103,9 @@ class OnDevice:
         if not getattr(self.arg, "output", False):
             return None
         result = np.empty_like(self.arg.array, order="C")
-        if isinstance(self.arg, Image):
+        if isinstance(self.arg, Part):
+            cl.enqueue_copy(queue(), result, self.whole[id(self.arg.array)])
+        elif isinstance(self.arg, Image):
             raw._enqueue_read_image(queue(), self.value, (0, 0, 0), region(self.arg), result)
         elif result.nbytes:
             cl.enqueue_copy(queue(), result, self.value)
@@ -106,7 +115,8 @@ class OnDevice:
 def run(request: Run) -> list[np.ndarray] | OracleError:
     try:
         kernel = cl.Kernel(build(request.source, request.options), request.kernel)
-        held = [OnDevice(arg) for arg in request.args]
+        whole: dict[int, cl.Buffer] = {}
+        held = [OnDevice(arg, whole) for arg in request.args]
         for index, one in enumerate(held):
             kernel.set_arg(index, one.value)
         cl.enqueue_nd_range_kernel(queue(), kernel, request.global_size, request.local_size)

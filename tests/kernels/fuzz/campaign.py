@@ -10,7 +10,7 @@ from .case import Case
 from .choices import Choices
 from .generate import OPERATIONS, make_case
 from .judge import Failure, judge_cases, program
-from .judges import JUDGES, Judge, fit_judge
+from .judges import Judge, fit_judge, judges_of
 from .shrink import shrink
 
 BATCH = 10
@@ -46,19 +46,20 @@ def batches(start: int, count: int) -> Iterator[range]:
         at = end
 
 
-def judge_of(seed: int, number: int) -> Judge:
-    return Choices(f"{seed}/batch {number // BATCH}").weighted(JUDGES)
+def judge_of(seed: int, number: int, only: str = "") -> Judge:
+    """Who judges a kernel; `only`: of this oracle's."""
+    return Choices(f"{seed}/batch {number // BATCH}").weighted(judges_of(only))
 
 
-def numbered(seed: int, number: int, operations: int = OPERATIONS) -> Case:
+def numbered(seed: int, number: int, operations: int = OPERATIONS, only: str = "") -> Case:
     """Kernel `number` of a seed."""
-    return make_case(f"{seed}/{number}", f"k{number}", judge_of(seed, number), operations)
+    return make_case(f"{seed}/{number}", f"k{number}", judge_of(seed, number, only), operations)
 
 
-def run_batch(seed: int, numbers: range, operations: int = OPERATIONS, shrunk: bool = True) -> Report:
+def run_batch(seed: int, numbers: range, operations: int = OPERATIONS, shrunk: bool = True, only: str = "") -> Report:
     """Judge the kernels of one program."""
-    judge = fit_judge(judge_of(seed, numbers[0]))
-    made = [numbered(seed, number, operations) for number in numbers]
+    judge = fit_judge(judge_of(seed, numbers[0], only))
+    made = [numbered(seed, number, operations, only) for number in numbers]
     cases = [case for case in made if judge.can_judge(case.used)]
     report = Report(len(made), len(made) - len(cases), Counter({judge.asked: len(cases)}))
     for case in made:
@@ -76,4 +77,4 @@ def explain(failure: Failure, judge: Judge, shrunk: bool) -> str:
         failure = next(iter(judge_cases([case], judge)), failure)
     built = case.build()
     launch = f"global {case.global_size}, local {case.features.local_size}, {judge.options}"
-    return f"kernel {case.seed} ({judge.asked}): {failure.sort}\n{failure.text}\n{launch}\n{program([built.text], judge.half)}"
+    return f"kernel {case.seed} ({judge.asked}): {failure.sort}\n{failure.text}\n{launch}\n{program([built.text], judge)}"

@@ -17,12 +17,13 @@ from .value_types import DTYPES
 
 @dataclass(frozen=True)
 class Built:
-    """C text of one kernel, its arguments, and where its results lie. `outputs`: names of the arguments read back."""
+    """C text of one kernel, its arguments, and where its results lie. `layouts`: of the arguments that hold records, by name."""
 
     text: str
     args: list[oracle.Arg]
     names: list[str]
     slots: list[Slot]
+    layouts: dict[str, np.dtype] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,15 @@ class Case:
         functions = "".join(render(function) for function in self.functions if mentions(body, _name_of(function)))
         text = functions + body
         parameters = [p for p in self._parameters(layout) if mentions(text, p.name)]
-        declared = [d for d in self.declarations if any(mentions(text, word) for word in _names_of(d))]
         shared = [line for line in self.locals if any(mentions(body, word) for word in _names_of(line))]
         head = f"kernel void {self.name}({', '.join(p.declaration for p in parameters)}) {{\n"
+        declared: list[str] = []
+        for declaration in reversed(self.declarations):  # a later one may mention an earlier one
+            if any(mentions("".join([*declared, functions, head, *shared, body]), word) for word in _names_of(declaration)):
+                declared.insert(0, declaration)
         whole = "".join(declared) + functions + head + _PROLOGUE.format(items=self.features.group_items) + "".join(shared) + body
-        return Built(whole + "}\n", [p.arg for p in parameters], [p.name for p in parameters], layout.slots)
+        layouts = {p.name: p.layout for p in parameters if p.layout is not None}
+        return Built(whole + "}\n", [p.arg for p in parameters], [p.name for p in parameters], layout.slots, layouts)
 
     def _parameters(self, layout: Layout) -> list[Parameter]:
         found = []
@@ -84,7 +89,8 @@ def _name_of(function: Function) -> str:
 
 def _names_of(declaration: str) -> list[str]:
     """The names that a declaration of the generator declares."""
-    return re.findall(r"^struct (\w+)|(?:constant|local) \w+ (\w+)", declaration)[0]
+    types, variables = r"^(?:struct|union) (?:__attribute__\S+ )?(\w+) {", r"(?:constant|local) (?:struct |union )?\w+ (\w+)"
+    return re.findall(f"{types}|{variables}", declaration)[0]
 
 
 __all__ = ["Built", "Case", "Expr"]

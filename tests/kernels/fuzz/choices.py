@@ -11,10 +11,14 @@ T = TypeVar("T")
 
 
 class Choices:
-    """A random source for one kernel. `used` counts constructs by name ("statement/for", "integer/hadd")."""
+    """A random source for one kernel. `used` counts constructs by name ("statement/for", "integer/hadd").
+
+    tame: literals are neither infinite nor huge nor tiny.
+    """
 
     def __init__(self, seed: str):
         self.random = random.Random(seed)
+        self.tame = False
         self.used: Counter[str] = Counter()
 
     def note(self, construct: str) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from .generator import FORMS
 from .productions import STATEMENTS
-from .references import REFERENCES
+from .truth.references import REFERENCES
 
 
 def never_used(used: Counter[str]) -> list[str]:

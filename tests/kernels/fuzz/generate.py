@@ -6,7 +6,21 @@ from collections import Counter
 
 from .case import Case
 from .choices import Choices
-from .forms import atomics, control_flow, images, local_memory, maths, private_memory, simple_statements  # noqa: F401  (register)
+from .forms import (  # noqa: F401  (register)
+    atomics,
+    control_flow,
+    image_writes,
+    images,
+    irregular_flow,
+    local_memory,
+    maths,
+    private_memory,
+    record_memory,
+    simple_statements,
+    sub_buffers,
+    sub_groups,
+    wide_atomics,
+)
 from .forms.helpers import make_helper
 from .forms.simple_statements import DEPTH, STYLES
 from .generator import Features, Generator
@@ -24,12 +38,13 @@ LOCAL_SIZES = ((8,), (16,), (5,), (4, 4), (3, 2), (2, 2, 2), (1,))
 def make_features(choices: Choices, judge: Judge) -> Features:
     local_size = choices.pick(LOCAL_SIZES)
     groups = tuple(choices.pick((1, 1, 2)) for _ in local_size)
-    return Features(judge.half, judge.standard, local_size, groups, judge.avoid)
+    return Features(judge.half, judge.standard, local_size, groups, judge.avoid, judge.can, judge.licence)
 
 
 def make_case(seed: str, name: str, judge: Judge, operations: int = OPERATIONS) -> Case:
     """The kernel of that seed: always the same one. `operations`: about how many it has at most."""
     choices = Choices(seed)
+    choices.tame = judge.licence in ("denorms", "relaxed")
     g = Generator(choices, make_features(choices, judge), f"{name}_", choices.number(operations // 4, operations))
     for _ in range(choices.pick((0, 0, 0, 1))):
         make_helper(g, pointer=choices.chance(0.4))
@@ -41,7 +56,7 @@ def make_case(seed: str, name: str, judge: Judge, operations: int = OPERATIONS) 
     statements += _results(g)
     return Case(
         seed, name, g.features, Block(tuple(statements)), tuple(g.functions), tuple(g.declarations), tuple(g.locals),
-        tuple(g.parameters), choices.chance(0.2), dict(Counter(choices.used)),
+        tuple(g.parameters), not choices.tame and choices.chance(0.2), dict(Counter(choices.used)),
     )  # fmt: skip
 
 

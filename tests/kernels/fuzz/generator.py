@@ -23,13 +23,19 @@ _WIDTH_WEIGHT = {1: 8, 2: 2, 3: 1.5, 4: 4, 8: 1, 16: 0.7}
 
 @dataclass(frozen=True)
 class Features:
-    """What the judge of a kernel can do, and the shape of its launch. `avoid`: constructs, or "construct:kind"."""
+    """What the judge of a kernel can do, and the shape of its launch.
+
+    avoid: constructs, "construct:kind" or "construct:type". can: what else the judge has (judges.py). licence: what the build
+    option permits.
+    """
 
     half: bool
     standard: int
     local_size: tuple[int, ...]
     groups: tuple[int, ...]
     avoid: frozenset[str] = frozenset()
+    can: frozenset[str] = frozenset()
+    licence: str = ""
 
     @property
     def group_items(self) -> int:
@@ -49,7 +55,7 @@ class Features:
 @cache
 def _fitting(type: Type, loads: bool, avoid: frozenset[str]) -> list[tuple[float, Template]]:
     forms = FORMS if loads else [form for form in FORMS if form not in LOADS]
-    forms = [form for form in forms if avoid.isdisjoint((form.name, f"{form.name}:{type.kind}"))]
+    forms = [form for form in forms if avoid.isdisjoint((form.name, f"{form.name}:{type.kind}", f"{form.name}:{type}"))]
     return [(form.weight, form) for form in forms if form.fits(type)]
 
 
@@ -59,6 +65,7 @@ class Generator:
 
     prefix: of names at program scope. loads: inputs and parameters can be read (not in helper functions).
     budget: operations still to make, wide ones counted more; at 0 expressions end in leaves and blocks in one statement.
+    result: what the helper function under way returns.
     """
 
     choices: Choices
@@ -73,7 +80,12 @@ class Generator:
     helpers: list[tuple[str, Type, list[Type]]] = field(default_factory=list)
     pointer_helpers: list[tuple[str, Type, list[Type], Type]] = field(default_factory=list)
     loads: bool = True
+    result: Type | None = None
     _names: int = 0
+
+    def exact_sum(self, type: Type) -> bool:
+        """Whether a sum of this type is the same everywhere."""
+        return not (type.is_float and self.features.licence == "relaxed")
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -88,6 +100,14 @@ class Generator:
         """Any type, common ones more often."""
         kinds = [(_KIND_WEIGHT[kind], kind) for kind in self.kinds if not (integer and kind in ("float", "half"))]
         return Type(self.choices.weighted(kinds), width or self.choices.weighted([(w, n) for n, w in _WIDTH_WEIGHT.items()]))
+
+    def constant(self, type: Type) -> str:
+        """A constant for program scope: finite where the judge's INFINITY is no constant expression."""
+        before = self.choices.tame
+        self.choices.tame = before or "infinite constants" not in self.features.can
+        value = literal(self.choices, type)
+        self.choices.tame = before
+        return "".join(map(str, value.parts))
 
     # -- expressions
 
@@ -170,7 +190,7 @@ class Generator:
         return Expr(type, ("(", self.expression(source, depth - 1), f").{letters or 's' + ''.join(f'{i:x}' for i in chosen)}"))
 
     def assembled(self, type: Type, depth: int) -> Expr:
-        """A vector literal of scalars and shorter vectors."""
+        """A vector literal of scalars and shorter vectors, in parentheses: clang dies of `(float4)((float2)(1.0f), f().s01)`."""
         self.choices.note("vector/literal")
         widths, left = [], type.width
         while left:
@@ -179,7 +199,7 @@ class Generator:
             left -= width
         parts: list[str | Expr] = [f"({type})("]
         for index, width in enumerate(widths):
-            parts += [", " if index else "", self.expression(type.wide(width), depth - 2)]
+            parts += [", (" if index else "(", self.expression(type.wide(width), depth - 2), ")"]
         return Expr(type, (*parts, ")"))
 
     def parameter(self, parameter: Parameter) -> None:

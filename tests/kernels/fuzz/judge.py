@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +13,12 @@ from adreno_sim.base.errors import AdrenoSimError
 
 from . import simulator
 from .case import Built, Case
+from .generator import Features
 from .judges import Judge
-from .prelude import HALF, NO_CONTRACTION, functions_used
-from .references import wrong_lanes
+from .prelude import HALF, NO_CONTRACTION, extensions_used, functions_used
 from .tree import Slot
+from .truth.collectives import COLLECTIVES, wrong_items
+from .truth.references import wrong_lanes
 
 Arrays = list[np.ndarray]
 
@@ -30,16 +32,17 @@ class Failure:
     text: str
 
 
-def program(texts: Sequence[str], half: bool) -> str:
+def program(texts: Sequence[str], judge: Judge) -> str:
     """The source of some kernels."""
     whole = "\n".join(texts)
-    return (HALF if half else "") + NO_CONTRACTION + functions_used(whole) + whole
+    contraction = "" if judge.licence in ("mad", "relaxed") else NO_CONTRACTION
+    return (HALF if judge.half else "") + extensions_used(whole) + contraction + functions_used(whole) + whole
 
 
 def judge_cases(cases: Sequence[Case], judge: Judge) -> list[Failure]:
     """Run all, built as one program; where that fails to build, each alone."""
     built = [case.build() for case in cases]
-    source = program([one.text for one in built], judge.half)
+    source = program([one.text for one in built], judge)
     try:
         ours = _simulate(source, cases, built, judge)
     except AdrenoSimError as error:
@@ -79,7 +82,7 @@ def _ask(source: str, cases: Sequence[Case], built: Sequence[Built], judge: Judg
     except oracle.OracleError as error:
         answers = [error for _ in cases]
     if len(cases) > 1 and any(isinstance(answer, Exception) for answer in answers):
-        return [_ask(program([one.text], judge.half), [case], [one], judge)[0] for case, one in zip(cases, built, strict=True)]
+        return [_ask(program([one.text], judge), [case], [one], judge)[0] for case, one in zip(cases, built, strict=True)]
     return answers
 
 
@@ -93,10 +96,25 @@ def _compare(case: Case, built: Built, ours: simulator.Result | Exception, their
         return Failure(case, "findings", "\n".join(ours.findings[:5]))
     names = [name for name, arg in zip(built.names, built.args, strict=True) if getattr(arg, "output", False)]
     sides = list(zip(names, ours.outputs, theirs, strict=True))
-    wrong = [_difference(*one, ~same(*one[1:])) for one in sides if not one[0].startswith("out_") and not same(*one[1:]).all()]
+    signs = case.features.licence != "relaxed"
+    wrong = []
+    for what, own, other in _parts(built, sides):
+        if not (equal := same(own, other, signs)).all():
+            wrong.append(_difference(what, own, other, ~equal))
     buffers = {name: (own, other) for name, own, other in sides}
-    wrong += _wrong_slots(built.slots, buffers, case.features.items)
+    wrong += _wrong_slots(built.slots, buffers, case.features)
     return Failure(case, "mismatch", "\n".join(wrong[:5])) if wrong else None
+
+
+def _parts(built: Built, sides: list[tuple[str, np.ndarray, np.ndarray]]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """What is compared whole: the outputs beside the slots, and the fields of those that are records."""
+    for name, own, other in sides:
+        layout = built.layouts.get(name)
+        if layout is not None:
+            for leaf in layout.names or ():
+                yield f"{name}, {leaf}", *(np.ascontiguousarray(side.view(layout)[leaf]) for side in (own, other))
+        elif not name.startswith("out_"):
+            yield name, own, other
 
 
 def _described(error: Exception) -> str:
@@ -108,23 +126,31 @@ def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{place}"
 
 
-def same(own: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Equal bits, or NaN on both sides."""
+def same(own: np.ndarray, other: np.ndarray, signs: bool = True) -> np.ndarray:
+    """Equal bits, or NaN on both sides; without `signs`, or zero on both."""
     bits = f"u{own.dtype.itemsize}"
     equal = own.view(bits) == other.view(bits)
-    return equal | (np.isnan(own) & np.isnan(other)) if own.dtype.kind == "f" else equal
+    if own.dtype.kind != "f":
+        return equal
+    return equal | (np.isnan(own) & np.isnan(other)) | (not signs) & (own == 0) & (other == 0)
 
 
-def _wrong_slots(slots: Sequence[Slot], buffers: dict[str, tuple[np.ndarray, np.ndarray]], items: int) -> list[str]:
+def _wrong_slots(slots: Sequence[Slot], buffers: dict[str, tuple[np.ndarray, np.ndarray]], features: Features) -> list[str]:
     wrong = []
+    items = features.items
     for index, slot in enumerate(slots):
         own, other = (_lanes(slot, side, items) for side in buffers[f"out_{slot.type.kind}"])
+        if slot.check is not None and not slot.check.function:
+            continue
         if slot.check is None:
-            bad = ~same(own, other)
+            bad = ~same(own, other, features.licence != "relaxed")
         else:
             given = slots[index - slot.check.operands : index]
             operands = [_lanes(one, buffers[f"out_{one.type.kind}"][0], items) for one in given]
-            bad = wrong_lanes(slot.check.function, operands, own) & ~same(own, other)
+            if slot.check.function in COLLECTIVES:
+                bad = wrong_items(slot.check.function, operands, own, features.group_items)
+            else:
+                bad = wrong_lanes(slot.check.function, operands, own) & ~same(own, other)
         if bad.any():
             wrong.append(_difference(slot.text, own, other, bad))
     return wrong

@@ -14,11 +14,15 @@ INPUT_ELEMENTS = 512
 
 @dataclass(frozen=True)
 class Parameter:
-    """One kernel parameter: its declaration, the name that the body uses, what is passed."""
+    """One kernel parameter: its declaration, the name that the body uses, what is passed.
+
+    layout: of the records in a buffer of bytes; what lies between their fields is padding, which may hold anything.
+    """
 
     declaration: str
     name: str
     arg: oracle.Arg
+    layout: np.dtype | None = None
 
 
 def input_values(kind: str, random: np.random.Generator, wild: bool, count: int = INPUT_ELEMENTS) -> np.ndarray:

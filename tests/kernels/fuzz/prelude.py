@@ -9,6 +9,18 @@ from .value_types import Type
 _NAME = re.compile(r"\b(number|plain)_((?:half|float)(\d*))\b")
 HALF = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
 NO_CONTRACTION = "#pragma OPENCL FP_CONTRACT OFF\n"
+EXTENSIONS = {
+    "cl_khr_int64_base_atomics": r"\batom_\w+|\batomic_u?long\b",
+    "cl_khr_int64_extended_atomics": r"\batom_(min|max|and|or|xor)\b|\batomic_u?long\b",
+    "cl_khr_subgroups": r"\bsub_group_|get_sub_group_",
+    "cl_khr_3d_image_writes": r"\b(write_only|read_write) image3d_t\b",
+}
+"""Extensions that a program asks for, and what they bring."""
+
+
+def extensions_used(text: str) -> str:
+    """The pragmas of a program."""
+    return "".join(f"#pragma OPENCL EXTENSION {name} : enable\n" for name, words in EXTENSIONS.items() if re.search(words, text))
 
 
 def functions_used(text: str) -> str:

@@ -36,7 +36,7 @@ def statement(name: str, weight: float, when: Callable[[Generator], bool] = lamb
 
 def make_statement(g: Generator, nesting: int) -> Stmt:
     """One statement fit for this place."""
-    fitting = [(p.weight, p) for p in STATEMENTS if p.when(g)]
+    fitting = [(p.weight, p) for p in STATEMENTS if p.name not in g.features.avoid and p.when(g)]
     chosen = g.choices.weighted(fitting)
     g.choices.note(chosen.name)
     return chosen.build(g, nesting)

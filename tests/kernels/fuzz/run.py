@@ -1,7 +1,8 @@
-"""Random kernels on the simulator and on PoCL or Intel's CPU OpenCL, in as many processes as there are processors.
+"""Random kernels on the simulator and on PoCL, Intel's CPU OpenCL or NVIDIA's, in as many processes as there are processors.
 
 python tests/kernels/fuzz/run.py --count 20000 --seed 7
 python tests/kernels/fuzz/run.py --seed 7 --start 1234 --count 1      one kernel again
+python tests/kernels/fuzz/run.py --judge nvidia --count 20000         on a machine with such a card
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=0, help="number of the first kernel (default 0)")
     parser.add_argument("--operations", type=int, default=OPERATIONS, help=f"size of a kernel at most (default {OPERATIONS})")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes (default one per processor)")
+    parser.add_argument("--judge", default="", help="only kernels for this oracle: pocl, intel, nvidia (default: pocl and intel)")
     parser.add_argument("--no-shrink", action="store_true", help="print failing kernels as they are")
     options = parser.parse_args()
     began = time.monotonic()
@@ -61,7 +63,8 @@ def _pooled(todo: list[range], options: argparse.Namespace, report: Report) -> l
     lost = []
     with ProcessPoolExecutor(options.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         under_way: dict[Future[Report], range] = {
-            pool.submit(run_batch, options.seed, numbers, options.operations, not options.no_shrink): numbers for numbers in todo
+            pool.submit(run_batch, options.seed, numbers, options.operations, not options.no_shrink, options.judge): numbers
+            for numbers in todo
         }
         for done in as_completed(under_way):
             try:

@@ -24,13 +24,16 @@ class Scope:
     """Names by nesting.
 
     uniform: every work-item of the group comes here together, so that a barrier may stand here. loops: how deep in loops.
-    leaves: which of "break" and "continue" may stand here (none in a loop that holds barriers).
+    leaves: which of "break" and "continue" may stand here (none in a loop that holds barriers). may_return: no barrier that
+    encloses this place follows; behind a return there are no more barriers.
     """
 
     frames: list[list[Name]] = field(default_factory=lambda: [[]])
     uniform: bool = True
     loops: int = 0
     leaves: frozenset[str] = frozenset()
+    may_return: bool = True
+    returned: bool = False
 
     @property
     def depth(self) -> int:
@@ -51,11 +54,13 @@ class Scope:
     @contextmanager
     def nested(self, *, uniform: bool = False, loop: bool = False, leaves: frozenset[str] | None = None) -> Iterator[None]:
         """A block; what it declares is gone behind it. `leaves` None: as outside."""
-        before = (self.uniform, self.loops, self.leaves)
+        before = (self.uniform, self.loops, self.leaves, self.may_return)
         self.frames.append([])
         self.uniform = self.uniform and uniform
+        self.may_return = self.may_return and not uniform
         self.loops += loop
         self.leaves = self.leaves if leaves is None else leaves
         yield
         self.frames.pop()
-        self.uniform, self.loops, self.leaves = before
+        self.uniform, self.loops, self.leaves, self.may_return = before
+        self.uniform = self.uniform and not self.returned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -35,17 +36,45 @@ def device(checks: Checks) -> Device:
 def run(kernel: Kernel, case: Case, built: Built, checks: Checks, on: Device | None = None) -> Result:
     """Launch the kernel with its arguments in fresh memory, on a device of its own or the one for `checks`."""
     on = on or device(checks)
-    passed = [_argument(on, arg) for arg in built.args]
+    passed = arguments(on, built.args)
     result = on.launch(kernel, case.global_size, case.features.local_size, passed)
     outputs = []
     for arg, view in zip(built.args, passed, strict=True):
-        if isinstance(arg, (oracle.Buffer, oracle.Image)):
-            if arg.output:
-                outputs.append(on.read(view).reshape(arg.array.shape))
-            view.release()
-            on.free(view.storage)
+        if isinstance(arg, oracle.Part) and arg.output:
+            whole = on.view(view.storage, BufferSpec(arg.array.nbytes, arg.array.dtype.name))
+            outputs.append(on.read(whole).reshape(arg.array.shape))
+            whole.release()
+        elif isinstance(arg, (oracle.Buffer, oracle.Image)) and arg.output:
+            outputs.append(on.read(view).reshape(arg.array.shape))
+    release(on, passed)
     found = [f"{f.kind.label} at {f.line}:{f.column}: {f.message}" for f in result.findings if f.severity > Severity.NOTE]
     return Result(outputs, found)
+
+
+def arguments(on: Device, args: Sequence[oracle.Arg]) -> list[Any]:
+    """What a launch gets: numbers, and views of fresh storages; parts of one buffer share its storage."""
+    whole: dict[int, Any] = {}
+    passed = []
+    for arg in args:
+        if isinstance(arg, oracle.Part):
+            if id(arg.array) not in whole:
+                whole[id(arg.array)] = _argument(on, oracle.Buffer(arg.array))
+            spec = BufferSpec(arg.count * arg.array.itemsize, arg.array.dtype.name)
+            passed.append(on.view(whole[id(arg.array)].storage, spec, arg.first * arg.array.itemsize))
+        else:
+            passed.append(_argument(on, arg))
+    for view in whole.values():
+        view.release()
+    return passed
+
+
+def release(on: Device, passed: Sequence[Any]) -> None:
+    """Give back what `arguments` took."""
+    views = [one for one in passed if hasattr(one, "storage")]
+    for view in views:
+        view.release()
+    for storage in {id(view.storage): view.storage for view in views}.values():
+        on.free(storage)
 
 
 def _argument(on: Device, arg: oracle.Arg) -> Any:

@@ -21,7 +21,7 @@ def compare(start: int, count: int) -> list[str]:
         judge = judge_of(1, numbers[0])
         cases = [numbered(1, number) for number in numbers]
         built = [case.build() for case in cases]
-        programs = [device.build(program([b.text for b in built], judge.half), judge.options) for device in devices]
+        programs = [device.build(program([b.text for b in built], judge), judge.options) for device in devices]
         for case, one in zip(cases, built, strict=True):
             results = []
             for device, made in zip(devices, programs, strict=True):

@@ -26,7 +26,7 @@ def difference(number: int) -> str:
     """What level full says of a kernel, or does otherwise than level bounds; empty if nothing."""
     case, judge = numbered(SEED, number), judge_of(SEED, number)
     built = case.build()
-    source = program([built.text], judge.half)
+    source = program([built.text], judge)
     results = []
     for checks in ("bounds", "full"):
         kernel = simulator.device(checks).build(source, judge.options)[case.name]
@@ -58,8 +58,8 @@ def agree(number: int) -> bool:
     results = []
     for emitter in ("scalar", "spmd"):
         device = adreno_sim.open_device("sim:reference", checks="full", cache=False, emitter=emitter, contract="off", timeout=20)
-        made = device.build(program([built.text], judge.half), judge.options)[case.name]
-        args = [simulator._argument(device, arg) for arg in built.args]
+        made = device.build(program([built.text], judge), judge.options)[case.name]
+        args = simulator.arguments(device, built.args)
         views = [view for view in args if isinstance(view, StorageView)]
         chance = np.random.RandomState(number)
         for view in views:

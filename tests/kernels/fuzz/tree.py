@@ -26,7 +26,8 @@ class Expr:
 class Check:
     """How a result is judged against the values it was computed from, which are outputs just before it.
 
-    function: a key of `references.REFERENCES`. operands: number of outputs before this one that are its arguments.
+    function: a key of REFERENCES or COLLECTIVES (truth/). operands: number of outputs before this one
+    that are its arguments. "": each implementation may give what it likes.
     """
 
     function: str

@@ -101,9 +101,10 @@ def _continue(g: Generator, nesting: int) -> Stmt:
     return Stmt(("if (", g.condition(2), ") continue;"))
 
 
-@statement("return", 0.25, lambda g: g.loads and g.scope.depth == 0)
+@statement("return", 0.25, lambda g: g.loads and g.scope.may_return)
 def _return(g: Generator, nesting: int) -> Stmt:
-    g.scope.uniform = False
+    """From the kernel, out of any nest."""
+    g.scope.uniform, g.scope.returned = False, True
     return Stmt(("if (", g.condition(2), ") return;"))
 
 

@@ -49,7 +49,7 @@ EXACT = [
     F("float/sign", "float_like", "sign(plain_$T(@T))"),
     F("float/step", "float_like", "step(plain_$T(@T), plain_$T(@T))"),
     F("float/select", "float_like", "select(@T, @T, @S)"),
-    F("float/bitselect", "float_like", "bitselect(@T, @T, number_$T(@T))"),
+    F("float/bitselect", "float_like", "bitselect(number_$T(@T), number_$T(@T), number_$T(@T))"),
     F("float/nan", "float scalar", "nan(@U)"),
 ]
 

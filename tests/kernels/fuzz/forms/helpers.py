@@ -14,7 +14,7 @@ def make_helper(g: Generator, pointer: bool) -> None:
     result = g.type()
     types = [g.type() for _ in range(g.choices.number(1, 3))]
     name = f"{g.prefix}{g.name('f')}"
-    outside, g.scope, g.loads = g.scope, Scope(), False
+    outside, g.scope, g.loads, g.result = g.scope, Scope(), False, result
     g.scope.uniform = False
     declared = []
     for type in types:
@@ -28,7 +28,7 @@ def make_helper(g: Generator, pointer: bool) -> None:
         g.scope.add(Name(element, f"{array}[@i & 3]", construct="helper/through pointer"))
     body = make_block(g, 1, 1, 2)
     value = g.expression(result, DEPTH)
-    g.scope, g.loads = outside, True
+    g.scope, g.loads, g.result = outside, True, None
     g.functions.append(Function(f"{result} {name}({', '.join(declared)})", body, value))
     if pointer:
         g.pointer_helpers.append((name, result, types, element))

@@ -1,4 +1,4 @@
-"""Images of every kind, read through samplers and without, and written: one texel per work-item."""
+"""Images of every kind, read through samplers and without."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from ..productions import in_kernel, statement
 from ..scope import Name
 from ..tree import Stmt
 from ..value_types import Type
-from .simple_statements import DEPTH
 
 SIZES = {  # (layers or depth, height, width)
     "image1d": (1, 1, 7), "image1d_buffer": (1, 1, 9), "image1d_array": (3, 1, 5), "image2d": (1, 3, 5),
@@ -21,17 +20,18 @@ SIZES = {  # (layers or depth, height, width)
 }  # fmt: skip
 CHANNELS = {
     "FLOAT": "float", "HALF_FLOAT": "half", "SIGNED_INT8": "char", "SIGNED_INT16": "short", "SIGNED_INT32": "int",
-    "UNSIGNED_INT8": "uchar", "UNSIGNED_INT16": "ushort", "UNSIGNED_INT32": "uint", "UNORM_INT8": "uchar",
+    "UNSIGNED_INT8": "uchar", "UNSIGNED_INT16": "ushort", "UNSIGNED_INT32": "uint",
 }  # fmt: skip
 CORDINATES = {1: "int", 2: "int2", 3: "int4", 4: "int4"}
 
 
-def _colour(channel: str) -> Type:
+def colour_of(channel: str) -> Type:
     """What read_image gives."""
     return Type("int" if channel.startswith("SIGNED") else "uint" if channel.startswith("UNSIGNED") else "float", 4)
 
 
-def _suffix(colour: Type) -> str:
+def suffix(colour: Type) -> str:
+    """Of the functions that read and write such colours."""
     return {"int": "i", "uint": "ui", "float": "f"}[colour.kind]
 
 
@@ -49,39 +49,41 @@ def _axes(kind: str) -> tuple[int, ...]:
     )
 
 
-def _vector(kind: str, components: list[str], name: str = "int") -> str:
+def vector(kind: str, components: list[str], name: str = "int") -> str:
+    """A coordinate; three components take the room of four."""
     if len(components) == 1:
         return components[0]
     return f"({name}{2 if len(components) == 2 else 4})({', '.join(components + ['0'] * (len(components) == 3))})"
 
 
 def _inside(kind: str) -> str:
-    return _vector(kind, [f"(int)(@u % {extent}u)" for extent in _axes(kind)])
+    return vector(kind, [f"(int)(@u % {extent}u)" for extent in _axes(kind)])
 
 
 def _around(kind: str) -> str:
     """Coordinates within the image and beside it; layers beside it too, which samplers clamp."""
-    return _vector(kind, [f"(@i & 15) - {16 - extent >> 1}" for extent in _axes(kind)])
+    return vector(kind, [f"(@i & 15) - {16 - extent >> 1}" for extent in _axes(kind)])
 
 
 def _floats(kind: str) -> str:
-    return _vector(kind, [f"(float)((@i & 31) - 8) * {scale}f" for scale in (0.37, 0.41, 0.3)[: len(_axes(kind))]], "float")
+    return vector(kind, [f"(float)((@i & 31) - 8) * {scale}f" for scale in (0.37, 0.41, 0.3)[: len(_axes(kind))]], "float")
 
 
 @statement("image", 0.9, in_kernel)
 def _read_only(g: Generator, nesting: int) -> Stmt:
     """An image to read: its reads are names of float4, int4 or uint4 from here on."""
-    kind = g.choices.pick(tuple(SIZES))
-    channel = g.choices.pick([name for name in CHANNELS if name != "UNORM_INT8"])
-    image_name, colour = g.name("m"), _colour(channel)
+    kind = g.choices.pick([name for name in SIZES if name != "image1d_buffer" or "buffer images" in g.features.can])
+    channel = g.choices.pick(tuple(CHANNELS))
+    image_name, colour = g.name("m"), colour_of(channel)
     g.choices.note(f"image/{kind}")
     g.choices.note(f"image/{channel}")
     image = oracle.Image(_contents(g, kind, channel), kind, "RGBA", channel, output=False)
     g.parameter(Parameter(f"read_only {kind}_t {image_name}", image_name, image))
-    read = f"read_image{_suffix(colour)}"
+    read = f"read_image{suffix(colour)}"
     g.scope.add(Name(colour, f"{read}({image_name}, {_inside(kind)})", False, "image/read without sampler"))
     if kind != "image1d_buffer":
-        mode = g.choices.pick(("CLK_ADDRESS_CLAMP_TO_EDGE", "CLK_ADDRESS_CLAMP"))
+        modes = ["CLK_ADDRESS_CLAMP_TO_EDGE"] + ["CLK_ADDRESS_CLAMP"] * (f"image/clamp:{kind}" not in g.features.avoid)
+        mode = g.choices.pick(modes)
         sampler = _sampler(g, mode)
         g.scope.add(Name(colour, f"{read}({image_name}, {sampler}, {_around(kind)})", False, f"image/{mode[12:].lower()}"))
         g.scope.add(Name(colour, f"{read}({image_name}, {sampler}, {_floats(kind)})", False, "image/float coordinates"))
@@ -89,6 +91,8 @@ def _read_only(g: Generator, nesting: int) -> Stmt:
     variable, value = g.name("v"), g.expression(colour, 2)
     first = g.read(g.choices.pick([name for name in g.scope.frames[-1] if name.text.startswith(f"{read}({image_name},")]))
     g.scope.add(Name(colour, variable))
+    if not g.exact_sum(colour):
+        return Stmt((f"{colour} {variable} = gid & 1 ? ", first, " : ", value, ";"))
     return Stmt((f"{colour} {variable} = ", first, " + " if colour.kind != "int" else " ^ ", value, ";"))
 
 
@@ -104,16 +108,3 @@ def _sampler(g: Generator, mode: str) -> str:
     value = f"CLK_NORMALIZED_COORDS_FALSE | {mode} | CLK_FILTER_NEAREST"
     g.declarations.append(f"constant sampler_t {name} = {value};\n")
     return name
-
-
-@statement("image write", 0.7, lambda g: in_kernel(g) and g.scope.loops == 0)
-def _write_only(g: Generator, nesting: int) -> Stmt:
-    channel = g.choices.pick(("FLOAT", "SIGNED_INT8", "SIGNED_INT16", "SIGNED_INT32", "UNSIGNED_INT8", "UNSIGNED_INT32"))
-    flat = g.choices.chance(0.3)
-    width, height = (g.features.items, 1) if flat else (5, -(-g.features.items // 5))
-    kind, name, colour = "image1d" if flat else "image2d", g.name("m"), _colour(channel)
-    g.choices.note(f"image/write {channel}")
-    array = np.zeros((1, height, width, 4), Type(CHANNELS[channel]).dtype)
-    g.parameter(Parameter(f"write_only {kind}_t {name}", name, oracle.Image(array, kind, "RGBA", channel)))
-    place = "gid" if flat else f"(int2)(gid % {width}, gid / {width})"
-    return Stmt((f"write_image{_suffix(colour)}({name}, {place}, ", g.expression(colour, DEPTH), ");"))

@@ -51,7 +51,7 @@ ARITHMETIC = [
 BUILTINS = [
     F("integer/abs", "unsigned", "abs(@S)"),
     F("integer/abs", "unsigned", "abs(@T)"),
-    F("integer/abs_diff", "unsigned", "abs_diff(@S, @S)"),
+    F("integer/abs_diff of signed", "unsigned", "abs_diff(@S, @S)"),
     F("integer/abs_diff", "unsigned", "abs_diff(@T, @T)"),
     F("integer/add_sat", "integer", "add_sat(@T, @T)"),
     F("integer/sub_sat", "integer", "sub_sat(@T, @T)"),

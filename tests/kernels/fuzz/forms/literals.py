@@ -27,7 +27,7 @@ def simplest(type: Type) -> Expr:
 
 def _scalar(choices: Choices, type: Type) -> str:
     if type.kind == "float":
-        return f"({choices.pick(_WILD if choices.chance(0.03) else _FLOATS)})"
+        return f"({choices.pick(_WILD if choices.chance(0.03) and not choices.tame else _FLOATS)})"
     if type.kind == "half":
         return f"(half)({choices.pick(_HALVES)})"
     value = _integer(choices, type)

@@ -91,7 +91,7 @@ def _async_copy(g: Generator, nesting: int) -> Stmt:
     return Stmt((start, index, f" % {items}u]; {LOCAL}"), whole=True)
 
 
-@statement("work-group function", 0.6, lambda g: at_barrier(g) and g.features.standard >= 200)
+@statement("work-group function", 0.6, lambda g: at_barrier(g) and "work-group functions" in g.features.can)
 def _collective(g: Generator, nesting: int) -> Stmt:
     """Integers only: floating-point sums depend on their order."""
     type = Type(g.choices.pick([kind for kind in INTEGERS if Type(kind).bits >= 32]))

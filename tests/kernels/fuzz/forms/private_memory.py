@@ -8,7 +8,6 @@ from ..scope import Name
 from ..templates import expand
 from ..tree import Expr, Stmt
 from ..value_types import INT, Type
-from .literals import literal
 
 
 def _array(g: Generator, type: Type, length: int) -> tuple[str, Stmt]:
@@ -23,6 +22,8 @@ def _array(g: Generator, type: Type, length: int) -> tuple[str, Stmt]:
     value = g.expression(type, 2)
     step = f"({type})({counter})" if type.kind != "half" else f"({type})((half){counter})"
     loop = f"{type} {name}[{length}]; for (int {counter} = 0; {counter} < {length}; {counter}++) {name}[{counter}] = "
+    if not g.exact_sum(type):
+        return name, Stmt((loop, value, ";"))
     operator = "+" if type.is_float else "^"
     if type.width > 1:
         return name, Stmt((loop, value, f" {operator} {step};"))
@@ -155,8 +156,7 @@ def _union(g: Generator, nesting: int) -> Stmt:
 def constant_array(g: Generator, type: Type) -> Name:
     """A program-scope constant array of eight elements."""
     name = f"{g.prefix}{g.name('c')}"
-    values = [literal(g.choices, type) for _ in range(8)]
-    text = ", ".join("".join(str(part) for part in value.parts) for value in values)
+    text = ", ".join(g.constant(type) for _ in range(8))
     g.declarations.append(f"constant {type} {name}[8] = {{{text}}};\n")
     return Name(type, f"{name}[@i & 7]", False, "constant/array element")
 
@@ -164,6 +164,8 @@ def constant_array(g: Generator, type: Type) -> Name:
 @statement("constant array", 0.6)
 def _constant(g: Generator, nesting: int) -> Stmt:
     type = g.type()
+    if f"constant/array element:{type.width}" in g.features.avoid:
+        type = type.wide(4)
     found = constant_array(g, type)
     variable = g.name("v")
     value = Expr(type, expand(g, found.text, type, 2))

@@ -35,16 +35,17 @@ def _output(g: Generator, nesting: int) -> Stmt:
 @statement("assign", 4, lambda g: bool(g.scope.writable()))
 def _assign(g: Generator, nesting: int) -> Stmt:
     name = g.choices.pick(g.scope.writable())
-    operator = g.choices.pick(_operators(name.type))
+    operator = g.choices.pick(_operators(g, name.type))
     target = expand(g, name.text, name.type, 1)
     if operator != "=":
         g.choices.note("statement/compound assign")
     return Stmt((*target, f" {operator} ", g.expression(name.type, DEPTH), ";"))
 
 
-def _operators(type: Type) -> tuple[str, ...]:
+def _operators(g: Generator, type: Type) -> tuple[str, ...]:
     if type.is_float:
-        return ("=", "+=", "-=", "*=")
+        sums = ("=", "+=", "-=") if g.exact_sum(type) else ("=",)
+        return sums if g.features.licence else (*sums, "*=")
     if "unsigned" in type.traits and type.kind != "ushort":
         return ("=", "+=", "-=", "*=", "^=", "|=", "&=")
     return ("=", "^=", "|=", "&=")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Union
 
 import numpy as np
 
+from ..value_types import WIDTHS
+
 Array = np.ndarray
+Bound = Union[float, Callable[[int], float]]
 PI = np.longdouble("3.14159265358979323846264338327950288")
 
 
@@ -16,13 +20,16 @@ PI = np.longdouble("3.14159265358979323846264338327950288")
 class Reference:
     """`exact` maps operands of shape (items, lanes) to the true result.
 
-    ulp: bounds for float and half (OpenCL C 3.0, section 7.4). magnitude: where given, the bound is so many units in the
-    last place of this instead of the result (sums of products may cancel).
+    ulp: bounds for float and half (OpenCL C 3.0, section 7.4), where they depend on the lanes as functions of their number.
+    magnitude: where given, the bound is so many times the type's epsilon of this (sums of products may cancel). lanes: widths
+    of the operands that the function takes. scalar: whether it gives one number of them.
     """
 
     exact: Callable[..., Array]
-    ulp: tuple[float, float]
+    ulp: tuple[Bound, Bound]
     magnitude: Callable[..., Array] | None = None
+    lanes: tuple[int, ...] = WIDTHS
+    scalar: bool = False
 
 
 def _each(function: Callable[[float], float]) -> Callable[[Array], Array]:
@@ -62,6 +69,45 @@ def _smoothstep(low: Array, high: Array, x: Array) -> Array:
     t = np.clip((x - low) / (high - low), 0, 1)
     return t * t * (3 - 2 * t)
 
+
+def _length(x: Array) -> Array:
+    return np.sqrt((x * x).sum(1, keepdims=True))
+
+
+def _normalize(x: Array) -> Array:
+    """With infinite elements in it, those alone count; zeros stay (OpenCL C 3.0, section 7.5.1)."""
+    infinite = np.isinf(x)
+    x = np.where(infinite.any(1, keepdims=True), np.where(infinite, np.copysign(1, x), 0 * x), x)
+    size = _length(x)
+    return x / np.where(size == 0, 1, size)
+
+
+def _dot(x: Array, y: Array) -> Array:
+    return (x * y).sum(1, keepdims=True)
+
+
+def _largest(x: Array) -> Array:
+    """Of the finite elements: the others decide no result that is finite."""
+    return np.where(np.isfinite(x), np.abs(x), 0).max(1, keepdims=True)
+
+
+def _products(x: Array, y: Array) -> Array:
+    return (2 * x.shape[1] - 1) * _largest(x) * _largest(y)
+
+
+def _cross(x: Array, y: Array) -> Array:
+    made = np.zeros_like(x)
+    made[:, :3] = np.cross(x[:, :3], y[:, :3])
+    return made
+
+
+GEOMETRIC = (1, 2, 3, 4)
+_COARSE: dict[str, Callable[..., Array]] = {
+    "exp": np.exp, "exp2": np.exp2, "exp10": lambda x: np.power(np.longdouble(10), x), "log": np.log, "log2": np.log2,
+    "log10": np.log10, "rsqrt": lambda x: 1 / np.sqrt(x), "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "divide": np.divide, "recip": lambda x: 1 / x,
+}  # fmt: skip
+"""Functions with a half_ of their own."""
 
 REFERENCES: dict[str, Reference] = {
     "acos": Reference(np.arccos, (4, 2)),
@@ -107,13 +153,38 @@ REFERENCES: dict[str, Reference] = {
     "tan": Reference(np.tan, (5, 2)),
     "tanh": Reference(np.tanh, (5, 2)),
     "tgamma": Reference(_each(math.gamma), (16, 4)),
+    "tanpi": Reference(lambda x: np.tan(PI * (x - np.rint(x))), (6, 2)),
+    "smoothstep": Reference(_smoothstep, (8, 8), lambda low, high, x: np.ones_like(x)),
+    "dot": Reference(_dot, (1, 1), _products, GEOMETRIC, scalar=True),
+    "length": Reference(_length, (lambda n: 2.75 + 0.5 * n, lambda n: 0.25 + 0.5 * n), None, GEOMETRIC, scalar=True),
+    "distance": Reference(lambda x, y: _length(x - y), (lambda n: 2.5 + 2 * n, lambda n: 2 * n), None, GEOMETRIC, scalar=True),
+    "normalize": Reference(_normalize, (lambda n: 2 + n, lambda n: 1 + n), None, GEOMETRIC),
+    "cross": Reference(_cross, (3, 3), lambda x, y: _largest(x) * _largest(y), (3, 4)),
+    "fast_length": Reference(_length, (8192, 0), None, GEOMETRIC, scalar=True),
+    "fast_distance": Reference(lambda x, y: _length(x - y), (8192, 0), None, GEOMETRIC, scalar=True),
+    "fast_normalize": Reference(_normalize, (8192, 0), None, GEOMETRIC),
+    **{f"half_{name}": Reference(exact, (8192, 0)) for name, exact in _COARSE.items()},
+    "{} * {}": Reference(np.multiply, (0.5, 0.5)),
+    "{} / {}": Reference(np.divide, (0.5, 0.5)),
+    "{} + {}": Reference(np.add, (0.5, 0.5)),
+    "{} - {}": Reference(np.subtract, (0.5, 0.5)),
+    "{} * {} + {}": Reference(lambda x, y, z: x * y + z, (1, 1), lambda x, y, z: np.abs(x * y) + np.abs(z)),
+    "{} * {} - {}": Reference(lambda x, y, z: x * y - z, (1, 1), lambda x, y, z: np.abs(x * y) + np.abs(z)),
+    "fma": Reference(lambda x, y, z: x * y + z, (0.5, 0.5), None),
+    "sqrt": Reference(np.sqrt, (0.5, 0.5)),
 }  # fmt: skip
+"""By function, or by an expression with a {} for each operand, so that options may change what is exact otherwise: the simulator
+promises the arithmetic rounded once under any of them (docs/fidelity.md)."""
 
-_TWO = ("atan2", "atan2pi", "hypot", "pow", "powr")
+FLOAT_ONLY = frozenset(name for name in REFERENCES if name.startswith(("half_", "fast_")))
+
+_TWO = ("atan2", "atan2pi", "hypot", "pow", "powr", "dot", "distance", "cross", "fast_distance", "half_divide")
 ARITY: dict[str, tuple[str, ...]] = dict.fromkeys(REFERENCES, ("",))
 """Operands of each function: "" of its own type, else of that kind."""
 ARITY.update(dict.fromkeys(_TWO, ("", "")))
-ARITY.update({"mad": ("", "", ""), "mix": ("", "", ""), "pown": ("", "int"), "rootn": ("", "int")})
+ARITY.update(dict.fromkeys(("mad", "mix", "smoothstep", "fma"), ("", "", "")))
+ARITY.update({name: ("",) * name.count("{}") for name in REFERENCES if "{}" in name})
+ARITY.update({"pown": ("", "int"), "rootn": ("", "int")})
 
 
 def wrong_lanes(function: str, operands: list[Array], got: Array) -> Array:
@@ -126,7 +197,10 @@ def wrong_lanes(function: str, operands: list[Array], got: Array) -> Array:
         size = np.abs(true) if reference.magnitude is None else np.asarray(reference.magnitude(*wide), np.longdouble)
         _, exponent = np.frexp(np.where(np.isfinite(size), size, 0))
         unit = np.ldexp(np.longdouble(1), np.maximum(exponent, limits.minexp + 1) - 1 - limits.nmant)
-        bound = reference.ulp[got.dtype.itemsize == 2] * unit
+        if reference.magnitude is not None:
+            unit = np.maximum(unit, limits.eps * np.where(np.isfinite(size), size, 0))
+        ulp = reference.ulp[got.dtype.itemsize == 2]
+        bound = (ulp(operands[0].shape[1]) if callable(ulp) else ulp) * unit
         error = np.abs(got.astype(np.longdouble) - true)
         near = error <= bound
         overflowed = np.isinf(got) & (np.abs(true) + bound > limits.max) & (np.sign(got) == np.sign(true))

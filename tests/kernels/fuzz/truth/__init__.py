@@ -1,0 +1,1 @@
+"""What is true of a result, computed by NumPy."""
