@@ -183,6 +183,22 @@ def _open(path: Path) -> BufferedReader:
     return os.fdopen(descriptor, "rb")
 
 
+DATA = (
+    "library", "runtime", "programs", "proofs", "coarse", "modules", "objects", "search", "golden", "models", "drivers",
+    "crashes",
+)  # fmt: skip
+"""Kinds that commands behind the sandbox's wall write. The others are libraries that programs without a wall load."""
+
+
+def make_data_folders() -> list[Path]:
+    """Make the folders of DATA, and return them with the file that counts what is kept. Raises OSError."""
+    make_folder(root())
+    for kind in DATA:
+        make_folder(folder(kind))
+    os.close(os.open(root() / _SIZE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    return [*map(folder, DATA), root() / _SIZE]
+
+
 def store(path: Path, *data: bytes | memoryview) -> None:
     """Keep `data`, one after the other, at `path` if possible."""
     if not is_enabled():

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..base.trust.confined_path import is_below
+
 COMMANDS = ("bundle", "check", "footprint", "kernel", "layers", "precision", "replay", "reproduce", "scopes")
 """Commands behind the wall. `sweep` is not, whose children are; of `run`, the driver's servers are."""
 SWITCHED = (*COMMANDS, "run", "sweep")
@@ -177,9 +179,9 @@ def _unhidden(folder: Path, left: list[int]) -> list[Path] | None:
     for entry in entries:
         if left[0] < 0:
             return None
-        if entry.name.startswith("."):
-            continue
         path = Path(entry)
+        if entry.name.startswith(".") or (entry.is_symlink() and not is_below(path, folder)):  # a link may lead anywhere
+            continue
         below = _unhidden(path, left) if entry.is_dir(follow_symlinks=False) and _has_hidden(path, left) else [path]
         if below is None:
             return None

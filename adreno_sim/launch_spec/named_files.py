@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.toml_tables import Table
-from ..base.trust.confined_path import find_below, is_below
+from ..base.trust.confined_path import is_below
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class FileNames:
     def find(self, table: Table, key: str, name: str, because: str = "") -> Path:
         """The path that the entry `key` names. Raises AdrenoSimError where it leads out. because: the reason, for the error."""
         path = self.folder / name
-        if find_below(path, self.root) is None:
+        if not is_below(path, self.root):
             raise table.error(key, f"{name}: expected a file below {self.describe()}{because} (--root FOLDER names a wider one)")
         return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import sys
@@ -89,7 +90,9 @@ def _rules(openings: Openings) -> Iterable[tuple[Path, Right]]:
     for path in openings.write:
         yield path, WRITE
     if disk_cache.is_enabled():
-        yield disk_cache.root(), WRITE
+        yield disk_cache.root(), READ
+        with contextlib.suppress(OSError):
+            yield from ((path, WRITE) for path in disk_cache.make_data_folders())
     for path in openings.listed:
         yield path, Right.READ_DIR
     for path in openings.passing:

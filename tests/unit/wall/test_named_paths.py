@@ -63,6 +63,15 @@ def test_what_is_hidden_below_a_folder_stays_closed_too(place):
     assert {"headers/a.h", "headers/deep"} <= found and "headers" not in found and not any(".env" in name for name in found)
 
 
+def test_a_link_beside_an_input_opens_nothing_elsewhere(place, tmp_path_factory):
+    """Whoever made the folder chose where it leads; the user named another file."""
+    (place / "out").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    (place / "all").symlink_to("/")
+    (place / "in-here").symlink_to("own.toml")
+    names = {path.name for path in sandbox._readable("model.onnx")}
+    assert "in-here" in names and not {"out", "all"} & names
+
+
 def test_beside_a_hidden_file_alone_nothing_else_is_open(tmp_path):
     (tmp_path / ".model.onnx").write_text("")
     assert set(sandbox._readable(str(tmp_path / ".model.onnx"))) == {tmp_path / ".model.onnx"}

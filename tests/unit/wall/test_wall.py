@@ -45,6 +45,7 @@ missing = enter(Openings((folder / "in",), (folder / "scratch",), tuple(find_com
 def folder(tmp_path):
     for name in ("in", "out", "scratch", "home", "cache"):
         (tmp_path / name).mkdir(mode=0o700)
+    (tmp_path / "cache" / "driver").mkdir(mode=0o700)
     for path in ("in/model", "home/secret", "out/beside", "out/named.json"):
         (tmp_path / path).write_text("as it was")
     return tmp_path
@@ -79,8 +80,9 @@ def test_files_outside_are_closed(folder):
             "symbolic": tried(lambda: open(os.symlink("../home/secret", folder / "scratch" / "s") or folder / "scratch" / "s")),
             "mode": tried(lambda: os.chmod(folder / "home" / "secret", 0o777)),
             "scratch": tried(lambda: (folder / "scratch" / "x").write_text("x")),
-            "cache": tried(lambda: disk_cache.store(disk_cache.folder("a") / "b", b"x")),
-            "kept": disk_cache.load(disk_cache.folder("a") / "b") == b"x",
+            "cache": tried(lambda: disk_cache.store(disk_cache.folder("objects") / "b", b"x")),
+            "driver": tried(lambda: (disk_cache.folder("driver") / "libOpenCL.so").write_text("x")),
+            "kept": disk_cache.load(disk_cache.folder("objects") / "b") == b"x",
         }
     """)  # fmt: skip
     assert found.pop("missing") == "" and found.pop("kept") is True
