@@ -92,7 +92,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value"), CASES, ids=str)
+@pytest.mark.parametrize(("kind", "value"), CASES, ids=[f"{kind} {number}" for number, (kind, _) in enumerate(CASES)])
 def test_a_value_comes_back(kind, value):
     found = again(kind, value)
     assert found == value and type(found) is type(value) and repr(found) == repr(value)
@@ -178,7 +178,7 @@ TREES: list[Any] = [
 KINDS = [Tree, Leaf, Named, Checked, np.ndarray, list[Leaf], Union[Leaf, Tree, None], Any, bytes, str, dict[str, int], Colour]
 
 
-@pytest.mark.parametrize("tree", TREES, ids=str)
+@pytest.mark.parametrize("tree", TREES, ids=range(len(TREES)))
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_trees_that_do_not_fit_are_no_values(kind, tree):
     data = memoryview(bytearray(b"".join(parts.join(tree, [b"1234"]))))
