@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,26 @@ def on_cluster(cases: Sequence[Case], limit: float, address: str) -> Iterator[tu
     What a worker was at when it died goes to another. Raises AdrenoSimError where Dask, the scheduler or its workers are
     missing, a worker has another version of this package, or the scheduler is lost.
     """
+    with open_cluster(address) as client:
+        from distributed import as_completed as as_done
+
+        blobs = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of large task graphs: the scheduler must hold the models
+            for case in cases:
+                if case.digest not in blobs:  # a task, not scattered data, which would be lost with its worker
+                    blobs[case.digest] = client.submit(_same, Path(case.path).read_bytes(), key=f"model-{case.digest}")
+            waiting = {client.submit(run_case, case, limit, blobs[case.digest], key=case.key, pure=False): case for case in cases}
+        for done in as_done(list(waiting), loop=client.loop):
+            yield waiting[done], _result(done, address)
+
+
+@contextmanager
+def open_cluster(address: str) -> Iterator[Any]:
+    """Gives a client of the scheduler at `address`, whose workers have this version.
+
+    Raises AdrenoSimError where Dask, the scheduler or its workers are missing, or a worker has another version.
+    """
     require("distributed")
     import distributed
 
@@ -47,15 +68,7 @@ def on_cluster(cases: Sequence[Case], limit: float, address: str) -> Iterator[tu
         raise AdrenoSimError(f"no Dask scheduler at {address}: {error}") from error
     with client:
         _require_workers(client, address)
-        blobs = {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of large task graphs: the scheduler must hold the models
-            for case in cases:
-                if case.digest not in blobs:  # a task, not scattered data, which would be lost with its worker
-                    blobs[case.digest] = client.submit(_same, Path(case.path).read_bytes(), key=f"model-{case.digest}")
-            waiting = {client.submit(run_case, case, limit, blobs[case.digest], key=case.key, pure=False): case for case in cases}
-        for done in distributed.as_completed(list(waiting), loop=client.loop):
-            yield waiting[done], _result(done, address)
+        yield client
 
 
 def _same(content: bytes) -> bytes:

@@ -40,6 +40,7 @@ ELSEWHERE = (
     r"pip install",  # tests/e2e/test_ci_kit.py installs, with --slow
     r"bash ci/(demo|test|tvm-matrix|cts)\.sh",  # what runs these tests
     r"bash ci/(networks|corpora)\.sh",  # fetch models and kernels
+    r"bash ci/foundry\.sh",  # tests/kernels/foundry
     r"bash ci/adreno-ci\.sh",  # tests/e2e/test_ci_kit.py
     r"python (ci/(bench|trials)|-m venv)",
     r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some

@@ -1,0 +1,1 @@
+"""Kernels whose accesses are known, with one planted defect or none, and a model that says what is to be found."""

@@ -1,0 +1,1 @@
+"""What kernels are put together of: objects, loops, indices, accesses."""
