@@ -206,3 +206,22 @@ def test_a_launch_that_the_watchdog_ends_is_not_decided(monkeypatch, tally):
     spoil(monkeypatch, lambda result, args: result.findings.append(Finding(Kind.WATCHDOG, "", "k", 1, 1)))
     run(COPY)
     assert (tally.same, tally.undecided, tally.differing) == (0, 1, 0)
+
+
+@pytest.mark.parametrize("checks", ["bounds", "full"])
+@pytest.mark.parametrize("overlap", [True, False])
+def test_below_full_arguments_that_share_written_memory_decide_nothing(monkeypatch, tally, overlap, checks):
+    """Which work-item another one's element comes from is a matter of order there; at level full both runs have one order."""
+    spoil(monkeypatch, storing(b"\7", at=13))
+    device = adreno_sim.open_device("sim:adreno-740", checks=checks, cache=False)
+    storage = device.allocate(16 * ITEMS)
+    views = [device.view(storage, BufferSpec(4 * ITEMS, "float32"), at) for at in (0, 128 if overlap else 8 * ITEMS)]
+    for view in views:
+        device.write(view, np.ones(ITEMS, np.float32))
+    kernel = device.build(COPY, "")["k"]
+    if overlap and checks == "bounds":
+        device.launch(kernel, (ITEMS,), (16,), views)
+        assert (tally.undecided, tally.differing) == (1, 0)
+    else:
+        with pytest.raises(CodeDifference, match="a differs in 1 bytes from byte 13 on"):
+            device.launch(kernel, (ITEMS,), (16,), views)

@@ -32,6 +32,20 @@ def written_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[Range]:
     return ranges
 
 
+def has_shared_memory(kernel: ir.Function, args: Sequence[Bound]) -> bool:
+    """Returns whether a kernel may write memory that it also has as another argument: what is there is a matter of order, and
+    work-items that meet there are no race of one argument's."""
+    ranges = {index: range_of(arg) for index, arg in enumerate(args) if isinstance(arg, (BoundBuffer, BoundImage))}
+    return any(
+        low < other + more and other < low + size
+        for index in written_arguments(kernel)
+        if index in ranges
+        for low, size in [ranges[index]]
+        for another, (other, more) in ranges.items()
+        if another != index
+    )
+
+
 def find_first_difference(
     kernel: ir.Function,
     spec: Specialization,

@@ -8,7 +8,7 @@ behaviour.
 Work-items that race, and values that nobody wrote, may differ rightly. At level full both runs take work-items in one order, and
 private memory begins as zeros: only what nobody wrote of local memory may differ, where both runs find that it is read. Below it
 a difference is put to code of level full in two orders of work-items: if that finds a race or such a read, or itself ends in two
-results, nothing is decided.
+results, nothing is decided, nor where two arguments share memory that is written.
 
 Environment: ADRENO_SIM_SECOND_RUN=all runs every launch twice, =off none; else a few, in up to SHARE of the process' time.
 """
@@ -37,7 +37,7 @@ from .compiled_kernel import specialize
 from .launch import RawResult
 from .launch_analysis import LaunchVariant
 from .memory_copies import copy_ranges, restore_ranges
-from .same_values import find_first_difference, written_ranges
+from .same_values import find_first_difference, has_shared_memory, written_ranges
 
 SWITCH = "ADRENO_SIM_SECOND_RUN"
 SHARE = 0.015
@@ -228,6 +228,8 @@ class _Once:
         spec = self._plain_spec()
         if spec.full:
             return True
+        if has_shared_memory(self._kernel, self._args):
+            return False
         unsure = _UNSURE | (_UNCHECKED if spec.checks == "off" else frozenset())
         outcomes = [self._run_again(replace(spec, checks="full"), before, 0, seed=seed) for seed in (1, 2)]
         if any(one is None or any(finding.kind in unsure for finding in one.result.findings) for one in outcomes):
