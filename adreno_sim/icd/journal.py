@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import AdrenoSimError
 from ..base.json_io import plain_json, write_text
 from ..findings import Finding
 from ..results.encode import finding_to_json
@@ -26,13 +27,18 @@ _COUNTS = "counts"
 
 
 class Journal:
-    """The file at `path`, about `report`. AdrenoSimError where none can be written; later errors are passed over."""
+    """The file at `path`, about `report`. AdrenoSimError where none can be written; later, what cannot be written
+    is written with what comes next."""
 
     def __init__(self, path: Path, report: ProcessReport):
         self._report = report
         self._next = 0.0
+        self._unwritten = b""
         write_text(path, "")
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except OSError as error:
+            raise AdrenoSimError(f"cannot write {path}: {error.strerror}") from None
         for name in ("program", "checks"):
             self.add(name, getattr(report, name))
 
@@ -48,15 +54,17 @@ class Journal:
 
     def count(self) -> None:
         """Launches or findings have become more."""
-        if time.monotonic() >= self._next:
+        if time.monotonic() >= self._next and not self._unwritten:
             self._next = time.monotonic() + _PERIOD
             launched = {name: asdict(count) for name, count in self._report.kernels.items()}
             self._write(("kernels", launched), (_COUNTS, [found.count for found in self._report.findings]))
 
     def _write(self, *lines: tuple[str, Any]) -> None:
-        with contextlib.suppress(OSError, TypeError, ValueError):  # what is no JSON is a bug of ours: the launch goes on
-            text = "".join(json.dumps(plain_json(line)) + "\n" for line in lines)
-            os.write(self._file, text.encode())
+        with contextlib.suppress(TypeError, ValueError):  # what is no JSON is a bug of ours: the launch goes on
+            self._unwritten += "".join(json.dumps(plain_json(line)) + "\n" for line in lines).encode()
+        with contextlib.suppress(OSError):  # a full disk may have room later
+            while self._unwritten:
+                self._unwritten = self._unwritten[os.write(self._file, self._unwritten) :]
 
 
 def read_journal(path: Path, pid: int, device: str) -> ProcessReport:

@@ -6,6 +6,7 @@ the interpreter has written into NAME.crash how. What it records goes to NAME.tr
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import os
@@ -28,8 +29,9 @@ class ReportFile:
     def __init__(self, folder: str, report: ProcessReport):
         self._path = Path(folder) / f"process-{report.pid}-{os.getpid()}"
         self.journal = Journal(self._path.with_suffix(".open"), report)
-        self._crash = open(self._path.with_suffix(".crash"), "w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
-        faulthandler.enable(self._crash)
+        with contextlib.suppress(OSError):  # without it, a crash is reported all the same, but not what it was
+            self._crash = open(self._path.with_suffix(".crash"), "w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
+            faulthandler.enable(self._crash)
 
     @property
     def trace(self) -> Path:
@@ -46,7 +48,8 @@ class ReportFile:
         except Exception as error:  # a bug of ours must not lose what was found
             write_json(self._path.with_suffix(".json"), process_to_json(reduce_report(report, error)))
         for ending in (".open", ".crash"):
-            self._path.with_suffix(ending).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # who collects reports looks for the other one first
+                self._path.with_suffix(ending).unlink()
 
 
 def reduce_report(report: ProcessReport, error: Exception) -> ProcessReport:
