@@ -1,0 +1,19 @@
+"""A few of the kills of `kills.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hostile.kills import COMMANDS, campaign
+
+pytestmark = pytest.mark.e2e
+
+
+def test_commands_are_killed(tmp_path: Path) -> None:
+    assert campaign(3, 0, ["replay"], tmp_path) == {"replay": 3}
+
+
+@pytest.mark.slow
+def test_every_command_is_killed(tmp_path: Path) -> None:
+    assert all(campaign(20, 1, list(COMMANDS), tmp_path).values())
