@@ -15,8 +15,7 @@ static void seal(uint8_t *data, size_t size, int depth) {
         const uint8_t *part = get_block(&from, &bytes);
         if (part) seal((uint8_t *)part, bytes, depth + 1);
     }
-    memcpy(data, "1MISBCL", 8); /* overwritten by the word below, which is that of recipes.c */
-    uint64_t word = 0x314d495342434cull, sum = 14695981039346656037ull;
+    uint64_t word = 0x314d495342434cull /* of recipes.c */, sum = 14695981039346656037ull;
     for (size_t i = 16; i < size; i++) sum = (sum ^ data[i]) * 1099511628211ull;
     memcpy(data, &word, 8), memcpy(data + 8, &sum, 8);
 }

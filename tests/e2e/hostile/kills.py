@@ -17,6 +17,7 @@ import time
 import uuid
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,8 @@ class Trial:
         handmade.texture().save(folder / "right.asim")
         wrong = handmade.texture()
         for name, code in wrong.kernels.items():
-            wrong.kernels[name] = type(code)(
-                **{**code.__dict__, "source": code.source.replace("(y, at,", "(y, at + (int4)(1, 0, 0, 0),")}
-            )
+            source = code.source.replace("(y, at,", "(y, at + (int4)(1, 0, 0, 0),")
+            wrong.kernels[name] = replace(code, source=source)
         wrong.save(folder / "wrong.asim")
         (folder / "client.py").write_text(CLIENT)
         (folder / "model.py").write_text(MODEL)
