@@ -25,7 +25,8 @@ HERE = Path(__file__).resolve()
 sys.path[:0] = [str(HERE.parents[2]), str(HERE.parents[3])]
 
 MARK = "ADRENO_SIM_TEST_MARK"
-PATIENCE = 60.0
+PATIENCE = 240.0
+"""Seconds: the program that `run` started is the user's, and goes on to its end, compilers and all."""
 COLD = 6
 """Every so many kills the cache is empty, so that the kill meets compilers and its filling."""
 CLIENT = """
