@@ -37,7 +37,7 @@ _UNASKED_STANDARD = 120
 
 _FLAGS = (
     "-x", "cl", "-target", "spir64-unknown-unknown", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes",
-    "-Xclang", "-disable-lifetime-markers", "-fwrapv", "-fno-strict-aliasing",
+    "-Xclang", "-disable-lifetime-markers", "-ftrivial-auto-var-init=zero", "-fwrapv", "-fno-strict-aliasing",
     "-ffp-contract=on", "-gline-tables-only", "-gcolumn-info",
     "-fno-discard-value-names", "-Xclang", "-cl-kernel-arg-info", "-fno-color-diagnostics",
     "-fno-diagnostics-fixit-info", "-Wno-unused-command-line-argument", "-fno-delete-null-pointer-checks",
@@ -46,8 +46,16 @@ _FLAGS = (
 )  # fmt: skip
 """No optimisation may fold a defect away, every instruction has a line, every argument its name (DESIGN, kernel engine).
 
+Where a declaration gives a variable no value, clang writes a marked zero, which the reader takes for the loss of the value.
+Markers of lifetimes would say the same, but bring jumps that leave a block together and part again behind its end.
+
 Pointers of another type are a warning, as in the older clang of device drivers. Assembly is refused: no instruction of kernel
 IR stands for it. Pragmas with which clang's own tests crash it, or fill its stack for minutes, do nothing."""
+
+_SIZE_FLAG = f"-ftrivial-auto-var-init-max-size={1 << 20}"
+"""Larger variables get no zero: clang takes memory for every element of one."""
+_OLDEST_WITH_SIZE = 19
+"""The first clang that knows this flag."""
 
 _ASSEMBLY = "GNU-style inline assembly is disabled"
 _MISSING_FILE = re.compile(r"'(.*)' file not found")
@@ -255,7 +263,9 @@ def _is_known_pragma(found: Diagnostic, target: FrontEndTarget) -> bool:
 def arguments(options: BuildOptions, target: FrontEndTarget) -> list[str]:
     """clang's command line but for the program and the form of the IR: source on standard input, IR on standard output."""
     standard = options.standard or min(target.opencl_version, _UNASKED_STANDARD)
-    words = [*_FLAGS, f"-cl-std={_STANDARD_NAME[standard]}", f"-D__OPENCL_VERSION__={target.opencl_version}"]
+    program = os.environ.get("ADRENO_SIM_CLANG")
+    limits = [_SIZE_FLAG] if not program or _read_version(program) >= _OLDEST_WITH_SIZE else []
+    words = [*_FLAGS, *limits, f"-cl-std={_STANDARD_NAME[standard]}", f"-D__OPENCL_VERSION__={target.opencl_version}"]
     words += [f"-I{HEADERS}", *_extension_arguments(target)]
     if not target.builtins:
         words += ["-cl-no-stdinc", "-include", str(HEADERS / "opencl-c-base.h")]
@@ -282,7 +292,7 @@ def compiler() -> list[str]:
     chosen = os.environ.get("ADRENO_SIM_CLANG")
     if not chosen:
         return [find_zig(), "clang"]
-    _check_version(chosen)
+    _read_version(chosen)
     return [chosen]
 
 
@@ -320,7 +330,8 @@ def find_zig() -> str:
 
 
 @functools.lru_cache(maxsize=8)
-def _check_version(program: str) -> None:
+def _read_version(program: str) -> int:
+    """Returns the version of a clang. Raises AdrenoSimError for one that does not run or is too old."""
     try:
         shown = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=TIME_LIMIT, check=False).stdout
     except (OSError, subprocess.SubprocessError) as error:
@@ -329,3 +340,4 @@ def _check_version(program: str) -> None:
     if not version or int(version[1]) < _OLDEST_CLANG:
         got = shown.splitlines()[0] if shown else "no version"
         raise AdrenoSimError(f"ADRENO_SIM_CLANG={program}: expected clang {_OLDEST_CLANG} or newer, got {got}")
+    return int(version[1])

@@ -13,6 +13,7 @@ from .llvm_reader.reader import ModuleReader
 from .mangling import demangle
 from .passes.cse import eliminate_common_subexpressions
 from .passes.dead import eliminate_dead_code
+from .passes.declarations import drop_first_declarations
 from .passes.forward_copies import forward_copies
 from .passes.infer_address_spaces import infer_address_spaces
 from .passes.inline import inline_helpers
@@ -44,6 +45,7 @@ class Linker:
             eliminate_dead_code(function)  # casts that would count as uses of a variable
             promote_to_ssa(function)
         forward_copies(function)
+        drop_first_declarations(function)
         eliminate_common_subexpressions(function)
         eliminate_dead_code(function)
         verify(function)

@@ -207,6 +207,8 @@ class Instr:
       shufflevector        `mask`: tuple of lane numbers, -1 = undefined lane
       extractvalue insertvalue                `indices`
       alloca               `elem` (type allocated), `align`; operands (count,) or ()
+      undefine             operands (alloca,): the declaration of a variable that is given no value. Its bytes count as unwritten
+                           from here on, and stay as they are
       load                 operands (pointer,), `align`, `volatile`
       store                operands (value, pointer), `align`, `volatile`; type Void
       gep                  operands (pointer,), (pointer, index...): `elem` is the source element type;

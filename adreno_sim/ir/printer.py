@@ -246,7 +246,7 @@ _CASTS = (
 _PRINTERS: dict[str, Callable[[ir.Instr, ValueNames], str]] = {
     **dict.fromkeys(_ALIKE, _print_alike), **dict.fromkeys(_CASTS, _print_cast),
     "shufflevector": _print_lanes, "extractvalue": _print_fields, "insertvalue": _print_fields,
-    "alloca": _print_alloca, "load": _print_access, "store": _print_access, "gep": _print_gep,
+    "alloca": _print_alloca, "undefine": _print_alike, "load": _print_access, "store": _print_access, "gep": _print_gep,
     "atomicrmw": _print_atomic, "call": _print_call, "phi": _print_phi, "br": _print_branch, "condbr": _print_branch,
     "switch": _print_switch, "ret": _print_return,
 }  # fmt: skip

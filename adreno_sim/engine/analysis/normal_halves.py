@@ -59,6 +59,8 @@ def _loads_of_variables(instrs: Sequence[ir.Instr]) -> dict[int, list[ir.Value]]
             for user in users.get(id(address), ()):
                 if user.op == "gep" and user.operands[0] is address:
                     addresses.append(user)
+                elif user.op == "undefine":
+                    continue
                 elif _reads(user, address):
                     loads.append(user)
                 elif (value := _written(user, address)) is not None and _is_half(value):

@@ -187,6 +187,10 @@ class DefinednessInstrumentation(Instrumentation):
         base = self._private_base(self.e.object(("alloca", id(variable))))
         self.e.opening.do(f"call {fill}(ptr {base}, i8 0, i64 {private_bytes(variable)}, i1 false)")
 
+    def on_undefine(self, variable: ir.Instr) -> None:
+        base = self._private_base(self.e.object(("alloca", id(variable))))
+        init_shadow.emit_clear(self.e.body, self.e.unit, base, private_bytes(variable))
+
     # Where shadows lie
 
     def _base(self, target: Object) -> str | None:

@@ -23,7 +23,7 @@ from ..shadow.access_info import init_shadow_of_argument, shadow_spec
 from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues, consumed_operands
 from ..vector.lane_access import transfers
 from ..vector.lane_access.memory import emit_load_elements, emit_store_elements
-from ..vector.private_room import emit_private_fill, private_address
+from ..vector.private_room import emit_masked_clear, emit_private_fill, private_address
 from ..vector.values import LaneValues, VectorPlan
 from .private_elements import PrivateElements, find_variables
 
@@ -128,6 +128,15 @@ class VectorDefinedness(Instrumentation):
             self._elements.emit_clear(self.e.opening, variable)
             return
         emit_private_fill(self.e, self.e.opening, variable, self._private_base(variable), "0")
+
+    def on_undefine(self, variable: ir.Instr) -> None:
+        e, mask = self.e, self.e.mask
+        if self._elements.holds(variable):
+            self._elements.emit_forget(variable, mask)
+        elif mask is None:
+            emit_private_fill(e, e.body, variable, self._private_base(variable), "0")
+        else:
+            emit_masked_clear(e, variable, self._private_base(variable), mask)
 
     # All lanes
 

@@ -13,7 +13,7 @@ from ...ir.builtins import builtin_of
 from ...ir.provenance import DERIVING, is_pointer
 from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
-from ..vector.private_room import emit_private_fill, private_address
+from ..vector.private_room import emit_private_and, emit_private_fill, private_address
 from ..vector.values import LaneValues, VectorPlan
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def find_variables(plan: VectorPlan, kernel: ir.Function) -> frozenset[int]:
     """Returns the private variables with a word for each element, by the ids of their instructions."""
     variables = {id(i) for i in kernel.blocks[0].instrs if i.op == "alloca" and plan.privates.granule(i) is not None}
     for instr in (i for block in kernel.blocks for i in block.instrs if i.op not in DERIVING):
-        for pointer in filter(is_pointer, instr.operands):
+        for pointer in filter(is_pointer, instr.operands if instr.op != "undefine" else ()):
             variable = plan.privates.variable(pointer)
             place = [pointer, instr.operands[-2]] if builtin_of(instr).vector is not None else [pointer]  # vload4(index, pointer)
             if variable is not None and not all(plan.shapes.shape_at(value, instr).uniform for value in place):
@@ -54,6 +54,16 @@ class PrivateElements:
     def emit_clear(self, t: Text, variable: ir.Instr) -> None:
         """Emits code that marks a variable as unwritten in all lanes."""
         self._emit_fill(t, variable, "0")
+
+    def emit_forget(self, variable: ir.Instr, mask: str | None) -> None:
+        """Emits code that marks a variable as unwritten by the lanes in `mask`, in the body of the region."""
+        self._checked.clear()
+        t = self._e.body
+        if mask is None:
+            self._emit_fill(t, variable, "0")
+            return
+        others = t.op(f"xor {self._type} {self._lanes(mask)}, -1")
+        emit_private_and(t, self._base(variable), self._size(variable) // self._bytes, self._bytes, self._type, others)
 
     def emit_mark_all(self, t: Text, variable: ir.Instr) -> None:
         """Emits code that marks a variable as written in all lanes."""

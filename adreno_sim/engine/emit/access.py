@@ -174,6 +174,13 @@ def _alloca(e: Emitter, instr: ir.Instr) -> None:
     e.define_pointer(instr, Ptr(target.base, target.length, 0, ALIGNED, target))
 
 
+@instruction("undefine")
+def _undefine(e: Emitter, instr: ir.Instr) -> None:
+    variable = instr.operands[0]
+    assert isinstance(variable, ir.Instr)
+    e.hooks.on_undefine(variable)
+
+
 @instruction("load")
 def _load(e: Emitter, instr: ir.Instr) -> None:
     pointer = e.pointer(instr.operands[0])

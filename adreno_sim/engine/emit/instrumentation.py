@@ -71,6 +71,9 @@ class Instrumentation:
     def on_alloca(self, variable: ir.Instr) -> None:
         """Is called when a work-item starts, for each private variable it allocates."""
 
+    def on_undefine(self, variable: ir.Instr) -> None:
+        """Is called where a private variable is declared anew and given no value, for the work-item or all lanes at work."""
+
     # All lanes of a vector of work-items at once; `mask`: those that make the access, None for all
 
     def on_vector_load(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
@@ -159,6 +162,10 @@ class InstrumentationList(Instrumentation):
     def on_alloca(self, variable: ir.Instr) -> None:
         for part in self.parts:
             part.on_alloca(variable)
+
+    def on_undefine(self, variable: ir.Instr) -> None:
+        for part in self.parts:
+            part.on_undefine(variable)
 
     def on_vector_load(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         for part in self.parts:

@@ -174,8 +174,8 @@ class VectorEmitter(LoopFlow):
     def emit_instr(self, instr: ir.Instr) -> None:
         if instr.op in _UNSUPPORTED:
             raise NotVectorizable(_UNSUPPORTED[instr.op])
-        if instr.op == "alloca":
-            INSTRUCTIONS["alloca"](self, instr)
+        if instr.op in ("alloca", "undefine"):
+            INSTRUCTIONS[instr.op](self, instr)
         elif instr.op == "load":
             self._load(instr)
         elif instr.op == "store":

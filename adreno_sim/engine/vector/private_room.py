@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...ir import ir
-from ...ir.queries import object_align
+from ...ir.queries import object_align, private_bytes
+from ..llvm import vector_text as vt
 from ..llvm.text import Text
 
 if TYPE_CHECKING:
@@ -37,6 +38,50 @@ def private_address(e: LaneValues, instr: ir.Instr, placed: dict[int, tuple[int,
         return start
     slot = e.opening.op(f"mul i64 {e.tile_number}, {stride}")
     return e.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
+
+
+_STRAIGHT = 16
+"""Rows of the shadow of a variable up to which code for each is shorter than a loop."""
+
+
+def emit_masked_clear(e: LaneValues, instr: ir.Instr, base: str, mask: str) -> None:
+    """Emits code that zeroes the copies of a private variable, or of its shadow, that the lanes in `mask` have."""
+    t, granule = e.body, e.privates.granule(instr)
+    if granule is not None:
+        word = f"<{e.count} x i{8 * granule}>"
+        keep = t.op(f"sext <{e.count} x i1> {vt.emit_not_mask(t, mask, e.count)} to {word}")
+        emit_private_and(t, base, private_bytes(instr) // granule, granule * e.count, word, keep)
+        return
+    fill = e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
+    for lane in range(e.count):
+        nbytes = t.op(
+            f"select i1 {t.op(f'extractelement <{e.count} x i1> {mask}, i32 {lane}')}, i64 {private_bytes(instr)}, i64 0"
+        )
+        own = t.op(f"getelementptr i8, ptr {base}, i64 {lane * e.privates.slot_bytes(instr)}")
+        t.do(f"call {fill}(ptr {own}, i8 0, i64 {nbytes}, i1 false)")
+
+
+def emit_private_and(t: Text, base: str, rows: int, row_bytes: int, type: str, keep: str) -> None:
+    """Emits code that leaves of each of the `rows` at `base`, of an LLVM type, the bits in `keep`."""
+
+    def change(at: str | int) -> None:
+        place = t.op(f"getelementptr i8, ptr {base}, i64 {at}")
+        row = t.op(f"and {type} {t.op(f'load {type}, ptr {place}, align 1')}, {keep}")
+        t.do(f"store {type} {row}, ptr {place}, align 1")
+
+    if rows <= _STRAIGHT:
+        for number in range(rows):
+            change(number * row_bytes)
+        return
+    before, turn, done = t.label, t.fresh("turn"), t.fresh("done")
+    t.jump(turn)
+    t.block(turn)
+    at = t.open_phi("i64")
+    change(at.name)
+    following = t.op(f"add i64 {at.name}, {row_bytes}")
+    at.add(("0", before), (following, turn))
+    t.branch(t.op(f"icmp ult i64 {following}, {rows * row_bytes}"), turn, done)
+    t.block(done)
 
 
 def emit_private_fill(e: LaneValues, t: Text, instr: ir.Instr, base: str, byte: str, nbytes: int | None = None) -> None:

@@ -96,7 +96,7 @@ class Privates:
         return pointer is variable and variable is not None and 0 <= offset <= private_bytes(variable) - nbytes
 
     def _record_uses(self, instr: ir.Instr) -> None:
-        if instr.op in DERIVING:
+        if instr.op in DERIVING or instr.op == "undefine":
             return
         if pair := self.copied_variables(instr):
             self._copied.append(pair)

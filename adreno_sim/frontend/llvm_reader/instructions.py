@@ -23,6 +23,9 @@ _LABEL = re.compile(r'^("[^"]*"|[-\w.$]+):')
 _NO_INSTRUCTION = re.compile(r"\s*(?:;.*)?")
 _ATTACHED = re.compile(r"(?:, !dbg !(\d+))?(?:, !\w+(?:\.\w+)* !\d+)*")
 """Metadata behind an instruction, the place in the source ahead of the rest."""
+_OF_DECLARATION = ", !annotation !"
+"""Marks what clang writes to a variable whose declaration gives it no value."""
+_ADDRESS = re.compile(r"\bptr (?:align \d+ )?(%(?:\"[^\"]*\"|[-\w.$]+))")
 _CALL_WORDS = re.compile(
     r"(?:(?:tail|notail|fast|nnan|ninf|nsz|arcp|contract|afn|reassoc|spir_func|spir_kernel|fastcc|ccc|noundef|signext|zeroext|inreg"
     r"|nonnull|noalias|nofpclass\([^)]*\)|align \d+|range\([^)]*\)|dereferenceable(?:_or_null)?\(\d+\)) )*"
@@ -100,6 +103,8 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
             if attached := _ATTACHED.fullmatch(line, at):
                 body = line[:at]
                 self.loc = self.metadata.loc(attached[1]) if attached[1] else ir.UNKNOWN_LOC
+                if _OF_DECLARATION in attached[0]:
+                    return self._undefine(body)
                 break
             at = line.find(", !", at + 1)
         name = ""
@@ -116,6 +121,15 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
             raise self.with_loc(error) from None
         except (AssertionError, IndexError, ValueError):  # a form of the instruction that is not read here
             raise self.with_loc(UnsupportedError(f"unsupported: LLVM instruction {body.strip()[:80]!r}")) from None
+
+    def _undefine(self, body: str) -> Instr | None:
+        """Returns the loss of its value by the variable to which a store or memset of clang's writes; None if it has no bytes of
+        its own, as events."""
+        address = _ADDRESS.search(body)
+        variable = self.values.get(address[1]) if address else None
+        if not isinstance(variable, Instr) or variable.op != "alloca" or variable.operands:
+            return None
+        return Instr("undefine", VOID, [variable], self.loc)
 
     def _dispatch(self, name: str, op: str, rest: str) -> Instr | None:
         handler = self._handlers.get(op)

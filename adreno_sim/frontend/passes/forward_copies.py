@@ -24,10 +24,12 @@ _Place = tuple[Block, int]
 
 @dataclass
 class _Accesses:
-    """What happens to a private variable. whole: False if there are accesses that are not known, or pointers that merge."""
+    """What happens to a private variable. losses: where it loses its value. whole: False if there are accesses that are not
+    known, or pointers that merge."""
 
     reads: list[_Place] = field(default_factory=list)
     writes: list[_Place] = field(default_factory=list)
+    losses: list[_Place] = field(default_factory=list)
     whole: bool = True
 
 
@@ -51,10 +53,11 @@ def forward_copies(function: Function) -> bool:
         steps -= len(function.blocks) + len(here.reads) + len(there.writes)
         if steps < 0:
             break
-        if _may_read_before(function, (block, at), here.reads, there.writes):
+        changes = [*there.writes, *there.losses, *here.losses]
+        if _may_read_before(function, (block, at), here.reads, changes):
             continue
         replaced[target] = source
-        removed |= {target, copy}
+        removed |= {target, copy, *(lost.instrs[place] for lost, place in here.losses)}
         there.reads += here.reads
         assert isinstance(source, Instr) and isinstance(target, Instr)
         source.align = max(source.align, target.align)
@@ -114,6 +117,8 @@ def _note(accesses: _Accesses, instr: Instr, number: int, pointer: int, place: _
         accesses.reads.append(place)
     elif instr.op == "store" and number == 1:
         accesses.writes.append(place)
+    elif instr.op == "undefine":
+        accesses.losses.append(place)
     elif instr.op in ("memcpy", "memmove", "memset") and number < 2:
         (accesses.reads if number else accesses.writes).append(place)
     elif instr.op == "call" and (effect := builtin_of(instr).effect(pointer)) in ("read", "write"):
@@ -123,7 +128,7 @@ def _note(accesses: _Accesses, instr: Instr, number: int, pointer: int, place: _
 
 
 def _may_read_before(function: Function, copy: _Place, reads: list[_Place], writes: list[_Place]) -> bool:
-    """Returns whether a path leads from the entry, or from a write of the original, to a read of the copy without the copy."""
+    """Returns whether a path leads from the entry, or from what changes either, to a read of the copy without the copy."""
     stops = _positions(reads)
     pending = [(function.blocks[0], -1), *writes]
     seen: set[Block] = set()

@@ -1,8 +1,9 @@
 """Promotion of private variables to SSA values (mem2reg) that keeps every defect of the source visible.
 
 A variable is promoted if all its accesses load or store it whole. A read before any write becomes ``UNDEF``, also as an
-operand of a phi: nothing is assumed about it. Arrays and structs stay in memory, where each access can be checked. A value
-takes the name of the first variable that it is assigned to.
+operand of a phi: nothing is assumed about it. So does a read behind a declaration that gives the variable no value, in every
+iteration of a loop. Arrays and structs stay in memory, where each access can be checked. A value takes the name of the first
+variable that it is assigned to.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def _is_whole_access(instr: Instr, index: int, variable: Value) -> bool:
     assert isinstance(variable, Instr) and variable.elem is not None
     if instr.volatile or (instr.op == "load" and index != 0) or (instr.op == "store" and index != 1):
         return False
+    if instr.op == "undefine":
+        return True
     if instr.op == "load":
         return _same_bits(instr.type, variable.elem)
     return instr.op == "store" and _same_bits(type_of(instr.operands[0]), variable.elem)
@@ -99,6 +102,8 @@ class _Promotion:
                 assert isinstance(variable, Instr) and variable.elem is not None
                 current[variable] = self._as_type(instr.operands[0], variable.elem, instr, remaining)
                 self._name_after(variable, instr.operands[0])
+            elif instr.op == "undefine" and instr.operands[0] in self.variables:
+                current[instr.operands[0]] = self._undefined(instr.operands[0])
             elif instr not in self.variables:
                 remaining.append(instr)
         block.instrs = remaining
@@ -170,9 +175,12 @@ class _Promotion:
                 phi.operands = [arriving[phi][source] for source in phi.blocks]
 
     @staticmethod
-    def _last(values: dict[Value, list[Value]], variable: Value) -> Value:
+    def _undefined(variable: Value) -> Const:
         assert isinstance(variable, Instr) and variable.elem is not None
-        return values[variable][-1] if values.get(variable) else Const(variable.elem, UNDEF, variable.name)
+        return Const(variable.elem, UNDEF, variable.name)
+
+    def _last(self, values: dict[Value, list[Value]], variable: Value) -> Value:
+        return values[variable][-1] if values.get(variable) else self._undefined(variable)
 
     def _drop_trivial_phis(self) -> None:
         """Replaces phis whose operands are all one value (or the phi itself), until none is left."""

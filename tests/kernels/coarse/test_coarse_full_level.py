@@ -16,6 +16,9 @@ DATA = np.random.default_rng(2).integers(1, 20, GROUPS * ITEMS).astype(np.float3
 LATE = np.ma.array(DATA, mask=np.arange(DATA.size) == 133)
 """One element was never written."""
 
+THRICE = "for (int n = 0; n < 3; n++)"
+LAST_STEP = "a[l] = v; B; out[i] = a[7 - l];"
+
 KERNELS = {  # body; the input; whether groups run as one; kinds of findings
     "all is written": ("a[l] = in[g * 8 + l]; B; out[i] = a[7 - l];", DATA, True, []),
     "an element of the input is not": ("a[l] = in[g * 8 + l]; B; out[i] = a[7 - l];", LATE, False, ["uninitialized-read"]),
@@ -34,6 +37,20 @@ KERNELS = {  # body; the input; whether groups run as one; kinds of findings
     "a private array that one group does not fill": (
         "float p[4]; for (int n = 0; n < 4; n++) if (g != 7 || n) p[n] = in[i] + n; a[l] = p[0] + p[2]; B; out[i] = a[7 - l];",
         DATA, False, ["uninitialized-read"],
+    ),
+    "a private array of each iteration": (
+        f"float v = 0; {THRICE} {{ float p[4]; for (int m = 0; m < 4; m++) p[m] = in[i] + m; v += p[n]; }} {LAST_STEP}",
+        DATA, True, [],
+    ),
+    "a private array of each iteration, set in the first": (
+        f"float v = 0; {THRICE} {{ float p[4]; if (!n || g != 7) for (int m = 0; m < 4; m++) p[m] = in[i] + m; v += p[n]; }} "
+        f"{LAST_STEP}",
+        DATA, False, ["uninitialized-read"],
+    ),
+    "a private array of all iterations, set in the first": (
+        f"float v = 0, p[4]; {THRICE} {{ if (!n || g != 7) for (int m = 0; m < 4; m++) p[m] = in[i] + m; v += p[n]; }} "
+        f"{LAST_STEP}",
+        DATA, True, [],
     ),
     "a race in local memory": ("a[l] = in[i]; B; a[(l + 1) & 7] += 1; out[i] = a[l];", DATA, False, ["data-race"]),
     "a race that a barrier prevents": (

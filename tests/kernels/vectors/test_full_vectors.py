@@ -82,6 +82,8 @@ def launched(emitter: str, source: str, given: Sequence[Any], monkeypatch: pytes
 FLOATS = np.arange(4 * ITEMS, dtype=np.float32)
 OUT = (np.zeros(4 * ITEMS, np.float32), 0, 0)
 UNWRITTEN = ["uninitialized-read"]
+THRICE = "for (int n = 0; n < 3; n++)"
+ALL = "for (int m = 0; m < 32; m++)"
 EIGHT = "float p[8]; for (int n = 0; n <"
 TREE = "for (int n = 8; n > 0; n >>= 1) { if (l < n) s[l] += s[l + n]; barrier(CLK_LOCAL_MEM_FENCE); }"
 WAIT = "barrier(CLK_LOCAL_MEM_FENCE);"
@@ -205,6 +207,36 @@ KERNELS = {  # body; what is given for `b`; whether vectors do it all; kinds of 
     ),
     "a struct with fields of several sizes": (
         "struct T { float x; char c; } p, q; p.x = b[i]; p.c = i; q = p; a[i] = q.x + q.c;", FLOATS, True, [],
+    ),
+    "an array of each iteration": (
+        f"float t = 0; {THRICE} {{ float p[4]; for (int m = 0; m < 4; m++) p[m] = b[i]; t += p[i & 3] + p[n]; }} a[i] = t;",
+        FLOATS, True, [],
+    ),
+    "an array of each iteration, set in the first": (
+        f"float t = 0; {THRICE} {{ float p[4]; if (!n) for (int m = 0; m < 4; m++) p[m] = b[i]; t += p[n]; }} a[i] = t;",
+        FLOATS, False, UNWRITTEN,
+    ),
+    "an array of all iterations, set in the first": (
+        f"float t = 0, p[4]; {THRICE} {{ if (!n) for (int m = 0; m < 4; m++) p[m] = b[i]; t += p[n]; }} a[i] = t;",
+        FLOATS, True, [],
+    ),
+    "arrays in the iterations of some lanes": (
+        f"float q[32]; {ALL} q[m] = 1; {THRICE} if (i & n) {{ float p[32]; {ALL} p[m] = b[i]; q[n] += p[n]; }} a[i] = q[2];",
+        FLOATS, True, [],
+    ),
+    "arrays in the iterations of some lanes, set in the first": (
+        f"float t = 0; {THRICE} if (i & 1) {{ float p[32]; if (!n) {ALL} p[m] = b[i]; t += p[n]; }} a[i] = t;",
+        FLOATS, False, UNWRITTEN,
+    ),
+    "structs in the iterations of some lanes": (
+        f"float t = 0; {THRICE} if (i & n) {{ struct T {{ float x; char c; }} p; p.x = b[i]; p.c = n; t += p.x + p.c; }} "
+        "a[i] = t;",
+        FLOATS, True, [],
+    ),
+    "structs in the iterations of some lanes, one field set in the first": (
+        f"float t = 0; {THRICE} if (i & 1) {{ struct T {{ float x; char c; }} p; p.x = b[i]; if (!n) p.c = n; t += p.x + p.c; }} "
+        "a[i] = t;",
+        FLOATS, False, UNWRITTEN,
     ),
     "a sum on what was not written": ("a[i] = a[i] + b[i];", FLOATS, False, UNWRITTEN),
     "local memory that two write": (f"s[l / 2] = b[i]; {WAIT} a[i] = s[l / 2];", FLOATS, False, ["data-race"]),

@@ -25,6 +25,7 @@ FORWARDED = {
     "in a loop": ("for (int j = 0; j < n; j++) r += sum(s);", lambda i: 3 * (4 * i + 2)),
     "in a loop that then changes it": ("for (int j = 0; j < n; j++) { r += sum(s); s.a += 1; }", lambda i: 3 * (4 * i + 2) + 3),
     "on one way": ("if (i & 1) r = sum(s);", lambda i: (i & 1) * (4 * i + 2)),
+    "declared in a loop": ("for (int j = 0; j < n; j++) { S t; t = s; r += t.a + sum(t); }", lambda i: 3 * (5 * i + 2)),
     "by assignment": ("S t = s; r = t.a + t.c[2];", lambda i: i + i + 3),
 }
 KEPT = {
@@ -42,6 +43,10 @@ KEPT = {
     "of either of two": (
         "S u = { 1, 2, { 3, 4, 5, 6 } }, t; if (i & 1) t = s; else t = u; r = t.b;",
         lambda i: np.where(i & 1, 2 * i, 2),
+    ),
+    "of what the next iteration declares anew": (
+        "S t = s; for (int j = 0; j < n; j++) { r += t.b; S u; u.b = j; t = u; }",
+        lambda i: 2 * i + 1,
     ),
     "of a part": ("S t = { 1, 2, { 0, 0, 0, 0 } }; t.c[1] = s.c[1]; r = sum(t);", lambda i: 3 + i + 2),
 }
@@ -70,3 +75,11 @@ def test_what_nobody_wrote_is_found_in_the_original():
     view = device.view(device.allocate(128), BufferSpec(128, "int32"))
     findings = device.launch(device.build(source)["k"], (32, 1, 1), (8, 1, 1), [view, np.int32(3)]).findings
     assert [(finding.kind.label, finding.line) for finding in findings] == [("uninitialized-read", 2)]
+
+
+def test_what_an_earlier_iteration_copied_is_lost():
+    device = open_device("sim:adreno-740,checks=full")
+    source = HEAD + "for (int j = 0; j < n; j++) {\nS t; if (j == 0) t = s;\nr += t.b; } d[i] = r; }"
+    view = device.view(device.allocate(128), BufferSpec(128, "int32"))
+    findings = device.launch(device.build(source)["k"], (32, 1, 1), (8, 1, 1), [view, np.int32(3)]).findings
+    assert [(found.kind.label, found.line, found.count) for found in findings] == [("uninitialized-read", 10, 64)]

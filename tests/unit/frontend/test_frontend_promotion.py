@@ -52,6 +52,32 @@ def test_a_variable_without_a_value_on_one_way_is_undefined_there():
     assert sorted(str(value.value) for value in phi.operands) == sorted(["1", str(ir.UNDEF)])
 
 
+def test_a_variable_of_a_loop_has_no_value_at_its_declaration_in_any_iteration():
+    (inner,) = (p for p in phis(body("while (a[2]) { int z; if (n) z = 1; a[0] = z; }")) if p.name == "z")
+    assert sorted(str(value.value) for value in inner.operands) == sorted(["1", str(ir.UNDEF)])
+    outer = [p for p in phis(body("int z; while (a[2]) { if (n) z = 1; a[0] = z; }")) if p.name == "z"]
+    assert len(outer) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("int z[4]; z[n] = 1; a[0] = z[m];", 0),
+        ("while (a[2]) { int z[4]; z[n] = 1; a[0] = z[m]; }", 1),
+        ("while (a[2]) { int z[4] = {1}; z[n] = 1; a[0] = z[m]; }", 0),
+        ("int z[4]; while (a[2]) { z[n] = 1; a[0] = z[m]; }", 0),
+        ("again: ; int z[4]; z[n] = 1; a[0] = z[m]; if (a[2]) goto again;", 1),
+        ("if (n) goto in; while (x < m) { int z[4]; z[n] = 1; y += z[m]; in: ++x; } a[0] = y;", 1),
+        ("while (a[2]) switch (n) { case 0:; int z[4]; z[n] = 1; case 1: a[0] = z[m]; }", 1),
+        ("while (a[2]) switch (n) { int z[4]; case 0: z[n] = 1; case 1: a[0] = z[m]; }", 0),
+        ("while (a[2]) { volatile int z; z = 1; a[0] = z; }", 1),
+        ("while (a[2]) { int z[1 << 19]; z[n] = 1; a[0] = z[m]; }", 0),
+    ],
+)
+def test_declarations_in_loops_are_kept_for_variables_in_memory(text, count):
+    assert len(instrs(body(text), "undefine")) == count
+
+
 @pytest.mark.parametrize("shape", ["phis", "gotos", "breaks", "nested_while", "fall_through", "booleans"])
 def test_no_phi_is_dead_and_each_has_a_value_for_every_edge(shape):
     function = kernel(SHAPES[shape](60))
