@@ -33,8 +33,8 @@ _CALL_WORDS = re.compile(
 _CALL_END = re.compile(r"(?: #\d+)?")
 _IGNORED = ("llvm.lifetime.", "llvm.dbg.", "llvm.experimental.noalias.", "llvm.assume", "llvm.invariant.", "llvm.var.annotation")
 _MEMORY_OP = re.compile(r"llvm\.(memcpy|memmove|memset)(?:\.inline)?(?:\.p\d+)+\.i\d+")
-_SAMPLER_OF_NUMBER = "__translate_sampler_initializer"
-"""The one function that clang calls for what OpenCL C has."""
+_CLANGS_NAMES = frozenset(("__translate_sampler_initializer", "__to_global", "__to_local", "__to_private"))
+"""Functions that clang calls for what OpenCL C has: samplers of a number, and addresses in a named space."""
 
 
 class FunctionReader(ValueInstructions, MemoryInstructions):
@@ -256,7 +256,7 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
             return _make_memory_instr(instr, memory_op[1], operands)
         instr.op = "call"
         instr.callee = demangle(symbol)
-        if symbol.startswith("__") and symbol != _SAMPLER_OF_NUMBER:
+        if symbol.startswith("__") and symbol not in _CLANGS_NAMES:
             raise UnsupportedError(f"unsupported: {symbol}, a function of the compiler's own library, for what OpenCL C lacks")
         instr.operands = operands
         return instr
