@@ -17,8 +17,8 @@ from .errors import AdrenoSimError
 _CLANG = tuple(
     f"frontend/{name}.py"
     for name in (
-        "driver", "compiler_process", "constant_arithmetic", "diagnostics", "file_references", "options", "visible_files",
-        "wide_vectors",
+        "driver", "compiler_crash", "compiler_process", "constant_arithmetic", "diagnostics", "file_references",
+        "llvm_reader/words", "options", "visible_files", "wide_vectors",
     )
 )  # fmt: skip
 _RUNTIME = ("engine/runtime", *_CLANG, "base")

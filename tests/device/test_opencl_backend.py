@@ -90,4 +90,4 @@ def test_without_any_driver(opencl_child, tmp_path):
 
 def test_without_pyopencl(opencl_child):
     done = opencl_child("cl", code="import sys; sys.modules['pyopencl'] = None\n" + OPEN)
-    assert "pip install 'adreno-sim[opencl]'" in done.stdout, done.stdout + done.stderr
+    assert "Run: pip install -e '.[opencl]'" in done.stdout, done.stdout + done.stderr

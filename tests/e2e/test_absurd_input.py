@@ -123,7 +123,7 @@ CASES: dict[str, tuple[str, str, int, str]] = {
         body("a[0] = t[n];", "constant float t[200000000] = {1};\n"), 'device = "sim:reference"\n' + USUAL, 3,
         "bytes of program-scope data",
     ),
-    "huge private memory": (body("float t[2000000000]; t[n] = 1; a[0] = t[n];"), USUAL, 3, "private and local memory"),
+    "huge private memory": (body("float t[2000000000]; t[n] = 1; a[0] = t[n];"), USUAL, 3, "variable t of 8000000000 bytes"),
     "huge local arrays": (body("local float t[1 << 28]; t[n] = 1; a[0] = t[n];"), USUAL, 1, "LOCAL_MEM_SIZE"),
     "a pyramid of calls": (
         body("a[0] = f19(n);", "float f0(float x) { return x * 3; }\n" + "".join(

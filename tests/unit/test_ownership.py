@@ -21,6 +21,8 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
     monkeypatch.setattr(disk_cache, "_told", set())
+    warn = disk_cache.CacheWarning
+    monkeypatch.setattr(disk_cache, "tell", lambda text: warnings.warn(text, warn, stacklevel=3))  # commands print it
     found = disk_cache.folder("objects") / "entry"
     disk_cache.store(found, b"own")
     return found

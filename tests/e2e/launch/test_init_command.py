@@ -58,9 +58,9 @@ def test_a_launch_file_runs_as_it_stands(folder, capsys):
     (lines,) = re.findall("to decide: lines (.*)", out)
     text = Path("launches/one.toml").read_text().splitlines()
     assert all("# DECIDE" in text[int(number) - 1] for number in lines.split(", "))
-    code, out, _ = run(capsys, "kernel", "--launch", "launches/one.toml", "--checks", "full", "--strict")
+    code, out, _ = run(capsys, "kernel", "--launch", "launches/one.toml", "--root", ".", "--checks", "full", "--strict")
     assert code == 0, out
-    code, out, _ = run(capsys, "kernel", "--launch", "launches/one.toml", "--set", "n=2000")
+    code, out, _ = run(capsys, "kernel", "--launch", "launches/one.toml", "--root", ".", "--set", "n=2000")
     assert code == 0, out
 
 

@@ -421,8 +421,8 @@ def test_outputs_without_rounding_are_kept_on_disk(tmp_path, monkeypatch):
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
     runs = []
-    follow = truth_model._follow
-    monkeypatch.setattr(truth_model, "_follow", lambda *args: runs.append(1) or follow(*args))
+    follow = truth_model.follow
+    monkeypatch.setattr(truth_model, "follow", lambda *args: runs.append(1) or follow(*args))
     x = np.ones((4, 8), "float16")
 
     def outputs(weight, data):

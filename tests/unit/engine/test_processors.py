@@ -78,7 +78,9 @@ def test_names_of_processors_are_in_their_files_alone():
     for folder in ("compiler", "golden"):  # links, which rglob may not follow
         files += [path for kind in ("py", "c", "h") for path in (PACKAGE / folder).resolve().rglob(f"*.{kind}")]
     own = PACKAGE / "base" / "host"
-    texts = {path: path.read_text(encoding="utf-8") for path in files if own not in path.parents}
+    walls = {PACKAGE / "base" / "wall", PACKAGE / "frontend" / "sandbox.py"}  # numbers of system calls, which are the kernel's
+    known = {own, *walls}
+    texts = {path: path.read_text(encoding="utf-8") for path in files if not known & {path, *path.parents}}
     told = {str(path): found[0] for path, text in texts.items() if (found := NAMES.search(text))}
     assert len(files) > 500 and not told
     assert NAMES.search((own / "x86_64.h").read_text()) and NAMES.search((own / "aarch64.h").read_text())
