@@ -58,9 +58,8 @@ WORKING = {  # what a plain install does, and a word of what it prints
     "replay missing.asim": "missing.asim: No such file",
     "run -- missing-program": "missing-program",
 }
-LINE = re.compile(
-    r"(?:note: sandbox: .*\n)?error: (?:unsupported: )?.*\. Run: pip install -e '?\S*\[\w+\]'?(?: \(or with \S+ to run on the CPU\))?\n"
-)
+_LINE = r"error: (?:unsupported: )?.*\. Run: pip install -e '?\S*\[\w+\]'?(?: \(or with \S+ to run on the CPU\))?\n"
+LINE = re.compile(rf"(?:note: sandbox: .*\n)?{_LINE}")
 
 
 @pytest.fixture(scope="module")
