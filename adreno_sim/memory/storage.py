@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.alignment import align_up
-from ..base.cached_hash import CachedHash
 from ..base.errors import DeviceError
 from ..base.host_memory import available_bytes
 from ..base.specs import BufferSpec, ViewSpec
+from ..base.stored.cached_hash import CachedHash
 from ..image import Format, Layout, texel_array
 from .heap import Heap
 

@@ -77,7 +77,7 @@ def test_an_include_folder_is_named_from_the_launch_file_too(capsys, monkeypatch
 def test_the_working_directory_goes_first(capsys):
     shutil.copytree("case/inc", "inc")
     Path("inc/far.h").write_text(HEADER.replace("9", "1"))
-    assert run(capsys, "--launch", "case/k.toml")[0] == 0
+    assert run(capsys, "--launch", "case/k.toml", "--root", ".")[0] == 0
     Path("inc/far.h").unlink()
     assert run(capsys, "--launch", "case/k.toml")[0] == 1
 

@@ -64,8 +64,7 @@ class SimDevice:
         """heap: where all its memory lies; without it, in memory of this process."""
         if options.pitch_rule:
             profile = profile.with_values({"pitch_rule": options.pitch_rule})
-        self.profile, self.options = profile, options
-        self.info = device_info(profile)
+        self.profile, self.options, self.info = profile, options, device_info(profile)
         full = options.checks == "full"
         self._shadows = Shadows() if full else None
         self._memory = DeviceMemory(profile["GLOBAL_MEM_SIZE"], profile["MAX_MEM_ALLOC_SIZE"], options.seed, full, heap)

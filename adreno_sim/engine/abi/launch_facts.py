@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...base.cached_hash import CachedHash
+from ...base.stored.cached_hash import CachedHash
 from ...ir import ir
 from .bound import Bound, BoundBuffer, BoundImage
 from .specialization import ImageArg, Specialization

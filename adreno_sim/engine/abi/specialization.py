@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Union
 
-from ...base.cached_hash import CachedHash
 from ...base.run_options import Checks
 from ...base.specs import BufferExtent, Sampler
+from ...base.stored.cached_hash import CachedHash
 
 
 @dataclass(frozen=True)
