@@ -23,6 +23,9 @@ if (found := importlib.util.find_spec("tvm")) is not None and found.origin is No
 
 import judges
 import oracle
+import temporary
+
+temporary.choose_folder()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's background jobs ignore it, and so would what tests interrupt
     signal.signal(signal.SIGINT, signal.default_int_handler)

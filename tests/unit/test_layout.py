@@ -23,7 +23,7 @@ MOST_FILES = 25
 MOST_LINES = 450
 TO_BE_SPLIT = {"tests/icd/test_recordings.py": 500, "tests/unit/frontend/test_llvm_round_trips.py": 452}
 """Longer ones that are to be split, and their lines."""
-CROWDED = {"tests/e2e": 27}
+CROWDED = {"tests/e2e": 27, "tests": 26}
 """Folders that are to be divided, and their files."""
 MOST_IN_A_CIRCLE = 3
 """Modules of one package that may import each other."""

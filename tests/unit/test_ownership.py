@@ -34,6 +34,19 @@ def load_and_tell(place):
         return disk_cache.load(place), [str(warning.message) for warning in told]
 
 
+@pytest.mark.parametrize("umask", [0o022, 0o002, 0o000])
+def test_a_library_is_loaded_again_whatever_the_umask_is(tmp_path, umask):
+    library = tmp_path / "library.so"
+    before = os.umask(umask)
+    try:
+        library.write_bytes(b"code")
+        library.chmod(0o700)
+        note_digest(library)
+    finally:
+        os.umask(before)
+    assert may_load(library)
+
+
 def test_what_is_ones_own_is_read(place):
     assert load_and_tell(place) == (b"own", [])
     assert [oct(path.stat().st_mode & 0o777) for path in (place, place.parent, place.parents[1])] == ["0o600", "0o700", "0o700"]

@@ -13,8 +13,10 @@ SUFFIX = ".sha256"
 
 
 def note_digest(library: Path) -> None:
-    """Write the digest of a library beside it. Raises OSError."""
-    library.with_name(library.name + SUFFIX).write_text(hashlib.sha256(library.read_bytes()).hexdigest(), encoding="ascii")
+    """Write the digest of a library beside it, for this user alone whatever the umask is. Raises OSError."""
+    place = library.with_name(library.name + SUFFIX)
+    place.write_text(hashlib.sha256(library.read_bytes()).hexdigest(), encoding="ascii")
+    place.chmod(0o600)
 
 
 def may_load(library: Path) -> bool:

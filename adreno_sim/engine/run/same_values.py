@@ -49,7 +49,6 @@ def has_shared_memory(kernel: ir.Function, args: Sequence[Bound]) -> bool:
 def find_first_difference(
     kernel: ir.Function,
     spec: Specialization,
-    args: Sequence[Bound],
     first: Sequence[np.ndarray],
     second: Sequence[np.ndarray],
     whole: Collection[int],

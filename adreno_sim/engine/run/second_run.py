@@ -218,7 +218,7 @@ class _Once:
             for index, arg in enumerate(self._variant.spec.args)
             if one.deferred and (shadow := shadow_of(arg)) is not None and shadow.written_whole
         }
-        found = find_first_difference(self._kernel, self._variant.spec, self._args, first.memory, second.memory, whole)
+        found = find_first_difference(self._kernel, self._variant.spec, first.memory, second.memory, whole)
         return found and f"{where}: {found}"
 
     def _is_determined(self, before: list[np.ndarray]) -> bool:

@@ -13,7 +13,9 @@ import pytest
 pytest.importorskip("tvm")
 import tvm
 
+from adreno_sim.base import disk_cache
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
+from adreno_sim.base.stored.libraries import note_digest
 from adreno_sim.compiler.tvm_bridge import opencl_runtime
 from adreno_sim.compiler.tvm_bridge.opencl_runtime import RUNTIME, SOURCES, autoload, build_runtime
 
@@ -87,8 +89,12 @@ def test_a_library_that_does_not_load_is_a_warning(checkout: Path) -> None:
         warnings.simplefilter("error")
         autoload()  # none was built
     place = opencl_runtime._place(opencl_runtime._package())
-    place.parent.mkdir(parents=True)
+    disk_cache.make_folder(place.parent)
     place.write_bytes(b"not a library")
+    place.chmod(0o600)
+    with pytest.warns(UserWarning, match="is not loaded: it is damaged"):
+        autoload()
+    note_digest(place)
     with pytest.warns(UserWarning, match="TVM's OpenCL runtime of adreno-sim does not load"):
         autoload()
 
