@@ -16,7 +16,8 @@ import pytest
 from adreno_sim.engine.run import second_run
 from adreno_sim.results.snapshots import SnapshotFile
 
-sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves the shared `oracle` module off the path
+sys.path.insert(0, str(Path(__file__).parent / "models"))  # importlib mode leaves the shared modules off the path
+sys.path.insert(0, str(Path(__file__).parent))
 
 if (found := importlib.util.find_spec("tvm")) is not None and found.origin is None:  # the folder tests/tvm, where TVM is not
     sys.modules["tvm"] = None  # type: ignore[assignment]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "models"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "tvm" / "session"))
 
 import paged_llama

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "models"))
 
 import cases
 from in_range_cases import DOUBTFUL, HEAD, ITEMS, LOCAL, LOOPS, RULES

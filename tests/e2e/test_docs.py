@@ -45,7 +45,7 @@ ELSEWHERE = (
     r"python (ci/(bench|trials)|-m venv)",
     r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some
     r"adreno-sim tvm-runtime|.*-- pytest tests/python",  # tests/tvm/runtime, with a checkout of TVM
-    r"adreno-sim replay trace\.asim",  # tests/icd/test_recordings.py
+    r"adreno-sim replay trace\.asim",  # tests/icd/recordings
     r"adreno-sim kernel llama\.cpp/",  # a kernel of another project
 )
 """Commands that other tests run, or that fetch something."""

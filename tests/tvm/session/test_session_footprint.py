@@ -152,9 +152,8 @@ print(seconds, memory, said.weights, said.state, said.peak())
 
 
 def measure(layers):
-    path = os.pathsep.join(
-        [str(Path(adreno_sim.__file__).parents[1]), str(Path(__file__).parent), str(Path(__file__).parents[2])]
-    )
+    here = Path(__file__).parent
+    path = os.pathsep.join(map(str, [Path(adreno_sim.__file__).parents[1], here, here.parents[1] / "models"]))
     command = [sys.executable, "-c", MEASURE, str(layers)]
     ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=300, check=True)
     return [float(word) for word in ran.stdout.split()[-5:]]
