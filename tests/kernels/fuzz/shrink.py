@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Union
 
 from .case import Case
@@ -20,7 +21,7 @@ def shrink(case: Case, fails: Callable[[Case], bool], trials: int = 400) -> Case
     progress = True
     while progress and left > 0:
         progress = False
-        for changes in (_smaller_launch, _fewer_statements, _smaller_expressions):
+        for changes in (_smaller_launch, _fewer_statements, _lone_results, _smaller_expressions):
             case, spent, changed = _greedy(case, fails, changes, left)
             left -= spent
             progress = progress or changed
@@ -30,17 +31,14 @@ def shrink(case: Case, fails: Callable[[Case], bool], trials: int = 400) -> Case
 def _greedy(
     case: Case, fails: Callable[[Case], bool], changes: Callable[[Case], Iterator[Case]], left: int
 ) -> tuple[Case, int, bool]:
-    """Take the first change that still fails, and start again from there; (case, trials spent, whether any was taken)."""
-    spent, changed, again = 0, False, True
-    while again:
-        again = False
-        for smaller in changes(case):
-            if spent >= left:
-                return case, spent, changed
-            spent += 1
-            if fails(smaller):
-                case, changed, again = smaller, True, True
-                break
+    """Take each change that still fails, and go on behind it; (case, trials spent, whether any was taken)."""
+    spent, changed, at = 0, False, 0
+    while spent < left and (smaller := next(islice(changes(case), at, None), None)) is not None:
+        spent += 1
+        if fails(smaller):
+            case, changed = smaller, True  # the changes before `at` were tried on what it was cut from
+        else:
+            at += 1
     return case, spent, changed
 
 
@@ -65,7 +63,26 @@ def _fewer_statements(case: Case) -> Iterator[Case]:
         if isinstance(node, Stmt) and not node.whole:
             for child in children(node):
                 if isinstance(child, Block):
-                    yield _with(case, path, Stmt((child,)))
+                    yield _with(case, path, child)
+
+
+def _lone_results(case: Case) -> Iterator[Case]:
+    """With one of its expressions as a result in place of a statement."""
+    for path, node in _nodes(case):
+        if isinstance(node, Stmt):
+            for value in _exact_values(node):
+                if node.parts != (lone := (Output(value),)):
+                    yield _with(case, path, Stmt(lone))
+
+
+def _exact_values(node: Node) -> Iterator[Expr]:
+    """The expressions inside that give the same bits everywhere, outermost first: of a checked result only the check is known."""
+    for child in children(node):
+        if isinstance(child, Output) and child.check is not None:
+            continue
+        if isinstance(child, Expr):
+            yield child
+        yield from _exact_values(child)
 
 
 def _smaller_expressions(case: Case) -> Iterator[Case]:
@@ -98,7 +115,7 @@ def _nodes(case: Case) -> Iterator[tuple[Path, Node]]:
 
 
 def _with(case: Case, path: Path, new: Node | None) -> Case:
-    """The case with the node at `path` replaced, or removed from its block."""
+    """The case with the node at `path` replaced or removed; the statements of a block take the place of one statement."""
     roots: list[Node] = [*case.functions, case.body]
     roots[path[0]] = _changed(roots[path[0]], path[1:], new) or Block(())
     return replace(case, functions=tuple(roots[:-1]), body=roots[-1])  # type: ignore[arg-type]
@@ -110,8 +127,8 @@ def _changed(node: Node, path: Path, new: Node | None) -> Node | None:
     index, rest = path[0], path[1:]
     changed = _changed(children(node)[index], rest, new)
     if isinstance(node, Block):
-        own = [changed if i == index else statement for i, statement in enumerate(node.statements)]
-        return Block(tuple(statement for statement in own if isinstance(statement, Stmt)))
+        kept = changed.statements if isinstance(changed, Block) else (changed,) if isinstance(changed, Stmt) else ()
+        return Block((*node.statements[:index], *kept, *node.statements[index + 1 :]))
     if isinstance(node, Output):
         return replace(node, value=changed)  # type: ignore[arg-type]
     if isinstance(node, Function):
