@@ -6,6 +6,7 @@ A child runs one of the worker scripts and answers one request at a time over a 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -40,6 +41,17 @@ def device_of(column: str, threads: int = 2, cache: bool = False, timeout: float
 def import_path() -> str:
     """PYTHONPATH of a child: the package beside this folder comes first."""
     return os.pathsep.join(filter(None, [str(FOLDER.parents[1]), os.environ.get("PYTHONPATH")]))
+
+
+def ask(command: list[str], folder: str | Path, unset: Iterable[str] = (), **environment: str) -> Any:
+    """What a command of Python's says as JSON in its last line. It runs in `folder`, without the variables of `unset`. Raises
+    ChildError."""
+    inherited = {name: value for name, value in os.environ.items() if name not in unset}
+    environment = {**inherited, **environment, "PYTHONPATH": import_path()}
+    done = subprocess.run([sys.executable, *command], env=environment, cwd=folder, capture_output=True, text=True)
+    if done.returncode or not done.stdout:
+        raise ChildError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 class Child:

@@ -41,7 +41,7 @@ from .exact import ExactInputs
 from .golden import find_strays
 from .kernels import FirstWrong, KernelObserver
 from .offload import offload_report
-from .outputs import count_open, judge_outputs
+from .outputs import Circumstances, count_open, judge_outputs
 from .peer import Peer
 from .prepare import ApplyPlan, CheckOptions, Inputs, PreparedRun, Source, Stage, prepare
 from .reproduce import Reproducer
@@ -390,9 +390,9 @@ class CheckRun:
             references = ready.follow(places) or references
             what = f"on which {open_} elements of the outputs depend: these are judged by the order that the device found"
             self.unchecked.append(f"an order of sorted values that rounding decides, {what}")
-        report.outputs, findings = judge_outputs(
-            references, names, outputs, agree, ready.bound, rounding, truth, None if wrong else ready.movement
-        )
+        known = Circumstances(agree, ready.bound, rounding)
+        movement = None if wrong else ready.movement
+        report.outputs, findings = judge_outputs(references, names, outputs, known, truth, movement)
         self.unchecked += ready.unchecked[said:]
         self.findings.add(findings)
         if ready.movement is not None:

@@ -30,6 +30,26 @@ Movement = Callable[[str], Union[Sequence[float], None]]
 
 
 @dataclass(frozen=True)
+class Circumstances:
+    """What is known beside the outputs. kernels_agree: every kernel computed what its PrimFunc says. bound: relative tolerance in
+    place of the element type's. rounding: kernels that round more than their PrimFuncs; if every kernel agrees but for that, a
+    difference of outputs is a warning."""
+
+    kernels_agree: bool
+    bound: float | None = None
+    rounding: Sequence[str] = ()
+
+    def explain_difference(self) -> tuple[Kind, str]:
+        """The kind of an output's difference, and what the kernels say of it."""
+        if self.kernels_agree and self.rounding:
+            return Kind.LARGE_ROUNDING, f"; every kernel agrees but for rounding, which is large in {', '.join(self.rounding)}"
+        if self.kernels_agree:
+            what = "every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
+            return Kind.WRONG_VALUE, f"; {what}"
+        return Kind.WRONG_VALUE, ""
+
+
+@dataclass(frozen=True)
 class _Row:
     """One output against one reference, and what is found. report: None where they have no elements in common to compare.
     difference: the largest, inf where one of them alone is not finite."""
@@ -55,13 +75,11 @@ def judge_outputs(
     references: Golden,
     names: Sequence[str],
     got: Sequence[np.ndarray],
-    kernels_agree: bool,
-    bound: float | None = None,
-    rounding: Sequence[str] = (),
+    known: Circumstances,
     truth: Callable[[], Golden] | None = None,
     movement: Movement | None = None,
 ) -> tuple[list[OutputReport], list[Finding]]:
-    """The outputs against every reference. The rest as `compare_outputs`.
+    """The outputs against every reference.
 
     truth: the same references, computed only if an output is wrong: they know how far rounding may take it beyond what the type
     allows; None where a kernel is wrong. movement: how far one unit in the last place of the weights and inputs moves each output
@@ -69,13 +87,13 @@ def judge_outputs(
     """
 
     def compare_all(golden: Golden) -> list[_Row]:
-        whole = [_compare_rows(name, names, got, outputs, kernels_agree, bound, rounding) for name, outputs in golden.items()]
+        whole = [_compare_rows(name, names, got, outputs, known) for name, outputs in golden.items()]
         return [row for rows in whole for row in rows]
 
     rows = compare_all(references)
-    if truth is not None and not all(row.ok for row in rows) and (known := truth()):
+    if truth is not None and not all(row.ok for row in rows) and (wider := truth()):
         usual = {(row.report.output, row.report.reference): row for row in rows if row.report is not None}
-        rows = compare_all({name: list(map(_no_stricter, outputs)) for name, outputs in known.items()})
+        rows = compare_all({name: list(map(_no_stricter, outputs)) for name, outputs in wider.items()})
         rows = [_explain_rounding(row, usual) for row in rows]
     rows = [_settle(row, rows, names, movement) for row in rows]
     return _listed(rows)
@@ -143,17 +161,10 @@ def compare_outputs(
     names: Sequence[str],
     got: Sequence[np.ndarray],
     golden: Sequence[np.ndarray | Expected],
-    kernels_agree: bool,
-    bound: float | None = None,
-    rounding: Sequence[str] = (),
+    known: Circumstances,
 ) -> tuple[list[OutputReport], list[Finding]]:
-    """Each output against `golden`, in order. kernels_agree: every kernel computed what its PrimFunc says.
-
-    bound: relative tolerance in place of the element type's. rounding: kernels that round more than their PrimFuncs; if every
-    kernel agrees but for that, so may the outputs, and a difference is a warning.
-    """
-    rows = _compare_rows(reference, names, got, golden, kernels_agree, bound, rounding)
-    return _listed(rows)
+    """Each output against `golden`, in order."""
+    return _listed(_compare_rows(reference, names, got, golden, known))
 
 
 def _compare_rows(
@@ -161,43 +172,31 @@ def _compare_rows(
     names: Sequence[str],
     got: Sequence[np.ndarray],
     golden: Sequence[np.ndarray | Expected],
-    kernels_agree: bool,
-    bound: float | None,
-    rounding: Sequence[str],
+    known: Circumstances,
 ) -> list[_Row]:
     if len(got) != len(golden):
         message = f"{reference} gives {len(golden)} outputs, the compiled model {len(got)}"
         return [_Row(None, (Finding(Kind.WRONG_VALUE, message),))]
-    return [
-        _compare_one(reference, name, mine, known, kernels_agree, bound, rounding)
-        for name, mine, known in zip(names, got, golden, strict=True)
-    ]
+    return [_compare_one(reference, name, *pair, known) for name, *pair in zip(names, got, golden, strict=True)]
 
 
 def _compare_one(
     reference: str,
     name: str,
     mine: np.ndarray,
-    known: np.ndarray | Expected,
-    kernels_agree: bool,
-    bound: float | None,
-    rounding: Sequence[str],
+    golden: np.ndarray | Expected,
+    known: Circumstances,
 ) -> _Row:
-    expected = known.array if isinstance(known, Expected) else known
+    expected = golden.array if isinstance(golden, Expected) else golden
     if mine.shape != expected.shape or mine.dtype != expected.dtype:
         shapes = f"{expected.dtype}{list(expected.shape)} from {reference}, {mine.dtype}{list(mine.shape)} from the model"
         return _Row(None, (Finding(Kind.WRONG_VALUE, f"{name}: {shapes}", tensor=name),))
-    result = compare(mine, known, bound)
+    result = compare(mine, golden, known.bound)
     report = OutputReport(
         name, reference, result.ok, result.uninformative, result.max_abs, result.max_ulp, result.worst, result.rms
     )
     if not result.ok:
-        kind, why = Kind.WRONG_VALUE, ""
-        if kernels_agree and rounding:
-            kind = Kind.LARGE_ROUNDING
-            why = f"; every kernel agrees but for rounding, which is large in {', '.join(rounding)}"
-        elif kernels_agree:
-            why = "; every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
+        kind, why = known.explain_difference()
         finding = Finding(kind, f"{name} differs from {reference}: {result}{why}", tensor=name)
         return _Row(report, (finding,), largest_difference(mine, expected))
     if result.uninformative:

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from children import ChildError, import_path
+from children import ask
+from sections import list_wrong, table
 from tvm_worker import light_model
 
 NETWORKS = ("squeezenet", "resnet50")
@@ -29,10 +27,10 @@ COLUMNS = ("first", "compiled again", "second")
 RATIOS = {"second / first": ("second", "first"), "second / compiled again": ("second", "compiled again")}
 
 CHECK = """
-import sys
+import json, sys
 from adreno_sim.cli.main import main
 code = main(["check", sys.argv[1], "--json", sys.argv[2]])
-print(f"\\n{code} {'tvm' in sys.modules}")
+print("\\n" + json.dumps([code, "tvm" in sys.modules]))
 """
 
 Row = dict[str, Any]
@@ -75,21 +73,12 @@ def _warm_up() -> None:
 
 def _check(model: Path, cache: Path, folder: Path) -> tuple[float, bool, Any]:
     """Seconds of a check with what its process needs to begin, whether it imported TVM, and its verdict."""
-    environment = {**os.environ, "ADRENO_SIM_CACHE_DIR": str(cache)}
-    for unwanted in ("ADRENO_SIM_CACHE", "PYTHONDONTWRITEBYTECODE"):
-        environment.pop(unwanted, None)
-    environment["PYTHONPATH"] = import_path()
-    report = folder / "report.json"
+    report, unwanted = folder / "report.json", ("ADRENO_SIM_CACHE", "PYTHONDONTWRITEBYTECODE")
     start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-c", CHECK, str(model), str(report)], env=environment, cwd=folder, capture_output=True, text=True
-    )
+    code, imported = ask(["-c", CHECK, str(model), str(report)], folder, unset=unwanted, ADRENO_SIM_CACHE_DIR=str(cache))
     whole = time.perf_counter() - start
-    if done.returncode or not done.stdout:
-        raise ChildError(f"check of {model.name}: {done.stderr.strip() or done.returncode}")
-    code, imported = done.stdout.splitlines()[-1].split()
     found = json.loads(report.read_text())
-    return whole, imported == "True", (code, found["outputs"], found["digests"], found["findings"], found["unchecked"])
+    return whole, imported, (code, found["outputs"], found["digests"], found["findings"], found["unchecked"])
 
 
 def _line(row: Row) -> str:
@@ -103,14 +92,13 @@ def markdown(result: dict[str, Any]) -> list[str]:
     """The section of RESULTS.md."""
     out = ["## Checking again", "", "`adreno-sim check` in a new process, the fastest of all rounds.", ""]
     heads = ["network", *(f"{column} s" for column in COLUMNS), *RATIOS, "imports TVM", "rounds"]
-    out += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for row in result["rows"]:
-        cells = [row["name"], *(f"{row['least'][column]:.2f}" for column in COLUMNS)]
-        cells += [f"{row['ratios'][name]:.2f}" for name in RATIOS]
-        cells += [", ".join(column for column, yes in row["imports TVM"].items() if yes), str(len(row["seconds"]["first"]))]
-        out.append(f"| {' | '.join(cells)} |")
-    wrong = [f"* {row['name']}: {text}" for row in result["rows"] for text in row["wrong"]]
-    return [*out, "", *(["Wrong:", "", *wrong, ""] if wrong else [])]
+    return [*out, *table(heads, map(_cells, result["rows"])), "", *list_wrong(result["rows"], "name")]
+
+
+def _cells(row: Row) -> list[str]:
+    figures = [*(row["least"][column] for column in COLUMNS), *(row["ratios"][name] for name in RATIOS)]
+    imports = ", ".join(column for column, yes in row["imports TVM"].items() if yes)
+    return [row["name"], *(f"{figure:.2f}" for figure in figures), imports, str(len(row["seconds"]["first"]))]
 
 
 def exit_code(result: dict[str, Any]) -> int:

@@ -6,16 +6,13 @@ threads, and what second runs take of it.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from children import ChildError, import_path
+from children import ask
+from sections import list_wrong, table
 from tvm_worker import light_model
 
 NETWORK = "squeezenet"
@@ -62,14 +59,9 @@ def _rows(level: str) -> list[Row]:
 
 def _check(level: str, times: int, asked: str, folder: Path) -> Row:
     """What the tally of a process says."""
-    environment = {**os.environ, "ADRENO_SIM_CACHE_DIR": str(folder / "cache"), "ADRENO_SIM_SECOND_RUN": asked}
-    environment.pop("ADRENO_SIM_CACHE", None)
-    environment["PYTHONPATH"] = import_path()
-    command = [sys.executable, "-c", CHECK, str(light_model(NETWORK)), level, str(times)]
-    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
-    if done.returncode or not done.stdout:
-        raise ChildError(f"check of {NETWORK}: {done.stderr.strip() or done.returncode}")
-    found: Row = json.loads(done.stdout.splitlines()[-1])
+    command = ["-c", CHECK, str(light_model(NETWORK)), level, str(times)]
+    environment = {"ADRENO_SIM_CACHE_DIR": str(folder / "cache"), "ADRENO_SIM_SECOND_RUN": asked}
+    found: Row = ask(command, folder, unset=("ADRENO_SIM_CACHE",), **environment)
     return found
 
 
@@ -88,13 +80,12 @@ def markdown(result: dict[str, Any]) -> list[str]:
         "",
     ]
     heads = ["network", "level", "which launches", "process s", "second runs s", "share", "the same", "undecided", "differ"]
-    out += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for row in result["rows"]:
-        cells = [row["name"], row["level"], row["which"], f"{row['process']:.2f}", f"{row['seconds']:.2f}"]
-        cells += [f"{row['share']:.2%}", *(str(row[name]) for name in ("same", "undecided", "differing"))]
-        out.append(f"| {' | '.join(cells)} |")
-    wrong = [f"* {row['name']}, {row['level']}, {row['which']}: {text}" for row in result["rows"] for text in row["wrong"]]
-    return [*out, "", *(["Wrong:", "", *wrong, ""] if wrong else [])]
+    return [*out, *table(heads, map(_cells, result["rows"])), "", *list_wrong(result["rows"], "name", "level", "which")]
+
+
+def _cells(row: Row) -> list[str]:
+    times = [f"{row['process']:.2f}", f"{row['seconds']:.2f}", f"{row['share']:.2%}"]
+    return [row["name"], row["level"], row["which"], *times, *(str(row[name]) for name in ("same", "undecided", "differing"))]
 
 
 def exit_code(result: dict[str, Any]) -> int:

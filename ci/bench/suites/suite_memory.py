@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from children import ChildError, import_path
+from children import ask
+from sections import list_wrong, table
 from tvm_worker import light_model
 
 NETWORKS = ("squeezenet", "resnet50", "vgg19")
@@ -57,13 +54,8 @@ def _row(network: str, say: Callable[[str], None]) -> Row:
 
 def _ask(folder: str, *job: str) -> dict[str, Any]:
     """What the worker says to a job."""
-    environment = {**os.environ, "ADRENO_SIM_CACHE": "off"}
-    environment["PYTHONPATH"] = import_path()
-    command = [sys.executable, str(Path(__file__).parents[1].joinpath("memory_worker.py")), *job]
-    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
-    if done.returncode or not done.stdout:
-        raise ChildError(f"{' '.join(job)}: {done.stderr.strip() or done.returncode}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    worker = str(Path(__file__).parents[1] / "memory_worker.py")
+    found: dict[str, Any] = ask([worker, *job], folder, ADRENO_SIM_CACHE="off")
     return found
 
 
@@ -76,12 +68,12 @@ def markdown(result: dict[str, Any]) -> list[str]:
         "",
     ]
     heads = ["network", "weights MiB", IMPORT, *VARIANTS]
-    out += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for row in result["rows"]:
-        cells = [f"{row['peak'][name] / 2**20:.0f} ({row['peak'][name] / row['weights']:.2f})" for name in (IMPORT, *VARIANTS)]
-        out.append(f"| {row['name']} | {row['weights'] / 2**20:.0f} | {' | '.join(cells)} |")
-    wrong = [f"* {row['name']}: {text}" for row in result["rows"] for text in row["wrong"]]
-    return [*out, "", *(["Wrong:", "", *wrong, ""] if wrong else [])]
+    return [*out, *table(heads, map(_cells, result["rows"])), "", *list_wrong(result["rows"], "name")]
+
+
+def _cells(row: Row) -> list[str]:
+    peaks = [f"{row['peak'][name] / 2**20:.0f} ({row['peak'][name] / row['weights']:.2f})" for name in (IMPORT, *VARIANTS)]
+    return [row["name"], f"{row['weights'] / 2**20:.0f}", *peaks]
 
 
 def exit_code(result: dict[str, Any]) -> int:

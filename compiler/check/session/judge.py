@@ -9,7 +9,7 @@ import numpy as np
 
 from ....findings import Finding
 from ....results.model import OutputReport
-from ..outputs import compare_outputs
+from ..outputs import Circumstances, compare_outputs
 
 
 def judge_call(
@@ -18,13 +18,11 @@ def judge_call(
     reference: str,
     got: Sequence[np.ndarray],
     expected: Sequence[np.ndarray | None],
-    kernels_agree: bool,
-    tolerance: float | None,
+    circumstances: Circumstances,
 ) -> tuple[list[OutputReport], list[Finding]]:
-    """Each tensor that call `step` gave against the reference's; None where it says nothing. kernels_agree, tolerance: as of
-    `compare_outputs`."""
+    """Each tensor that call `step` gave against the reference's; None where it says nothing."""
     names = [f"{function} (call {step})" + (f", result {i}" if len(got) > 1 else "") for i in range(len(got))]
     known = [(i, array) for i, array in enumerate(expected) if array is not None]
     names, mine, arrays = [names[i] for i, _ in known], [got[i] for i, _ in known], [array for _, array in known]
-    rows, findings = compare_outputs(reference, names, mine, arrays, kernels_agree, tolerance)
+    rows, findings = compare_outputs(reference, names, mine, arrays, circumstances)
     return rows, [replace(finding, detail={**finding.detail, "call": step, "function": function}) for finding in findings]

@@ -31,6 +31,7 @@ from ..check import open_for_check
 from ..exact import ExactInputs
 from ..golden import find_strays
 from ..kernels import KernelObserver
+from ..outputs import Circumstances
 from ..prepare import CheckOptions
 from ..support import refused_kernels, require_graphs
 from ..twin import WideTwin
@@ -257,10 +258,11 @@ class Session:
         name, tensors = self._reference.name, find_tensors(result)
         known = {f"{step}/{name}/{i}": self._reference.as_array(held.expected) for i, held in enumerate(tensors)}
         if isinstance(result, (int, float)) and result != expected:
-            self._findings.add(judge_call(function, step, name, [np.asarray(result)], [np.asarray(expected)], True, None)[1])
+            numbers = [np.asarray(result)], [np.asarray(expected)]
+            self._findings.add(judge_call(function, step, name, *numbers, Circumstances(True))[1])
         got = [held.numpy() for held in tensors]
         agree = all(kernel.status in ("ok", "part", "unchecked") for kernel in self._observer.kernels.values())
-        rows, findings = judge_call(function, step, name, got, list(known.values()), agree, self._tolerance)
+        rows, findings = judge_call(function, step, name, got, list(known.values()), Circumstances(agree, self._tolerance))
         self._outputs += rows
         self._findings.add(findings)
         said = {key: array for key, array in known.items() if array is not None}
@@ -280,7 +282,7 @@ class Session:
         """Compare what a call gave with what a bundle says of it."""
         for reference in step.references:
             expected = [self.model.recorded[f"{number}/{reference}/{i}"] for i in range(step.outputs)]
-            rows, findings = judge_call(step.function, number, reference, got, expected, False, self._tolerance)
+            rows, findings = judge_call(step.function, number, reference, got, expected, Circumstances(False, self._tolerance))
             self._outputs += rows
             self._findings.add(findings)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -120,14 +121,14 @@ class Builder:
 
     # -- places for defects
 
-    def hole(self, inner: Expr, role: str, space: str, **more: object) -> Hole:
+    def hole(self, inner: Expr, role: str, space: str, **more: Any) -> Hole:
         self.numbers += 1
-        self.sites.append(Site(self.numbers, role, space, **more))  # type: ignore[arg-type]
+        self.sites.append(Site(self.numbers, role, space, **more))
         return Hole(self.numbers, inner)
 
-    def slot(self, body: tuple[Stmt, ...], role: str, space: str, **more: object) -> tree.Slot:
+    def slot(self, body: tuple[Stmt, ...], role: str, space: str, **more: Any) -> tree.Slot:
         self.numbers += 1
-        self.sites.append(Site(self.numbers, role, space, stmt=body[0] if body else None, **more))  # type: ignore[arg-type]
+        self.sites.append(Site(self.numbers, role, space, stmt=body[0] if body else None, **more))
         return tree.Slot(self.numbers, body)
 
     def barrier(self, *fences: str, space: str = "") -> tree.Barrier:

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from adreno_sim.base.errors import AdrenoSimError
@@ -70,7 +71,7 @@ def _try(seed: int, part: range) -> Report | None:
     return None
 
 
-def _work(pipe, seed: int, part: range) -> None:  # type: ignore[no-untyped-def]
+def _work(pipe: Connection, seed: int, part: range) -> None:
     pipe.send(run_batches(seed, part))
     pipe.close()
 

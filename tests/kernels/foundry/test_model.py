@@ -11,7 +11,7 @@ from foundry.launches import Launch, Memory
 from foundry.layout import Array, Element, Image
 from foundry.model.expect import Expected, expect
 from foundry.program import Program, Scalar
-from foundry.tree import GROUP, IN_GROUP, ITEM, Assign, Barrier, DeclareArray, For, If, Load, Name, Num, Place, Stmt, Store
+from foundry.tree import GROUP, IN_GROUP, ITEM, Assign, Barrier, DeclareArray, Expr, For, If, Load, Name, Num, Place, Stmt, Store
 
 ITEMS, SIZE = 8, 4
 INT = Element("int")
@@ -28,11 +28,11 @@ def told(*body: Stmt, unset: tuple[tuple[int, int], ...] = (), count: int = ITEM
     return expect(program, Launch(1, (SIZE, 1, 1), (ITEMS // SIZE, 1, 1), {"b": memory, "n": 3}), full)
 
 
-def at(array: Array, index) -> Place:  # type: ignore[no-untyped-def]
+def at(array: Array, index: Expr) -> Place:
     return Place(array, (index,))
 
 
-def used(array: Array, index) -> Stmt:  # type: ignore[no-untyped-def]
+def used(array: Array, index: Expr) -> Stmt:
     return Assign("s", "+=", Load(at(array, index)))
 
 

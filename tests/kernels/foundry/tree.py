@@ -235,4 +235,5 @@ def fill_holes(body: tuple[Stmt, ...], new: Mapping[int, Any]) -> tuple[Stmt, ..
             return node
         return Slot(number, new[number]) if isinstance(node, Slot) else new[number]
 
-    return rebuild(body, change)  # type: ignore[no-any-return]
+    filled: tuple[Stmt, ...] = rebuild(body, change)
+    return filled

@@ -23,7 +23,7 @@ from power.problem import Defect
 from power.tally import tally_runs
 
 import adreno_sim
-from adreno_sim.compiler.check.outputs import compare_outputs, judge_outputs
+from adreno_sim.compiler.check.outputs import Circumstances, compare_outputs, judge_outputs
 from adreno_sim.compiler.check.twin import WideTwin
 from adreno_sim.compiler.check.wide_functions import define_functions
 from adreno_sim.compiler.check.wide_text import BitsMatter, Width, widen_floats, widen_model
@@ -216,7 +216,7 @@ def test_outputs_behind_large_rounding_are_warned_of():
         (True, [], Kind.WRONG_VALUE),
         (False, ["k"], Kind.WRONG_VALUE),
     ):
-        _, (finding,) = compare_outputs("TVM llvm", ["y"], got, golden, agree, rounding=rounding)
+        _, (finding,) = compare_outputs("TVM llvm", ["y"], got, golden, Circumstances(agree, rounding=rounding))
         assert finding.kind is kind and ("large in k" in finding.message) == (kind is Kind.LARGE_ROUNDING)
 
 
@@ -305,7 +305,8 @@ def test_an_appeal_acquits_no_output_that_rounding_cannot_explain():
         return {"TVM llvm": [Expected(np.float32([1, 2]), np.float64([1, 2]), np.full(2, allowed))]}
 
     def kinds(allowed, agree=True):
-        reports, findings = judge_outputs(golden, ["y"], got, agree, truth=(lambda: truth(allowed)) if agree else None)
+        known = Circumstances(agree)
+        reports, findings = judge_outputs(golden, ["y"], got, known, truth=(lambda: truth(allowed)) if agree else None)
         return [row.ok for row in reports], [finding.kind for finding in findings]
 
     assert kinds(0.2) == ([True], [Kind.LARGE_ROUNDING]) and kinds(0.05) == ([False], [Kind.WRONG_VALUE])
@@ -316,8 +317,7 @@ def test_an_appeal_acquits_no_output_that_rounding_cannot_explain():
 def test_an_appeal_is_no_stricter_than_the_type(second, ok):
     """One element needs the truth; another is further from it than rounding explains, and as near as its type asks."""
     known = Expected(np.float32([1, 2]), np.float64([1, 2]), np.array([0.2, 1e-6]))
-    reports, findings = judge_outputs(
-        {"TVM llvm": [np.float32([1, 2])]}, ["y"], [np.float32([1.1, second])], True, truth=lambda: {"TVM llvm": [known]}
-    )
+    golden, got = {"TVM llvm": [np.float32([1, 2])]}, [np.float32([1.1, second])]
+    reports, findings = judge_outputs(golden, ["y"], got, Circumstances(True), truth=lambda: {"TVM llvm": [known]})
     assert [row.ok for row in reports] == [ok]
     assert [finding.kind for finding in findings] == [Kind.LARGE_ROUNDING if ok else Kind.WRONG_VALUE]

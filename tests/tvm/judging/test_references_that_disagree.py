@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("tvm")
 
 import adreno_sim
-from adreno_sim.compiler.check.outputs import judge_outputs
+from adreno_sim.compiler.check.outputs import Circumstances, judge_outputs
 from adreno_sim.findings import Kind
 from adreno_sim.golden import model_reference
 from adreno_sim.golden.instability import measure_movement, nudge
@@ -21,7 +21,7 @@ RIGHT = np.float32([1, 2, 3])
 
 
 def judge(got, references, movement=None):
-    reports, findings = judge_outputs(references, ["y"], [np.float32(got)], True, movement=movement)
+    reports, findings = judge_outputs(references, ["y"], [np.float32(got)], Circumstances(True), movement=movement)
     return {row.reference: (row.ok, bool(row.vacuous)) for row in reports}, [finding.kind for finding in findings]
 
 

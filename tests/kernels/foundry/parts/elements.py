@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..builder import Builder
 from ..layout import Array, Element, Struct
 from ..tree import Assign, Declare, Expr, Load, Name, Num, Place, Stmt, Store
-from .forms import Body, as_is, every_index, perhaps_if, some_index, written_out
+from .forms import Body, Wrap, as_is, every_index, perhaps_if, some_index, written_out
 
 
 def fill(b: Builder, array: Array, count: int, base: Expr | None = None, stride: int = 1) -> Body:
@@ -101,7 +101,7 @@ def read(b: Builder, array: Array, count: int, base: Expr | None = None, filled:
     return perhaps_if(b, wrap(inner_wrap(take(b, Load(place)))))
 
 
-def _inner(b: Builder, array: Array):  # type: ignore[no-untyped-def]
+def _inner(b: Builder, array: Array) -> tuple[str, Wrap, Expr | None]:
     """A field, and loops and an index inside the outermost element; None where it has no elements."""
     if isinstance(array.element, Struct):
         name, _, count = b.random.choice([f for f in array.element.fields if f[2]] + list(array.element.fields))
@@ -113,7 +113,7 @@ def _inner(b: Builder, array: Array):  # type: ignore[no-untyped-def]
     return "", as_is, None
 
 
-def _read_moved(b: Builder, array: Array, wrap, whole: Expr, filled: int) -> Body:  # type: ignore[no-untyped-def]
+def _read_moved(b: Builder, array: Array, wrap: Wrap, whole: Expr, filled: int) -> Body:
     """Through a pointer k elements further, at an index k less."""
     k = b.random.randint(0, min(3, array.dims[0]))
     index = b.hole(whole - k, "index", array.space, extent=array.dims[0] - k, filled=max(0, filled - k), object=array)

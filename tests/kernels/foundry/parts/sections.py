@@ -6,6 +6,7 @@ from math import prod
 
 from .. import tree
 from ..builder import Builder
+from ..launches import Memory
 from ..layout import Array, Element, Struct
 from ..tree import GROUP, IN_GROUP, ITEM, Assign, DeclareArray, Expr, Load, Name, Num, Store
 from .elements import fill, read, take
@@ -84,13 +85,13 @@ def _add_input(b: Builder, space: str) -> None:
 
 def _read_gathered(b: Builder, array: Array, total: int) -> None:
     """At indices that come from another buffer."""
-    numbers = Array(
-        b.name("x"), "global", Element(b.random.choice(["int", "ushort", "uchar"])), (b.launch.items,), "argument", True
-    )
+    element = Element(b.random.choice(["int", "ushort", "uchar"]))
+    numbers = Array(b.name("x"), "global", element, (b.launch.items,), "argument", True)
     b.buffer(numbers)
     b.indices.add(numbers.name)
     memory = b.launch.values[numbers.name]
-    memory.contents.view(numbers.element.dtype)[:] = [b.random.randrange(total) for _ in range(b.launch.items)]  # type: ignore
+    assert isinstance(memory, Memory)
+    memory.contents.view(element.dtype)[:] = [b.random.randrange(total) for _ in range(b.launch.items)]
     place = b.place(numbers, (ITEM,), writes=False, filled=b.launch.items)
     name = b.name("at")
     found: Body = (tree.Declare(name, Load(place)),)
