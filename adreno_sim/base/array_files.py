@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import IO
 import numpy as np
 
 from .archive import PIECE, iterate_member, open_zip
-from .bounded_read import open_file
+from .bounded_read import Folders, open_file
 
 _HEAD = 1 << 16
 """Bytes at a file's start in which its header lies; numpy itself takes 10,000 characters."""
@@ -57,16 +58,17 @@ def read_header(head: bytes) -> ArrayHeader:
     return ArrayHeader(tuple(map(int, shape)), dtype, bool(fortran), stream.tell())
 
 
-def load_npy(path: Path, mapped_from: int | None = None) -> np.ndarray:
-    """The array in a .npy file; one of `mapped_from` bytes or more stays in the file. Raises OSError and ValueError."""
-    with open_file(path) as file:
+def load_npy(path: Path, mapped_from: int | None = None, below: Folders = None) -> np.ndarray:
+    """The array in a .npy file; one of `mapped_from` bytes or more stays in the file. below: the folders in one of which it must
+    lie. Raises OSError and ValueError."""
+    with open_file(path, below) as file:
         header = read_header(file.read(_HEAD))
-        held = path.stat().st_size - header.start
+        held = os.fstat(file.fileno()).st_size - header.start
         if header.nbytes > held:
             raise ValueError(f"shape {header.shape} of {header.dtype} are {header.nbytes:,} bytes; the file holds {held:,}")
         if mapped_from is not None and header.nbytes >= mapped_from:
             order = "F" if header.fortran else "C"
-            return np.memmap(path, header.dtype, "r", header.start, header.shape, order)  # type: ignore[call-overload]
+            return np.memmap(file, header.dtype, "r", header.start, header.shape, order)  # type: ignore[call-overload]
         file.seek(header.start)
         return _fill(header, iter(lambda: file.read(PIECE), b""))
 

@@ -7,8 +7,11 @@ import json
 import os
 import select
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from .trust.confined_path import open_below
 
 LIMIT = 16 << 20
 """Bytes; kernel sources have the same bound."""
@@ -21,10 +24,14 @@ PATIENCE = 10.0
 """Seconds in which somebody must write to a pipe that is read."""
 
 
-def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
-    """The bytes at `path`, of a pipe those that somebody writes to it. Raises OSError, also for more than `limit` of them, for a
-    path that no file can have, and for a pipe to which nobody writes."""
-    with _open(path) as file:
+Folders = Iterable[str | os.PathLike[str]] | None
+"""Where a file must lie, links followed; None for anywhere."""
+
+
+def read_bytes(path: Path, limit: int = LIMIT, below: Folders = None) -> bytes:
+    """The bytes at `path`, of a pipe those that somebody writes to it. below: the folders in one of which it must lie. Raises
+    OSError, also for more than `limit` of them, for a path that no file can have, and for a pipe to which nobody writes."""
+    with _open(path, below) as file:
         size = os.fstat(file.fileno()).st_size  # of what is no file 0
         data = b"" if size > limit else file.read(limit + 1) if not _is_pipe(file) else _read_pipe(file, limit)
     if max(size, len(data)) > limit:
@@ -32,19 +39,20 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     return data
 
 
-def open_file(path: Path) -> BinaryIO:
-    """A file to read from any place. Raises OSError, also for a pipe or a device."""
-    file = _open(path)
+def open_file(path: Path, below: Folders = None) -> BinaryIO:
+    """A file to read from any place. below: as of read_bytes. Raises OSError, also for a pipe or a device."""
+    file = _open(path, below)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "a pipe or a device: expected a file")
     return file
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path, below: Folders) -> BinaryIO:
     """What lies there, without waiting for who writes to a pipe."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        descriptor = os.open(path, flags) if below is None else open_below(path, below, flags)
     except ValueError as error:  # a path with a zero byte
         raise OSError(errno.EINVAL, str(error)) from None
     try:
@@ -75,9 +83,9 @@ def _read_pipe(file: BinaryIO, limit: int) -> bytes:
     return data
 
 
-def read_text(path: Path, limit: int = LIMIT) -> str:
+def read_text(path: Path, limit: int = LIMIT, below: Folders = None) -> str:
     """The UTF-8 text at `path`. Raises OSError as read_bytes does, and UnicodeDecodeError."""
-    return read_bytes(path, limit).decode("utf-8")
+    return read_bytes(path, limit, below).decode("utf-8")
 
 
 def read_json(path: Path, limit: int = DATA_LIMIT) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base.array_files import load_npy, open_npz
+from ..base.bounded_read import open_file
 from ..base.errors import AdrenoSimError
 from ..base.toml_tables import MISSING, Table, is_number, is_whole, short_repr
 from .named_files import FileNames
@@ -30,7 +31,7 @@ _LARGE = 16 << 20  # bytes of a file from which on it is not read as a whole
 @dataclass(frozen=True)
 class Data:
     """fill: one of GENERATORS with its `parameters`, "values" or "file" (with the name of the `member` of an .npz). `where` names
-    the entry in errors.
+    the entry in errors; `below` is the folder in which the file must lie.
 
     zeros, ones; constant (value); arange (start, step): start + i * step; random (seed, low, high): uniform, integers
     without `high`; unwritten: what fresh memory holds, which the kernel must not read.
@@ -42,6 +43,7 @@ class Data:
     values: tuple[Any, ...] = ()
     file: Path | None = None
     member: str = ""
+    below: Path | None = None
 
     @property
     def count(self) -> int | None:
@@ -63,15 +65,19 @@ class Data:
     def _load(self) -> np.ndarray:
         assert self.file is not None
         try:
-            return self._load_member(self.file) if self.member else load_npy(self.file, mapped_from=_LARGE)
+            return self._load_member(self.file) if self.member else load_npy(self.file, _LARGE, self._folders)
         except OSError as error:
             raise AdrenoSimError(f"{self.where}: {self.file}: cannot be read: {error.strerror or error}") from None
         except (ValueError, MemoryError) as error:
             kind = ".npz" if self.member else ".npy"
             raise AdrenoSimError(f"{self.where}: {self.file}: not a {kind} file of numbers: {error}") from None
 
+    @property
+    def _folders(self) -> list[Path] | None:
+        return None if self.below is None else [self.below]
+
     def _load_member(self, file: Path) -> np.ndarray:
-        with open_npz(str(file)) as archive:
+        with open_file(file, self._folders) as opened, open_npz(opened) as archive:
             if self.member not in archive.headers:
                 held = ", ".join(archive.headers) or "none"
                 raise AdrenoSimError(f"{self.where}: {file}: no array {self.member!r}; its arrays are {held}")
@@ -169,7 +175,7 @@ def _from_table(table: Table, where: str, files: FileNames) -> Data:
         if packed and not member:
             table.fail_expected("array", "the name of an array of the file")
         table.finish()
-        return Data("file", where, file=file, member=member)
+        return Data("file", where, file=file, member=member, below=files.root)
     fill = table.text("fill", choices=GENERATORS)
     data = Data(fill, where, _parameters(fill, table))
     table.finish()

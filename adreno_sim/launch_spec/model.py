@@ -81,12 +81,14 @@ class OutputSpec:
 
 @dataclass(frozen=True)
 class ReferenceSpec:
-    """A Python function that says what the launch should leave. where: the entry in errors; tolerance: as of OutputSpec."""
+    """A Python function that says what the launch should leave. where: the entry in errors; tolerance: as of OutputSpec.
+    below: the folder in which its file must lie."""
 
     file: Path
     function: str
     where: str
     tolerance: float | None = None
+    below: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class LaunchSpec:
     storages by name. findings: None where the launch is not expected to have any; else exactly these are expected.
     refused: part of the message with which the launch must be refused, "" where it must run. values: [values] by name.
     reference: the function that says what arguments hold after the launch, None where outputs alone do.
+    below: the folder in which its source must lie.
     """
 
     file: Path
@@ -115,6 +118,7 @@ class LaunchSpec:
     allow: tuple[AllowEntry, ...] = ()
     values: dict[str, int] = field(default_factory=dict)
     reference: ReferenceSpec | None = None
+    below: Path | None = None
 
     @property
     def files(self) -> list[Path]:

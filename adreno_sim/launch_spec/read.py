@@ -102,6 +102,7 @@ def read_tables(
         allow=tuple(read_entries(table)),
         values=values,
         reference=read_reference(table, files),
+        below=files.root,
     )
     table.finish()
     return spec

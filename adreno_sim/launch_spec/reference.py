@@ -42,7 +42,7 @@ def read_reference(table: Table, files: FileNames) -> ReferenceSpec | None:
         table.fail_expected("expected", '"file.py:function", or {function = "file.py:function", tolerance = 1e-3}')
     where = str(table.error("expected", "")).removesuffix(": ")
     file = files.find(table, "expected", named["file"], ", since its code is run")
-    return ReferenceSpec(file, named["name"], where, tolerance)
+    return ReferenceSpec(file, named["name"], where, tolerance, files.root)
 
 
 def compute_expected(spec: ReferenceSpec, inputs: Mapping[str, Any], written: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -62,7 +62,7 @@ def compute_expected(spec: ReferenceSpec, inputs: Mapping[str, Any], written: Ma
 def _load(spec: ReferenceSpec) -> Callable[..., Any]:
     """The function, from its file executed once more: nothing is left beside it or among Python's modules."""
     try:
-        text = read_text(spec.file)
+        text = read_text(spec.file, below=None if spec.below is None else [spec.below])
     except OSError as error:
         raise AdrenoSimError(f"{spec.where}: {spec.file}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:

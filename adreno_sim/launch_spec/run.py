@@ -12,7 +12,7 @@ import numpy as np
 
 from ..backends.open import announce_devices, open_device
 from ..base.allow import AllowEntry, apply
-from ..base.bounded_read import read_bytes
+from ..base.bounded_read import Folders, read_bytes
 from ..base.errors import AdrenoSimError, DeviceError
 from ..base.text.spelling import decode
 from ..base.trust.device_string import default_device
@@ -71,7 +71,8 @@ def run_launch(
     if inside is not None:
         require_inspectable(opened, opened.info.name, "dump")
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
-    run = _Run(spec, path, read_source(path), opened, inside or Inside(frozenset()), explain, second, keep_arrays)
+    text = read_source(path, None if source or spec.below is None else [spec.below])
+    run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays)
     report = LaunchReport(
         spec.kernel, str(path), str(spec.file), variant, opened.info.name, opened.options.checks, spec.global_size,
         spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), values=dict(spec.values),
@@ -123,10 +124,11 @@ def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) 
     return open_device(device, defaults={**spec.run, "checks": "bounds"}, counters=False, **includes)
 
 
-def read_source(path: Path) -> str:
-    """The text of a kernel's file, whose comments may be in any encoding. Raises AdrenoSimError."""
+def read_source(path: Path, below: Folders = None) -> str:
+    """The text of a kernel's file, whose comments may be in any encoding. below: the folders in one of which it must lie. Raises
+    AdrenoSimError."""
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, below=below)
     except OSError as error:
         raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
     if b"\0" in data:
@@ -190,7 +192,8 @@ class _Run:
     def read_included(self, files: Collection[str]) -> dict[str, str]:
         """The text of those files that the source may have read; a line directive gives a finding any file's name."""
         folders = include_folders(self._options(self.device))
-        return {file: read_source(Path(file)) for file in files if file and file != str(self.path) and is_visible(file, folders)}
+        others = [file for file in files if file and file != str(self.path) and is_visible(file, folders)]
+        return {file: read_source(Path(file), folders) for file in others}
 
     def _launch(self, kernel: Kernel, report: LaunchReport) -> None:
         inspectable = find_inspectable(self.device)

@@ -1,8 +1,13 @@
-"""Paths that a file names, confined to its own folder: links are followed first, so that none leads out."""
+"""Paths that a file names, confined to its own folder: links are followed first, so that none leads out.
+
+Who looks at a path and opens it later opens by `open_below`: a link that was put there meanwhile leads nowhere.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -15,6 +20,41 @@ def is_below(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bo
 
 
 def find_below(name: str | os.PathLike[str], folder: Path) -> Path | None:
-    """The path that `name`, relative to `folder`, stands for; None where it does not lie below the folder."""
+    """The path that `name`, relative to `folder`, stands for, without links; None where it does not lie below the folder."""
     path = folder / name
-    return path if is_below(path, folder) else None
+    return Path(os.path.realpath(path)) if is_below(path, folder) else None
+
+
+def open_below(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]], flags: int) -> int:
+    """A descriptor of what lies at `path`, below one of the folders, links followed. Raises OSError where it lies elsewhere.
+
+    Links are resolved once. That path is looked at, and opened folder by folder from the root on without following any link, so
+    that what was looked at is what is read, whoever exchanges a file or folder for a link in between.
+    """
+    try:
+        real = Path(os.path.realpath(path))
+        inside = any(real.is_relative_to(os.path.realpath(folder)) for folder in folders)
+    except ValueError as error:  # a zero byte
+        raise OSError(errno.EINVAL, str(error)) from None
+    if not inside:
+        raise OSError(errno.EACCES, "it lies outside the folder in which it must lie, links followed")
+    try:
+        return _open_without_links(real, flags)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise
+        raise OSError(error.errno, "a link was put in its place, or in that of a folder on the way") from None
+
+
+def _open_without_links(path: Path, flags: int) -> int:
+    """A descriptor of the absolute path, none of whose parts is a link. Raises OSError: of a link ELOOP or ENOTDIR."""
+    *parents, name = path.parts
+    here = os.open(parents.pop(0) if parents else name, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parents:
+            below = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+            os.close(here)
+            here = below
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+    finally:
+        os.close(here)
