@@ -26,6 +26,7 @@ from .float_table import move_to_table
 from .flush_after_rounding import flush_after_rounding, flushes
 from .kept_choices import keep_choices
 from .long_blocks import cut_long_blocks
+from .mappings import join_constants
 from .passes import LONG, UNROLLING, Passes, function_sizes
 
 VECTORS = "; vectors\n"
@@ -47,8 +48,8 @@ _LOCK = threading.RLock()
 _NUMBER = itertools.count(1)
 
 MOST_DROPPED = 8192
-"""Modules that are loaded between two collections of garbage. Each takes two mappings, of which Linux gives a process 65,530, and
-what held one may be garbage that Python has not looked at."""
+"""Modules that are loaded between two collections of garbage: where mappings are not joined, each takes two, and what held one
+may be garbage that Python has not looked at."""
 
 
 class Machine:
@@ -145,6 +146,7 @@ class Machine:
             for name, function in {**_LIBC, **(imports or {})}.items():
                 library.import_symbol(name, function)
             tracker = library.link(self._linker, f"kernel{number}")
+            join_constants(tracker[symbol])
             return Loaded(tracker, tracker[symbol])
 
 

@@ -91,8 +91,11 @@ def _read_manifest(archive: zipfile.ZipFile) -> Trace:
     if not isinstance(data, dict) or (number := data.pop("format", None)) not in FORMATS or isinstance(number, (bool, float)):
         raise ValueError(f"{RECORDING}: expected format {' or '.join(map(str, FORMATS))}")
     try:
-        sessions = tuple(_session_of(item) for item in data.pop("sessions"))
-        return Trace(tuple(map(_text, data["command"])), _text(data["device"]), _text(data["checks"]), sessions, number)
+        sessions = tuple(map(_session_of, _list(data["sessions"])))
+        command = tuple(map(_text, _list(data["command"])))
+        if not command:
+            raise ValueError(f"{RECORDING}: command: expected the words of a command, got none")
+        return Trace(command, _text(data["device"]), _text(data["checks"]), sessions, number)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{RECORDING}: {type(error).__name__} {error}") from None
 
@@ -104,6 +107,12 @@ def _session_of(item: dict[str, Any]) -> Session:
 def _number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
         raise TypeError(f"{value!r}: expected the number of a process")
+    return value
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r}: expected a list")
     return value
 
 

@@ -34,6 +34,8 @@ from adreno_sim.icd.settings import Settings
 from adreno_sim.icd.trace.archive import open_trace
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.profiles import profile
+from adreno_sim.render.run.html import of_run
+from adreno_sim.results.run_report import make_run_report
 
 HARD: list[Any] = [
     -1, 0, 1, (1 << 31) - 1, 1 << 31, (1 << 63) - 1, 1 << 63, 1 << 64, -(1 << 63), 10**30, True, False, None, "", ",", "a,b",
@@ -149,8 +151,8 @@ def read_recording(path: Path, tree: Any) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("trace.json", json_bytes(tree))
         archive.writestr("session-0", b"")
-    with open_trace(path):
-        pass
+    with open_trace(path) as (made, _):
+        of_run(make_run_report(made.command, made.device, made.checks, 0, []))
 
 
 def read_bundle(path: Path, tree: Any, members: dict[str, bytes]) -> None:
@@ -233,6 +235,15 @@ def test_a_damaged_field_is_one_error_or_a_value(kind: str, changes: list[tuple[
         tree = damaged(tree, place, value)
     with contextlib.suppress(AdrenoSimError):
         read(tmp_path, tree)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("command", []), ("command", ""), ("command", {}), ("sessions", {}), ("sessions", "")]
+)
+def test_lists_of_a_recording_are_lists(field: str, value: Any, tmp_path: Path) -> None:
+    """A command of no words was an internal error of the page."""
+    with pytest.raises(AdrenoSimError, match=r"expected the words of a command|expected a list"):
+        read_recording(tmp_path, {**RECORDING, field: value})
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 1.5, True, "1", -1, 1 << 63, None, []])

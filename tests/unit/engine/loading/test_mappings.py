@@ -1,0 +1,77 @@
+"""Machine code of many kernels takes few mappings, of which Linux gives a process 65,530."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from pathlib import Path
+
+import pytest
+
+from adreno_sim.engine.llvm import mappings, objects
+
+MODULE = """; quick
+@table{number} = private constant [4 x i32] [i32 {number}, i32 2, i32 3, i32 4]
+declare ptr @memcpy(ptr, ptr, i64)
+define i32 @pick(i32 %at) {{
+  %place = getelementptr [4 x i32], ptr @table{number}, i32 0, i32 %at
+  %copy = alloca i32
+  %unused = call ptr @memcpy(ptr %copy, ptr %place, i64 4)
+  %value = load i32, ptr %copy
+  ret i32 %value
+}}
+"""
+KERNELS = 300
+OTHERS = 60
+"""Mappings that Python and LLVM make for themselves meanwhile."""
+
+
+def load_kernels(numbers: range) -> list[objects.Loaded]:
+    machine = objects.machine()
+    return [machine.load(machine.compile_here(MODULE.format(number=number)), "pick") for number in numbers]
+
+
+def pick(loaded: objects.Loaded, at: int) -> int:
+    return int(ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(loaded.address)(at))
+
+
+def count_mappings() -> int:
+    gc.collect()
+    return len(Path("/proc/self/maps").read_text().splitlines())
+
+
+def test_hundreds_of_kernels_share_mappings() -> None:
+    held = load_kernels(range(1))
+    before = count_mappings()
+    held += load_kernels(range(1, KERNELS))
+    assert count_mappings() < before + OTHERS
+    assert [pick(loaded, 0) for loaded in held] == list(range(KERNELS))
+    del held[::2]  # leaves gaps between the others
+    gc.collect()
+    assert [pick(loaded, 0) + pick(loaded, 3) for loaded in held] == [number + 4 for number in range(1, KERNELS, 2)]
+    held += load_kernels(range(KERNELS, KERNELS + 100))
+    assert [pick(loaded, 0) for loaded in held[-100:]] == list(range(KERNELS, KERNELS + 100))
+
+
+def test_where_they_cannot_be_joined_each_has_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without it the first test would be good for nothing; and kernels run all the same."""
+    monkeypatch.setattr(mappings, "_MAPPINGS", str(tmp_path / "none"))
+    before = count_mappings()
+    held = load_kernels(range(50))
+    assert count_mappings() >= before + 80
+    assert [pick(loaded, 1) for loaded in held] == [2] * 50
+
+
+def test_what_is_no_constant_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Only read-only memory of no file, right before the code."""
+    lines = {
+        "7f0000000000-7f0000001000 r--p 00000000 00:00 0 \n": (0x7F0000000000, 0x7F0000001000),
+        "7f0000000000-7f0000001000 r--p 00000000 08:01 99 /lib/libc.so.6\n": (0, 0),
+        "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n": (0, 0),
+        "7effffffe000-7efffffff000 r--p 00000000 00:00 0 \n": (0, 0),
+    }
+    code = "7f0000001000-7f0000002000 r-xp 00000000 00:00 0 \n"
+    for line, expected in lines.items():
+        (tmp_path / "maps").write_text(line + code)
+        monkeypatch.setattr(mappings, "_MAPPINGS", str(tmp_path / "maps"))
+        assert mappings._find_constants(0x7F0000001010) == expected
