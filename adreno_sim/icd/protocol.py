@@ -10,7 +10,8 @@ the result of command n into place n % RESULTS, then n into `completed`, and add
 wraps around the end of the ring: a PAD command fills the rest, and a command takes a rest in which no PAD fits. After a change
 of `head` the shim adds 1 to the futex `work`, and wakes it if `server_sleeps` is set. A thread of the shim that sleeps adds 1 to
 `clients_sleep` and lowers `wanted` to the number for which it waits; when `completed` gets there, the server raises `wanted`
-again (to NOTHING_WANTED), adds 1 to the futex `done` and wakes all, of whom each says anew what it waits for.
+again (to NOTHING_WANTED), adds 1 to the futex `done` and wakes all, of whom each says anew what it waits for. As long as `alive`
+grows, the shim waits for whatever it asked for, as a build may take long; a server that is silent it gives up.
 
 **Heap**, made by the server: all memory of the device, and sealed against shrinking. A buffer is a range of it, so that the shim
 copies to and from a buffer itself when the commands before it are complete. What the shim wrote it reports by WRITTEN.
@@ -27,7 +28,7 @@ import struct
 from collections.abc import Iterator
 from enum import IntEnum
 
-VERSION = 2
+VERSION = 3
 
 PAGE = 4096
 RESULTS = 16384
@@ -36,8 +37,11 @@ STAGING_BYTES = 1 << 30
 """Sparse: what is not used takes no memory."""
 
 COUNTERS = {"head": 0, "tail": 64, "completed": 128, "work": 192, "server_sleeps": 196, "done": 256, "clients_sleep": 260,
-            "wanted": 264}  # fmt: skip
+            "wanted": 264, "alive": 320}  # fmt: skip
 """Byte offsets in the first page of the link memory. head, tail, completed and wanted are 64 bits, the rest 32."""
+
+BEAT = 1.0
+"""Seconds after which the server adds 1 to `alive`, whatever else it does."""
 
 NOTHING_WANTED = 2**64 - 1
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory.far_mapping import map_far
-from .protocol import COMMAND, LINK_BYTES, RESULT, RESULTS, RESULTS_AT, RING_AT, RING_BYTES, STAGING_BYTES, Command
+from .protocol import COMMAND, COUNTERS, LINK_BYTES, RESULT, RESULTS, RESULTS_AT, RING_AT, RING_BYTES, STAGING_BYTES, Command
 from .waiting import load_waiting
 
 SPINS = 2000
@@ -49,7 +49,7 @@ class Ring:
         self._memory = memoryview(self._link.data).cast("B")
         self._advance = load_waiting().advance
         self.tail = self.completed = 0
-        self._head = 0
+        self._head = self._beats = 0
 
     def wait(self) -> bool:
         """Publish progress, and wait a while for a command. Returns whether there is one."""
@@ -87,6 +87,11 @@ class Ring:
             raise BrokenLinkError(f"ring: command {number} of kind {kind} with {waits} waits: expected {expected}")
         waited = struct.unpack_from(f"<{waits}Q", data, COMMAND.size) if waits else ()
         return Header(_KINDS[kind], number, call, thread, queue, waited), data[start:]
+
+    def show_life(self) -> None:
+        """Add 1 to what tells the client that this process lives."""
+        self._beats = (self._beats + 1) & 0xFFFFFFFF
+        struct.pack_into("<I", self._memory, COUNTERS["alive"], self._beats)
 
     def complete(self, number: int, started: int, ended: int, status: int) -> None:
         """Note the result of a command; `wait` and `publish` tell the client."""

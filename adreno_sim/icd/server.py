@@ -24,7 +24,7 @@ from .device_lock import DeviceLock
 from .finding_log import FindingLog, print_line
 from .messages import Body, MalformedError
 from .objects import Objects
-from .protocol import REPLY, REQUEST, VERSION, Request
+from .protocol import BEAT, REPLY, REQUEST, VERSION, Request
 from .report_files import ReportFile
 from .requests import Requests
 from .ring import BrokenLinkError, Ring
@@ -152,6 +152,11 @@ class Server:
             except AdrenoSimError as error:
                 print_line(f"adreno-sim: {error}")
 
+    def _show_life(self, ring: Ring) -> None:
+        """The thread that tells the client, amid builds and launches, that its server lives."""
+        while not self._stopping.wait(BEAT):
+            ring.show_life()
+
     def _run_commands(self, session: _Session) -> None:
         """The ring's thread."""
         try:
@@ -189,6 +194,7 @@ class Server:
             raise MalformedError(f"HELLO with {got}: expected version {VERSION} and 2, once")
         self.report.program = name or self.report.program
         ring = Ring(*self._descriptors)
+        threading.Thread(target=self._show_life, args=(ring,), daemon=True).start()
         device, heap = open_device(self._settings)
         self.report.checks, self.report.opened = device.options.checks, True
         for field in ("program", "checks", "opened"):

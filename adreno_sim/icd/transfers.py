@@ -59,6 +59,8 @@ class Transfers:
 
     def store(self, body: bytes) -> None:
         """The bytes of a STORE into its memory."""
+        if len(body) < STORE.size:
+            raise DeviceError("CL_INVALID_VALUE", f"a store of {len(body)} bytes: expected at least {STORE.size}")
         place = STORE.unpack_from(body)
         box, data = self._stored_box(place), np.frombuffer(body, np.uint8, offset=STORE.size)
         if data.size != box.nbytes:

@@ -1,12 +1,13 @@
 """A server for tests of the shim: memory and the ring as the real one has them, kernels that only leave a trace.
 
 Kernels by name: `append(global int *a, int v)` adds v to the list in a, whose first element counts; `fail` fails; `pause(int ms)`
-takes its time; others do nothing. Images lie densely. Run as `python fake_server.py FD`.
+takes its time; others do nothing. A source with SLOW in it builds for 4 s. Images lie densely. Run as `python fake_server.py FD`.
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import mmap
 import os
 import re
@@ -17,7 +18,7 @@ import threading
 import time
 
 from adreno_sim.icd import protocol
-from adreno_sim.icd.protocol import COUNTERS, KINDS, NO_PLACE, Argument, Command, Request
+from adreno_sim.icd.protocol import BEAT, COUNTERS, KINDS, NO_PLACE, Argument, Command, Request
 
 HEAP = 8 << 30
 NANO = 10**9
@@ -118,11 +119,17 @@ class FakeServer:
         heap = os.memfd_create("heap")
         os.ftruncate(heap, HEAP)
         self.heap = mmap.mmap(heap, HEAP)
+        threading.Thread(target=self.beat, daemon=True).start()
         formats = [(order, type_, (1 << len(KINDS)) - 2) for order in CHANNELS for type_ in TEXELS]
         reply = struct.pack("<Q", HEAP) + answers(PLATFORM) + answers(DEVICE)
         reply += struct.pack("<I", len(formats)) + b"".join(struct.pack("<3I", *entry) for entry in formats)
         socket.send_fds(self.socket, [protocol.REPLY.pack(len(reply), 0)], [heap])
         self.socket.sendall(reply)
+
+    def beat(self) -> None:
+        for beats in itertools.count(1):
+            struct.pack_into("<I", self.link, COUNTERS["alive"], beats)
+            time.sleep(BEAT)
 
     def serve(self) -> None:
         self.hello()
@@ -141,6 +148,8 @@ class FakeServer:
         if kind in (Request.BUILD, Request.COMPILE):
             number, length = struct.unpack_from("<II", body)
             source = body[8 : 8 + length].decode()
+            if "SLOW" in source:
+                time.sleep(4)
             if "ERROR" in source:
                 return (-11 if kind == Request.BUILD else -15), b"1: ERROR"
             self.kernels[number] = re.findall(r"kernel void (\w+)", source)

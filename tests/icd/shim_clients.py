@@ -41,7 +41,16 @@ def compile_client(name: str, folder: Path) -> str:
 
 def compile_sanitized(name: str, folder: Path, sanitizers: str, change: tuple[str, str, str] = ("", "", "")) -> str:
     """The path of a client with the driver in it, all under sanitizers. change: (file of the shim, old text, new text)."""
-    compiler = _compiler_with(sanitizers, folder)
+    words = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+    return _compile_whole(name, folder, [*_compiler_with(sanitizers, folder), *words], change)
+
+
+def compile_changed(name: str, folder: Path, change: tuple[str, str, str]) -> str:
+    """The path of a client with the driver in it, which was changed."""
+    return _compile_whole(name, folder, next(compilers()), change)
+
+
+def _compile_whole(name: str, folder: Path, compiler: list[str], change: tuple[str, str, str]) -> str:
     sources = folder / "shim"
     shutil.copytree(SHIM, sources)
     for file, text in generate_headers().items():
@@ -51,9 +60,8 @@ def compile_sanitized(name: str, folder: Path, sanitizers: str, change: tuple[st
         assert text.count(change[1]) == 1
         (sources / change[0]).write_text(text.replace(change[1], change[2]))
     files = [*(str(sources / path.relative_to(SHIM)) for path in library_sources()), str(sources / "loader_exports.c")]
-    words = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", f"-I{sources}"]
     program = str(folder / name)
-    done = run([*compiler, *FLAGS[:-1], *words, str(CLIENTS / f"{name}.c"), *files, "-ldl", "-o", program])
+    done = run([*compiler, *FLAGS[:-1], f"-I{sources}", str(CLIENTS / f"{name}.c"), *files, "-ldl", "-o", program])
     assert done.returncode == 0, done.stderr
     return program
 

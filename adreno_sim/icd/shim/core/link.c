@@ -29,9 +29,17 @@
 
 #define START_SECONDS 120
 /* A reply that has begun goes on within so many seconds, and is no longer than the server's requests may be. When it begins only
-   the work that was asked for says. */
+   the work that was asked for says; meanwhile the server shows every second that it lives. One that has not for so long is given
+   up: long enough for a machine that has better to do. */
 #define REPLY_SECONDS 20
+#define SILENT_SECONDS 120
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+/* What counts of the time between two looks: this process, or the whole machine, may have been stopped in between. */
+#define LOOK_SECONDS 2
+#define SECOND 1000000000ull
 #define MOST_REPLY (256u << 20)
+#define GONE "from now on OpenCL's functions return CL_DEVICE_NOT_AVAILABLE"
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static struct link *_Atomic current;
@@ -44,8 +52,35 @@ static void tell(const char *what) {
 
 struct link *link_current(void) { return atomic_load(&current); }
 
+/* Whether the server has shown that it lives, as often as it was looked for. */
+static bool shows_life(struct link *link) {
+    uint64_t now = now_ns();
+    uint32_t beats = atomic_load((_Atomic uint32_t *)(link->page + ADRENO_AT_ALIVE));
+    pthread_mutex_lock(&link->looking);
+    uint64_t past = now > link->looked ? now - link->looked : 0;
+    if (beats != link->beats || !link->looked)
+        link->silent = 0;
+    else
+        link->silent += past < LOOK_SECONDS * SECOND ? past : LOOK_SECONDS * SECOND;
+    link->beats = beats;
+    link->looked = now;
+    bool lives = link->silent < SILENT_SECONDS * SECOND;
+    pthread_mutex_unlock(&link->looking);
+    return lives;
+}
+
+/* Waits until the socket takes or has data, for as long as the server lives. */
+static bool await_socket(struct link *link, short events) {
+    struct pollfd watched = {.fd = link->socket, .events = events};
+    for (;;) {
+        int found = poll(&watched, 1, 1000);
+        if (found > 0) return (watched.revents & events) != 0;
+        if ((found < 0 && errno != EINTR) || link_ended(link)) return false;
+    }
+}
+
 /* Sends all of `data`, with the descriptors `files` beside its first byte. */
-static bool send_all(int socket, const void *data, size_t size, const int *files, unsigned count) {
+static bool send_all(struct link *link, const void *data, size_t size, const int *files, unsigned count) {
     const uint8_t *at = data;
     while (size) {
         struct iovec part = {(void *)at, size};
@@ -64,8 +99,9 @@ static bool send_all(int socket, const void *data, size_t size, const int *files
             header->cmsg_len = CMSG_LEN(count * sizeof(int));
             memcpy(CMSG_DATA(header), files, count * sizeof(int));
         }
-        ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+        ssize_t sent = sendmsg(link->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0 && errno == EAGAIN && await_socket(link, POLLOUT)) continue;
         if (sent <= 0) return false;
         at += sent;
         size -= (size_t)sent;
@@ -130,8 +166,8 @@ static cl_int exchange(struct link *link, uint32_t kind, struct bytes *body, str
     } answer;
     _Static_assert(sizeof answer == ADRENO_SIZE_REPLY, "REPLY");
     if (body->failed) return CL_OUT_OF_HOST_MEMORY;
-    if (!send_all(link->socket, head, sizeof head, files, files ? 2 : 0) ||
-        !send_all(link->socket, body->data, body->size, NULL, 0) || (seconds && !wait_readable(link->socket, seconds)) ||
+    if (!send_all(link, head, sizeof head, files, files ? 2 : 0) || !send_all(link, body->data, body->size, NULL, 0) ||
+        !(seconds ? wait_readable(link->socket, seconds) : await_socket(link, POLLIN)) ||
         !receive_all(link->socket, &answer, sizeof answer, file))
         return CL_DEVICE_NOT_AVAILABLE;
     uint8_t *data = answer.size > MOST_REPLY ? NULL : malloc((size_t)answer.size + 1);
@@ -159,9 +195,12 @@ cl_int link_request(struct link *link, uint32_t kind, struct bytes *body, struct
     return status;
 }
 
-bool link_ended(const struct link *link) {
+bool link_ended(struct link *link) {
     struct pollfd watched = {.fd = link->socket, .events = POLLRDHUP};
-    return poll(&watched, 1, 0) > 0 && (watched.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
+    if (poll(&watched, 1, 0) > 0 && (watched.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL))) return true;
+    if (shows_life(link)) return false;
+    if (link->owner == getpid()) tell("the simulator has shown no sign of life for " TEXT(SILENT_SECONDS) " s; " GONE);
+    return true;
 }
 
 bool link_check(struct link *link) {
@@ -178,7 +217,7 @@ void link_lose(struct link *link) {
         return;
     }
     /* First: whoever sees that the link is lost may end the program. */
-    if (ours) tell("the simulator has ended; from now on OpenCL's functions return CL_DEVICE_NOT_AVAILABLE");
+    if (ours) tell("the simulator has ended; " GONE);
     if (atomic_exchange(&link->lost, true)) return;
     if (ours) shutdown(link->socket, SHUT_RDWR); /* whoever waits for a reply goes on */
     state_lock(link);
@@ -273,6 +312,7 @@ static void after_fork_in_child(void) {
     if (!link) return;
     pthread_mutex_init(&link->state, NULL);
     pthread_mutex_init(&link->talk, NULL);
+    pthread_mutex_init(&link->looking, NULL);
     pthread_cond_init(&link->changed, NULL);
     pthread_cond_init(&link->to_call, NULL);
     close(link->socket); /* or the server would not see the parent end */
@@ -306,6 +346,7 @@ struct link *link_open(void) {
         link->owner = getpid();
         link->socket = -1;
         pthread_mutex_init(&link->talk, NULL);
+        pthread_mutex_init(&link->looking, NULL);
         pthread_mutex_init(&link->state, NULL);
         pthread_cond_init(&link->changed, NULL);
         pthread_cond_init(&link->to_call, NULL);

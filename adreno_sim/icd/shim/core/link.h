@@ -29,6 +29,9 @@ struct link {
     uint8_t *page, *heap, *staging;
     uint64_t heap_bytes;
     pthread_mutex_t talk; /* one request at a time */
+    pthread_mutex_t looking; /* of the three below */
+    uint64_t looked, silent; /* nanoseconds: when the server's beats were last looked at, how long there were no new ones */
+    uint32_t beats;
     _Atomic uint32_t memories, programs, queues; /* numbers given so far */
 
     /* Answers of HELLO, for as long as the link is. */
@@ -76,9 +79,9 @@ static inline bool link_lost(const struct link *link) { return atomic_load_expli
 cl_int link_request(struct link *link, uint32_t kind, struct bytes *body, struct bytes *reply);
 /* Gives the link up: commands fail, nobody waits any more. Call it without a lock. */
 void link_lose(struct link *link);
-/* Whether the server's end of the socket is closed. */
-bool link_ended(const struct link *link);
-/* Gives the link up if the server's end of the socket is closed. */
+/* Whether the server's end of the socket is closed, or the server shows no life. */
+bool link_ended(struct link *link);
+/* Gives the link up if that is so. */
 bool link_check(struct link *link);
 
 /* The answer of the platform or of the device to a query; NULL: it has none. */

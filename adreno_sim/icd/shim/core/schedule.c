@@ -216,7 +216,7 @@ void push_event(struct event *event) {
 /* Gives an event that is on its way to its end to whoever enqueued it. */
 static cl_int hand_over(struct event *made, cl_event *event) {
     cl_int status = atomic_load(&made->status);
-    if (status == CL_DEVICE_NOT_AVAILABLE && link_lost(made->link)) {
+    if (status == CL_DEVICE_NOT_AVAILABLE && !link_check(made->link)) { /* no room in a ring that nobody reads */
         object_drop(made);
         return status;
     }

@@ -1,0 +1,58 @@
+"""A server that shows no life is waited for no longer than a limit; one that lives, as long as it takes."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fake_shim import Shim
+from shim_clients import compile_changed, fake_environment
+
+from adreno_sim.icd.protocol import BEAT, COUNTERS
+
+SECONDS = 3
+TOLD = f"adreno-sim: the simulator has shown no sign of life for {SECONDS} s; from now on OpenCL's functions return"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A client whose driver is less patient than it is for users."""
+    change = "core/link.c", "#define SILENT_SECONDS 120", f"#define SILENT_SECONDS {SECONDS}"
+    return compile_changed("silent", tmp_path_factory.mktemp("silent"), change)
+
+
+def run_client(client: str, folder: Path, case: str) -> tuple[subprocess.CompletedProcess[str], float]:
+    began = time.monotonic()
+    with open(folder / "said", "w+") as said:  # no pipe: the server that is stopped holds its end
+        done = subprocess.run([client, case], env=fake_environment(folder), stderr=said, timeout=60)
+        said.seek(0)
+        return subprocess.CompletedProcess(done.args, done.returncode, "", said.read()), time.monotonic() - began
+
+
+@pytest.mark.parametrize("case", ["request", "long_request", "launch", "ring"])
+def test_a_silent_server_is_given_up(client: str, tmp_path: Path, case: str) -> None:
+    done, seconds = run_client(client, tmp_path, case)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(TOLD) == 1 and done.stderr.count("adreno-sim:") == 1
+    assert seconds >= SECONDS
+
+
+def test_a_server_at_work_is_waited_for(client: str, tmp_path: Path) -> None:
+    """The build and the launch each take longer than a server may be silent."""
+    done, seconds = run_client(client, tmp_path, "work")
+    assert done.returncode == 0 and "adreno-sim:" not in done.stderr, done.stderr
+    assert seconds > 2 * SECONDS
+
+
+def test_the_real_server_shows_its_life(connect: Callable[..., Shim]) -> None:
+    shim = connect()
+    seen: set[bytes] = set()
+    for _ in range(60):
+        seen.add(bytes(shim.memory[COUNTERS["alive"] : COUNTERS["alive"] + 4]))
+        if len(seen) > 2:
+            return
+        time.sleep(BEAT / 4)
+    raise AssertionError(seen)
