@@ -173,6 +173,14 @@ DEFECTS: tuple[Defect, ...] = (
         models.blocked_reduction,
     ),
     Defect(
+        "one-term-reduction",
+        "what follows a sum of one term (one channel, K = 1) is applied to it twice",
+        "one-term-reduction",
+        "buffer",
+        run(models.one_channel_convolution, "buffer"),
+        models.one_channel_convolution,
+    ),
+    Defect(
         "own-threads",
         "scatters, which come with their threads, do not get through the schedule rules",
         "own-threads",

@@ -78,6 +78,11 @@ def blocked_reduction() -> Any:
     return module(lambda x: _ops().add(conv(x, 18, 10, kernel=1, groups=2), weight(1, 18, 1, 1)), (1, 10, 14, 14))
 
 
+def one_channel_convolution() -> Any:
+    """A 1x1 convolution of one channel, and a bias."""
+    return module(lambda x: _ops().add(conv(x, inputs=1, kernel=1), weight(1, 8, 1, 1)), (1, 1, 9, 7))
+
+
 def padded_convolution() -> Any:
     """A convolution of 40 KB whose result is padded in the same function."""
     return module(lambda x: _ops().nn.pad(conv(x, 24), [0, 0, 0, 0, 0, 1, 0, 1]), (1, 8, 21, 21))

@@ -23,6 +23,10 @@ PATCHES: dict[str, str] = {
     "reduction-epilogue": (
         "In `dlight/gpu/reduction.py`, tile the epilogue as the reduction was tiled, or keep its sums in shared memory."
     ),
+    "one-term-reduction": (
+        "In ReverseComputeInline, leave a block with an init alone, or inline into its last statement only; or turn a block "
+        "whose reduction axes have extent 1 into an elementwise one where NormalizePrimFunc takes it for one."
+    ),
     "own-threads": (
         "In `dlight/base/transform.py`, leave a function alone that binds threads and has no root block, or mark the "
         "PrimFuncs of `topi/gpu/scatter_elements.py` with `tirx.is_scheduled`."

@@ -28,7 +28,7 @@ from . import (
 )
 from .base import Fix
 from .dispatch import kernel_locals, sampling, sort_scan
-from .kernels import function_suffix, local_memory, own_threads, parameter_types
+from .kernels import function_suffix, local_memory, one_term_reduction, own_threads, parameter_types
 from .llm import condition_range, group_update, neighbour_read, state_objects, texture_flatten, vector_store_address
 
 FIXES: tuple[Fix, ...] = (
@@ -46,6 +46,7 @@ FIXES: tuple[Fix, ...] = (
     pool_accumulator.FIX,
     texel_race.FIX,
     reduction_epilogue.FIX,
+    one_term_reduction.FIX,
     local_memory.FIX,
     own_threads.FIX,
     unbound_block.FIX,

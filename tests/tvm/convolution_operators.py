@@ -22,6 +22,12 @@ def conv2d_1x1() -> Any:
 
 
 @case
+def conv2d_of_one_channel() -> Any:
+    """A sum of one term, and what follows it."""
+    return graph(lambda x: op.nn.relu(op.add(conv(x, 12, kernel=1, inputs=1), bias(12))), (1, 1, H, W))
+
+
+@case
 def conv2d_strided() -> Any:
     return graph(lambda x: conv(x, 12, strides=2, padding=1), IMAGE)
 

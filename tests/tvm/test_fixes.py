@@ -27,6 +27,7 @@ SHOWS = {
     "texel-race": ("squeeze_by_mean", "wrong-value in mean_kernel"),
     "shared-function": ("two_concatenations", "AdrenoSimError: concatenate"),
     "reduction-epilogue": ("conv2d_blocks", "wrong-value in fused_conv2d_add_kernel"),
+    "one-term-reduction": ("conv2d_of_one_channel", "wrong-value in fused_conv2d_add_relu_kernel"),
     "local-memory": ("conv1d_padded_for_the_next", "limit-exceeded in "),
     "unbound-block": ("squeeze_and_excite", "unsupported"),
     "texture-store": ("conv2d", "wrong-value in te_layout_transform_kernel"),
