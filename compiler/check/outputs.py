@@ -177,7 +177,7 @@ def _compare_rows(
     if len(got) != len(golden):
         message = f"{reference} gives {len(golden)} outputs, the compiled model {len(got)}"
         return [_Row(None, (Finding(Kind.WRONG_VALUE, message),))]
-    return [_compare_one(reference, name, *pair, known) for name, *pair in zip(names, got, golden, strict=True)]
+    return [_compare_one(reference, name, mine, whole, known) for name, mine, whole in zip(names, got, golden, strict=True)]
 
 
 def _compare_one(
