@@ -33,13 +33,15 @@ class Stratum:
 @dataclass(frozen=True)
 class SampledLaunch:
     """Counters of the groups that were counted. parts: for each stratum how many groups each counted one stands for, and the
-    counters of these, whose distinct bytes are not counted. local_bytes: of a group; private_bytes: arrays of a work-item."""
+    counters of these, whose distinct bytes are not counted. local_bytes: of a group; private_bytes: arrays of a work-item;
+    live_bytes: of its other values on floats, where most are needed at once."""
 
     kernel: str
     groups: int
     parts: tuple[tuple[float, LaunchCounters], ...]
     local_bytes: int
     private_bytes: int
+    live_bytes: int = 0
 
     @property
     def counted(self) -> int:
@@ -80,10 +82,15 @@ class GroupCounter(Protocol):
     """A device that counts what groups of a launch do."""
 
     def count_groups(
-        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
+        self,
+        kernel: Kernel,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Argument],
+        texel_blocks: bool = False,
     ) -> SampledLaunch:
         """Count groups of a launch, on memory as it is, which stays as it is. Errors as of `Device.launch`; UnsupportedError
-        where groups do not end in time."""
+        where groups do not end in time. texel_blocks: lines of textures are blocks of texels, not parts of rows."""
         ...
 
 

@@ -284,11 +284,16 @@ class SimDevice:
         return LaunchProofs(kernel.name) if analysis is None else analysis.explained
 
     def count_groups(
-        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
+        self,
+        kernel: Kernel,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Argument],
+        texel_blocks: bool = False,
     ) -> SampledLaunch:
         """What some groups of a launch do, as of `GroupCounter`."""
         line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
-        return count_sample(self.prepare(kernel, global_size, local_size, args), line, self.options)
+        return count_sample(self.prepare(kernel, global_size, local_size, args), line, self.options, texel_blocks)
 
     def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> Program:
         """Make a graph of OpenCL ML operators ready; see mlops.engine."""

@@ -6,17 +6,19 @@ from ...base.run_options import RunOptions
 from ...base.specs import Local
 from ...device.counters import LaunchCounters
 from ...device.group_sample import STEPS, SampledLaunch, choose_groups
+from ...engine.analysis.data_chains import count_live_bytes
 from ...engine.run.counted import counting_groups
 from ...memory.storage import before_access
 from .arguments import bind_argument
 from .launch_config import PreparedLaunch
 
 
-def count_sample(launch: PreparedLaunch, line_bytes: int, options: RunOptions) -> SampledLaunch:
+def count_sample(launch: PreparedLaunch, line_bytes: int, options: RunOptions, texel_blocks: bool = False) -> SampledLaunch:
     """Returns the counters of some groups of each stratum of a launch: first of one in each, those with most groups first, then
     of the rest that was chosen, until STEPS are spent. Strata without counters are taken to be like the others.
 
-    line_bytes: of a cache line. options: the device's. Raises UnsupportedError where groups do not end in time.
+    line_bytes: of a cache line. options: the device's. texel_blocks: as of `GroupCounter`. Raises UnsupportedError where groups
+    do not end in time.
     """
     kernel, config = launch.kernel, launch.config
     local = kernel.local_bytes + sum(arg.nbytes for arg in launch.args if isinstance(arg, Local))
@@ -29,7 +31,8 @@ def count_sample(launch: PreparedLaunch, line_bytes: int, options: RunOptions) -
     for index in config.views:
         before_access(launch.args[index])
     args = [bind_argument(arg) for arg in launch.args]
-    with counting_groups(config.analysis, args, line_bytes, options.cache, timeout=options.timeout, **launch.sizes) as count:
+    sizes = {"timeout": options.timeout, **launch.sizes}
+    with counting_groups(config.analysis, args, line_bytes, options.cache, texel_blocks, **sizes) as count:
         first = [(number, [stratum.chosen[len(stratum.chosen) // 2]]) for number, stratum in enumerate(strata)]
         rest = [(number, [one for one in strata[number].chosen if one not in done]) for number, done in first]
         spent = 0
@@ -41,4 +44,4 @@ def count_sample(launch: PreparedLaunch, line_bytes: int, options: RunOptions) -
     groups = sum(stratum.groups for stratum in strata)
     share = groups / sum(strata[number].groups for number in found)
     parts = tuple((share * strata[number].groups / counters.groups, counters) for number, counters in found.items())
-    return SampledLaunch(kernel.name, groups, parts, local, kernel.private_bytes)
+    return SampledLaunch(kernel.name, groups, parts, local, kernel.private_bytes, count_live_bytes(config.analysis.kernel))

@@ -68,5 +68,9 @@ HELD_MOST = 32
 TRACED_BYTES = 4096
 """The most bytes of an access that is traced; a block copy may be longer."""
 
+TEXEL_BLOCK = 4, 2
+"""Texels along x and y that a cache line of a texture holds, whatever the size of a texel: of the shapes tried, the one that
+explains measured times of two texel sizes best (docs/time.md)."""
+
 BANKS, BANK_BYTES = 32, 4
 """The model of local memory: a pass serves one word of each bank, and a word that several work-items want serves them all."""

@@ -135,7 +135,8 @@ class Specialization(CachedHash):
     emitter: "scalar" for a loop over work-items, "spmd" for vectors of work-items where the kernel allows. count: count
     executed accesses, which only the scalar emitter does. counters: count what `abi.counting` holds, which only it does too; such
     code judges nothing (`run.counted`). sampled: it counts chosen groups, in the order of the launch's table, and no distinct
-    bytes; it is compiled quickly, because it runs for little.
+    bytes; it is compiled quickly, because it runs for little. texel_blocks: lines of images that are read are blocks of texels
+    (`abi.counting.TEXEL_BLOCK`), not parts of rows.
 
     unoptimised: LLVM optimises nothing (`run.second_run`).
 
@@ -159,6 +160,7 @@ class Specialization(CachedHash):
     count: bool = False
     counters: bool = False
     sampled: bool = False
+    texel_blocks: bool = False
     unoptimised: bool = False
     merged: int = 1
     overlapping: bool = False

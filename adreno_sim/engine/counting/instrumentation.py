@@ -103,20 +103,37 @@ class Counting(Instrumentation):
         self._count_access(target, nbytes, "target", writes=True)
 
     def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
-        self._count_texel(image, offset, reads=True)
+        self._count_texel(image, offset, reads=True, where=where)
 
     def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
         self._count_texel(image, offset, reads=False)
 
-    def _count_texel(self, image: ImageRef, offset: str, reads: bool) -> None:
+    def _count_texel(self, image: ImageRef, offset: str, reads: bool, where: Sequence[str] = ()) -> None:
         t, index, nbytes = self.e.body, image.param.index, image.format.texel_bytes
         place = Place(index, reads, not reads, place_text(self.e.loc), nbytes)
         record = self._count_run(t, self.plan.place(self.e.current, ("texel", index), place))
         self._mark(t, index, offset, nbytes, 1, reads, not reads)
         how = counting.HOW_LINES | index | _direction(reads, not reads)
         with self._if_traced(t):
-            start = t.op(f"ptrtoint ptr {image.field('address')} to i64")
-            self._trace(t, record, t.op(f"add i64 {start}, {offset}"), nbytes, how)
+            if self.e.unit.spec.texel_blocks and image.kind == "image2d" and reads:
+                self._trace(t, record, self._address_in_blocks(t, image, where), 1, how)
+            else:
+                start = t.op(f"ptrtoint ptr {image.field('address')} to i64")
+                self._trace(t, record, t.op(f"add i64 {start}, {offset}"), nbytes, how)
+
+    def _address_in_blocks(self, t: Text, image: ImageRef, where: Sequence[str]) -> str:
+        """Returns an address for a texel by which the texels of a block lie in one line, and all have their own: lines of blocks
+        are not those of memory."""
+        wide, high = (size.bit_length() - 1 for size in counting.TEXEL_BLOCK)
+        across = t.op(f"lshr i32 {t.op(f'add i32 {image.extent(0)}, {(1 << wide) - 1}')}, {wide}")
+        row = t.op(f"mul i32 {t.op(f'lshr i32 {where[1]}, {high}')}, {across}")
+        block = t.op(f"zext i32 {t.op(f'add i32 {row}, ' + t.op(f'lshr i32 {where[0]}, {wide}'))} to i64")
+        low = t.op(f"shl i32 {t.op(f'and i32 {where[1]}, {(1 << high) - 1}')}, {wide}")
+        inside = t.op(f"zext i32 {t.op(f'or i32 {low}, ' + t.op(f'and i32 {where[0]}, {(1 << wide) - 1}'))} to i64")
+        number = t.op(f"or i64 {t.op(f'shl i64 {block}, {wide + high}')}, {inside}")
+        line = t.op(f"load i64, ptr {self._record(t, counting.LINE_SHIFT)}, align 8, !invariant.load !1")
+        scaled = t.op(f"shl i64 {number}, {t.op(f'sub i64 {line}, {wide + high}')}")
+        return t.op(f"or i64 {scaled}, {(image.param.index + 1) << 56}")
 
     def _count_access(self, pointer: Ptr, nbytes: int | str, role: str, reads: bool = False, writes: bool = False) -> None:
         t, target = self.e.body, pointer.object

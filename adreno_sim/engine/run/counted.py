@@ -100,7 +100,7 @@ def trace_touched(analysis: LaunchAnalysis, args: Sequence[Bound], keep: bool, *
 
 @contextmanager
 def counting_groups(
-    analysis: LaunchAnalysis, args: Sequence[Bound], line_bytes: int, keep: bool, **options: Any
+    analysis: LaunchAnalysis, args: Sequence[Bound], line_bytes: int, keep: bool, texel_blocks: bool = False, **options: Any
 ) -> Iterator[Callable[[Sequence[int]], LaunchCounters]]:
     """Within the block, groups of a launch are counted by their linear ids, in code that counts no distinct bytes. Memory is left
     as it was.
@@ -109,7 +109,7 @@ def counting_groups(
     """
     written = [range_of(args[index]) for index in sorted(written_arguments(analysis.kernel))]
     before = copy_ranges(written)
-    spec = replace(_counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs)), sampled=True)
+    spec = replace(_counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs)), sampled=True, texel_blocks=texel_blocks)
     compiled = specialize(analysis.kernel, spec, keep=keep)
 
     def count(groups: Sequence[int]) -> LaunchCounters:
@@ -204,6 +204,7 @@ class _CounterBlock:
         for mix, runs in zip(self.table.operations, words[counting.COUNT_HEAD : self.table.first_place], strict=True):
             for name, count in mix.items():
                 operations[name] = operations.get(name, 0) + count * runs
+        runs_of = words[counting.COUNT_HEAD : self.table.first_place]
         targets = dict.fromkeys(place.target for place, record in placed if place.target != "")
         memory = [self._memory(target, placed) for target in sorted(targets, key=_rank)]
         unique = {what: self._count_union(what) for what in _UNIQUE}
@@ -213,6 +214,7 @@ class _CounterBlock:
             operations={name: operations[name] for name in sorted(operations) if operations[name]},
             memory=tuple(row for row in memory if row.reads or row.writes),
             barriers=words[counting.COUNTED_BARRIERS],
+            chained=sum(chain * runs for chain, runs in zip(self.table.chains, runs_of, strict=True)),
             branches=sum(record[counting.PLACE_RUNS] for record in branches),
             wave_size=self.compiled.spec.wave_size,
             line_bytes=self.line_bytes,

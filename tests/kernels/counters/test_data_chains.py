@@ -1,0 +1,72 @@
+"""The longest chains of arithmetic and the live values of kernels whose figures are known by hand, and blocks of texels."""
+
+from __future__ import annotations
+
+import pytest
+
+from adreno_sim import open_device
+from adreno_sim.base.specs import BufferSpec, ImageSpec
+
+HEAD = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+
+
+@pytest.fixture(scope="module")
+def device():
+    return open_device("sim:adreno-730,wave_size=64,checks=bounds")
+
+
+def count(device, body, items=64, kind="float4"):
+    source = f"{HEAD}kernel void k(global {kind} *x, global {kind} *y) {{ size_t i = get_global_id(0); {body} }}"
+    buffers = [device.view(device.allocate(1 << 16), BufferSpec(1 << 16, "float32")) for _ in range(2)]
+    return device.count_groups(device.build(source)["k"], (items,), (64,), buffers)
+
+
+def chain_of(sample):
+    return sum(weight * counters.chained for weight, counters in sample.parts) / 64
+
+
+@pytest.mark.parametrize(("body", "chain", "live"), [
+    ("y[i] = x[i];", 0, 16),
+    ("y[i] = x[i] + 1.0f;", 1, 16),
+    ("y[i] = x[i] * 2.0f + 1.0f;", 1, 16),  # a product that only a sum takes is part of it
+    ("float4 p = x[i] * 2.0f; y[i] = p; y[i + 64] = p + 1.0f;", 2, 16),  # this one is needed as well
+    ("float4 a = x[i], b = x[i + 64]; y[i] = a * b + b * a;", 2, 48),
+    ("float4 a = x[i]; y[i] = ((a + 1.0f) * 3.0f + 2.0f) * a;", 3, 32),
+    ("float4 s = 0; for (int n = 0; n < 10; ++n) s += x[i + n] * 2.0f; y[i] = s;", 10, 32),
+    ("float4 s = 0, t = 0; for (int n = 0; n < 10; ++n) { s += x[i + n]; t += x[i + n + 1]; } y[i] = s + t;", 11, 48),
+    ("y[i] = sqrt(x[i]) + 1.0f;", 2, 16),
+])  # fmt: skip
+def test_by_hand(device, body, chain, live):
+    sample = count(device, body)
+    assert chain_of(sample) == chain and sample.live_bytes == live
+
+
+def test_halves_are_half_as_large(device):
+    assert count(device, "y[i] = x[i] + x[i + 1];", kind="half4").live_bytes == 16
+    assert count(device, "y[i] = x[i] + x[i + 1];").live_bytes == 32
+
+
+def test_integers_are_neither(device):
+    sample = count(device, "y[i] = x[i] * 3 + 7;", kind="int4")
+    assert chain_of(sample) == 0 and sample.live_bytes == 0
+
+
+@pytest.mark.parametrize(("blocks", "where", "lines"), [
+    (False, "(int2)(lx, ly)", 16),  # a row of 8 texels of 16 bytes is two lines
+    (True, "(int2)(lx, ly)", 8),  # 8 x 8 texels are 2 x 4 blocks
+    (False, "(int2)(0, lx + 8 * ly)", 64),
+    (True, "(int2)(0, lx + 8 * ly)", 32),  # two rows share a block
+    (True, "(int2)(lx + 8 * ly, 0)", 16),
+    (True, "(int2)(4 * lx, 2 * ly)", 64),  # every texel in a block of its own
+    (True, "(int2)(1, 1)", 1),
+])  # fmt: skip
+def test_lines_of_textures(device, blocks, where, lines):
+    image = device.create_image(ImageSpec("image2d", 64, 64))
+    out = device.view(device.allocate(1024), BufferSpec(1024, "float32"))
+    source = f"""kernel void k(read_only image2d_t from, global float4 *to) {{
+      int lx = get_local_id(0), ly = get_local_id(1);
+      to[0] = read_imagef(from, {where}); }}"""
+    sample = device.count_groups(device.build(source)["k"], (8, 8), (8, 8), [image, out], texel_blocks=blocks)
+    ((_, counters),) = sample.parts
+    (texture,) = [row for row in counters.memory if row.kind == "image"]
+    assert texture.transactions == lines and texture.reads == 64

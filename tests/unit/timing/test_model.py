@@ -1,0 +1,81 @@
+"""The model of time: what it says of launches of which one part is known to decide."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from adreno_sim.timing.figures import LaunchFigures
+from adreno_sim.timing.machines import RECORDS
+from adreno_sim.timing.model import LaunchTime, Machine, predict, stack
+
+SMALL = LaunchFigures(
+    groups=64.0, group_items=64.0, multiply_adds=64.0, texels=0.0, large_texels=0.0, chain=4.0, lines=0.0, local_passes=0.0,
+    live_bytes=64.0, touched_bytes=4096.0,
+)  # fmt: skip
+
+
+def test_a_launch_with_little_to_do_takes_what_a_launch_takes():
+    made = predict(replace(SMALL, groups=1.0, multiply_adds=1.0, chain=1.0), RECORDS)
+    assert made.seconds == pytest.approx(RECORDS.launch + RECORDS.fetch, rel=0.1)
+
+
+@pytest.mark.parametrize(("changed", "bound"), [
+    ({"multiply_adds": 1e5, "groups": 8192.0}, "throughput"),
+    ({"texels": 1e4, "groups": 8192.0}, "throughput"),
+    ({"chain": 1e5, "groups": 8.0}, "latency"),
+    ({"touched_bytes": 1e9}, "memory"),
+    ({"groups": 1.0, "multiply_adds": 0.0, "chain": 0.0}, "latency"),
+])  # fmt: skip
+def test_what_there_is_most_of_decides(changed, bound):
+    assert predict(replace(SMALL, **changed), RECORDS).find_bound() == bound
+
+
+def test_a_launch_itself_may_decide():
+    free = replace(RECORDS, fetch=1e-12)
+    assert predict(replace(SMALL, groups=1.0, multiply_adds=0.0, chain=0.0, touched_bytes=0.0), free).find_bound() == "launch"
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(LaunchFigures) if each.name not in ("group_items", "chain")])
+def test_more_work_never_takes_less_time(name):
+    some = replace(SMALL, texels=10.0, large_texels=10.0, lines=1e4, local_passes=10.0)
+    times = [predict(replace(some, **{name: getattr(some, name) * factor}), RECORDS).seconds for factor in (1, 2, 8, 64, 1024)]
+    assert times == sorted(times) and times[-1] > times[0]
+
+
+def test_groups_go_to_units_whole():
+    """Nine groups on eight units take as long as sixteen; the ninth waits for one of them."""
+    busy = replace(SMALL, multiply_adds=1e5)
+    eight, nine, sixteen, seventeen = (predict(replace(busy, groups=float(n)), RECORDS).throughput for n in (8, 9, 16, 17))
+    assert nine == sixteen == 2 * eight and seventeen == 3 * eight
+
+
+def test_a_wave_that_is_not_whole_costs_what_its_work_items_cost():
+    busy = replace(SMALL, multiply_adds=1e5)
+    whole, half, few = (predict(replace(busy, group_items=n), RECORDS).throughput for n in (64.0, 32.0, 4.0))
+    assert half == pytest.approx(whole / 2) and few == pytest.approx(whole / 8)
+
+
+def test_values_beyond_the_registers_cost():
+    busy = replace(SMALL, multiply_adds=1e5)
+    few, full, beyond = (predict(replace(busy, live_bytes=16.0 * n), RECORDS).throughput for n in (4, RECORDS.registers, 128))
+    assert few == pytest.approx(few) and full == pytest.approx(few * np.sqrt(2), rel=0.01) and beyond > 10 * few
+
+
+def test_many_launches_are_predicted_as_each_alone():
+    several = [SMALL, replace(SMALL, groups=1000.0, texels=9.0, lines=1e6), replace(SMALL, touched_bytes=1e8)]
+    together = predict(stack(several), RECORDS)
+    for name in (each.name for each in fields(LaunchTime)):
+        assert getattr(together, name).tolist() == [getattr(predict(one, RECORDS), name) for one in several]
+
+
+def test_every_constant_matters():
+    """But for the size of the cache, by which data beyond it are told."""
+    some = replace(
+        SMALL, groups=500.0, texels=50.0, large_texels=50.0, lines=1e7, local_passes=1e4, live_bytes=640.0, touched_bytes=1e7
+    )
+    before = predict(some, RECORDS).seconds
+    for each in fields(Machine):
+        assert predict(some, replace(RECORDS, **{each.name: getattr(RECORDS, each.name) * 1.5})).seconds != before, each.name
