@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 from ..base.processes import isolation
 from ..base.processes.scratch import scratch_folder
 from ..findings import Kind
 from .case import Case, Outcome, Result
-
-STATUS = {0: "ok", 1: "findings", 2: "failed", 3: "unsupported"}
+from .outcome import STATUS, outcome_of
 
 LOG_CHARACTERS = 20_000
 """Characters of a case's output that are recorded, from its end."""
@@ -41,7 +39,7 @@ def run_case(case: Case, limit: float, content: bytes | None = None, among: isol
         return Result(Outcome(status, ended.code, ended.problem, seconds), None, text)
     if data is None:
         return Result(Outcome(STATUS.get(ended.code, "internal-error"), ended.code, _complaint(text), seconds), None, text)
-    return Result(_outcome(data, seconds), data, text)
+    return Result(outcome_of(data, seconds), data, text)
 
 
 def _complaint(log: str) -> str:
@@ -49,21 +47,3 @@ def _complaint(log: str) -> str:
     lines = log.strip().splitlines()
     said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     return said[-1] if said else (lines[-1] if lines else "ended without a word")
-
-
-def _outcome(report: dict[str, Any], seconds: float) -> Outcome:
-    severities = [finding["severity"] for finding in report["findings"]]
-    kernels = report["kernels"]
-    plan = report["plan"]
-    return Outcome(
-        STATUS[report["exit_code"]],
-        report["exit_code"],
-        report["verdict"],
-        seconds,
-        kernels=report["kernels_in_model"],
-        checked=sum(kernel["status"] in ("ok", "wrong", "part") for kernel in kernels),
-        errors=severities.count("error"),
-        warnings=severities.count("warning"),
-        max_ulp=max((kernel["max_ulp"] for kernel in kernels), default=0),
-        plan=plan and {name: plan[name] for name in ("planned", "unplanned", "right", "live_lower_bound")},
-    )

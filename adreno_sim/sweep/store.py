@@ -10,7 +10,11 @@ from ..base.bounded_read import read_json
 from ..base.errors import AdrenoSimError
 from ..base.json_io import write_json
 from ..base.output_file import write_text
-from .case import AGAIN, STATUSES, Case, Outcome, Result
+from ..base.trust.plain_files import require_plain_files
+from .case import AGAIN, Case, Outcome, Result
+from .outcome import outcome_of, read_outcome
+
+ENDINGS = (".case.json", ".report.json", ".log")
 
 
 class Store:
@@ -22,26 +26,26 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise AdrenoSimError(f"folder of results {folder}: {error.strerror or error}") from error
+        require_plain_files(file for ending in ENDINGS for file in sorted(folder.glob(f"*{ending}")))
 
     def get(self, case: Case, retry: bool = False) -> Result | None:
-        """What became of a case in an earlier run; None where it has to run. retry: also where its process broke down."""
+        """What became of a case in an earlier run; None where it has to run, also where what lies there is damaged. retry: also
+        where its process broke down."""
         try:
-            outcome = Outcome(**read_json(self.folder / f"{case.key}.case.json"))
-        except (OSError, ValueError, TypeError):
-            return None
-        if outcome.status not in STATUSES or (retry and outcome.status in AGAIN):
-            return None
-        report = self._report(case)
-        return None if report == {} else Result(outcome, report, resumed=True)
-
-    def _report(self, case: Case) -> dict[str, Any] | None:
-        """The report of a case; None where it has none, empty where what lies there is damaged."""
-        path = self.folder / f"{case.key}.report.json"
-        try:
-            data = read_json(path) if path.exists() else None
+            outcome = read_outcome(read_json(self.folder / f"{case.key}.case.json"))
+            report = self._report(case, outcome)
         except (OSError, ValueError):
-            return {}
-        return data if data is None or isinstance(data, dict) else {}
+            return None
+        return None if retry and outcome.status in AGAIN else Result(outcome, report, resumed=True)
+
+    def _report(self, case: Case, outcome: Outcome) -> dict[str, Any] | None:
+        """The report of a case; None where it has none. Raises OSError and ValueError, also where the outcome is not that of the
+        report."""
+        path = self.folder / f"{case.key}.report.json"
+        data: dict[str, Any] | None = read_json(path) if path.exists() else None
+        if data is not None and outcome_of(data, outcome.seconds) != outcome:
+            raise ValueError("another outcome than its report has")
+        return data
 
     def put(self, case: Case, result: Result) -> None:
         """Store the result of a case. Each file appears complete or not at all."""

@@ -49,8 +49,10 @@ class Side:
     def check(self) -> None:
         """Raise what the report calls an internal error, and forget the rest."""
         wrong = [text for text in self.report.unsupported if "internal error" in text]
-        self.report.unsupported.clear()
-        self.report.findings.clear()
+        for kept in (self.report.unsupported, self.report.findings, self.report.unchecked, self.report.leaks):
+            kept.clear()
+        self.log._places.clear()  # which count the findings, and the sentences that were said
+        self.log._sentences.clear()
         assert not wrong, wrong[0]
 
 
@@ -69,26 +71,30 @@ def answer_request(data: bytes) -> None:
     if data and data[0] in iter(Request) and data[0] != Request.HELLO:
         status, reply = side().requests.answer(Request(data[0]), 1, data[1:])
         assert status <= 0 and isinstance(reply, bytes)
+        if data[0] == Request.MEMORY and status == 0:
+            side().objects.free(int.from_bytes(data[1:5], "little"))  # or this process would fill with memories
         side().check()
+
+
+@cache
+def empty_ring() -> Ring:
+    """The one of this process: a link is mapped for as long as its server is there."""
+    return Ring(_sealed(protocol.LINK_BYTES), _sealed(protocol.STAGING_BYTES))
 
 
 def run_ring(data: bytes) -> None:
     """What a client wrote into the ring, from its start."""
-    link, staging = _sealed(protocol.LINK_BYTES), _sealed(protocol.STAGING_BYTES)
+    ring, data = empty_ring(), data[: protocol.RING_BYTES]
+    ring.tail = ring.completed = ring._head = 0
+    ring._memory[: protocol.PAGE] = bytes(protocol.PAGE)
+    ring._memory[protocol.RING_AT : protocol.RING_AT + len(data)] = data
+    struct.pack_into("<Q", ring._memory, 0, len(data))
+    executor = Executor(ring, Commands(side().objects, side().log, ring.staging), DeviceLock())
     try:
-        ring = Ring(link, staging)
-        executor = Executor(ring, Commands(side().objects, side().log, ring.staging), DeviceLock())
-        data = data[: protocol.RING_BYTES]
-        ring._memory[protocol.RING_AT : protocol.RING_AT + len(data)] = data
-        struct.pack_into("<Q", ring._memory, 0, len(data))
-        try:
-            while ring.publish():
-                executor.run_next()
-        except BrokenLinkError as error:
-            assert str(error) and "\n" not in str(error)
-    finally:
-        os.close(link)
-        os.close(staging)
+        while ring.publish():
+            executor.run_next()
+    except BrokenLinkError as error:
+        assert str(error) and "\n" not in str(error)
     side().check()
 
 

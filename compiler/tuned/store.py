@@ -10,13 +10,15 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ...base import json_io, output_file
 from ...base.bounded_read import parse_json, read_json, read_text
 from ...base.errors import AdrenoSimError
+from ...base.trust.plain_files import require_plain_files
+from .database_files import require_database
 from .metaschedule import meta_schedule
 from .variants import KEY
 
@@ -49,12 +51,13 @@ class TuningStore:
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, Any] | None = None):
         self.path = Path(path)
         self._lock: int | None = None
+        require_plain_files(self.path / name for name in (SETTINGS, TRIALS, WORKLOADS, RECORDS))
         if settings is not None:
             self._create()
         self.settings = self._settings(settings)
         self._drop_partial_line()
         self.lines = self._read()
-        self.database = meta_schedule().database.JSONDatabase(str(self.path / WORKLOADS), str(self.path / RECORDS))
+        self.database = self._open_database(self.path / WORKLOADS, self.path / RECORDS)
 
     def __enter__(self) -> TuningStore:
         return self
@@ -67,6 +70,19 @@ class TuningStore:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def _open_database(self, workloads: Path, records: Path) -> Any:
+        """TVM's database. AdrenoSimError where it is damaged."""
+        try:
+            require_database(workloads, records)
+            return meta_schedule().database.JSONDatabase(str(workloads), str(records))
+        except AdrenoSimError:
+            self.close()
+            raise
+        except Exception as error:  # TVM's own, of many kinds
+            self.close()
+            said = next(filter(None, reversed(str(error).splitlines())), type(error).__name__)
+            raise AdrenoSimError(f"{self.path}: TVM cannot read its database: {said}") from None
 
     def trials(self, task: str) -> list[Line]:
         """The candidates of a task (`digest_of` its module), in order."""
@@ -212,7 +228,46 @@ def _line(value: Any) -> Line:
     """A value as a line of the journal. Raises ValueError where it is none."""
     if not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in ("task", "kind")):
         raise ValueError("expected an object with task and kind")
+    for key in _NEEDED if value["kind"] == "trial" else ():
+        if key not in value:
+            raise ValueError(f"{key} is missing")
+    for key, fits in _FIELDS.items():
+        if key in value and not fits(value[key]):
+            raise ValueError(f"{key}: {str(value[key])[:60]!r} is no such value")
     return value
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_figure(value: object) -> bool:
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list_of(kind: type) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, list) and all(isinstance(item, kind) for item in value)
+
+
+def _is_cost(value: object) -> bool:
+    """Whether it is None, or the parts of a cost by name (`tuning.cost.Cost`): some of them are divided by."""
+    if not isinstance(value, dict):
+        return value is None
+    figures = all(figure is not None and _is_figure(figure) for figure in value.values())
+    return figures and value.get("divergence", 0) > 0 and "occupancy" in value
+
+
+_NEEDED = ("number", "variant", "decisions", "accepted")
+_FIELDS: dict[str, Callable[[object], bool]] = {
+    "number": _is_whole, "variant": _is_text, "decisions": _is_list_of(str), "accepted": lambda value: isinstance(value, bool),
+    "stage": _is_text, "reason": _is_text, "findings": _is_list_of(dict), "cost": _is_cost, "seconds": _is_figure,
+    "max_error": _is_figure, "rank": _is_figure,
+}  # fmt: skip
+"""What a candidate's line has to have, and what the fields of lines are: a folder may be somebody else's, and edited."""
 
 
 def _text(line: Line) -> str:
