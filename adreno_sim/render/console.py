@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import os
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, Any
 
@@ -51,5 +53,9 @@ def _console_class() -> type[Console]:
         def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(spell_lines(segment.text), segment.style)
+
+        def on_broken_pipe(self) -> None:
+            """The reader went away: the command's error, where rich would end the process with the exit code of findings."""
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     return ShownConsole
