@@ -124,7 +124,7 @@ def _convolution(composite: str, by_op: dict[str, Any]) -> Description:
         attrs["padding"] = [a + b for a, b in zip(attrs["padding"], _padding(by_op["relax.nn.pad"]), strict=True)]
     inputs = [data, weights]
     if "relax.add" in by_op:
-        bias = by_op["relax.add"].args[1]
+        bias = _bias(by_op["relax.add"])
         if static_shape(bias) not in ((1, o, 1, 1), (o, 1, 1)):
             raise _refuse(f"a bias of shape {static_shape(bias)}: expected one value for each of {o} channels")
         inputs.append(bias)
@@ -162,6 +162,12 @@ def _accumulation(product: Any, by_op: dict[str, Any]) -> dict[str, str]:
     if types != ("float16", "float32", "float16"):
         raise _refuse(f"{types[0]} summed in {types[1]} and stored in {types[2]}")
     return {"out_dtype": "float16", "accumulate": "float32"}
+
+
+def _bias(addition: Any) -> Any:
+    """The operand of an addition that is no result inside the group: it stands on either side, as patterns of sums match both."""
+    first, second = addition.args
+    return second if read.kind(first) == "DataflowVar" else first
 
 
 def _padding(pad: Any) -> list[int]:
@@ -264,7 +270,7 @@ def _dense(composite: str, by_op: dict[str, Any]) -> Description:
     call = by_op["relax.matmul"]
     inputs, shapes = [call.args[0], by_op["relax.permute_dims"].args[0]], {}
     if "relax.add" in by_op:
-        bias, wide = by_op["relax.add"].args[1], static_shape(call)[-1]
+        bias, wide = _bias(by_op["relax.add"]), static_shape(call)[-1]
         if int(np.prod(static_shape(bias))) != wide or static_shape(bias)[-1] != wide:
             raise _refuse(f"a bias of shape {static_shape(bias)}: expected {wide} values")
         inputs.append(bias)

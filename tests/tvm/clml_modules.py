@@ -92,6 +92,8 @@ OPERATORS: dict[str, tuple[list[str], Any]] = {
     "dense": (["dense"], lambda: module(lambda x: relax.op.matmul(x, constant(32, 10)), (1, 32))),
     "dense, rows": (["dense"], lambda: module(lambda x: relax.op.matmul(x, constant(32, 10)), (5, 32))),
     "dense, square": (["dense"], lambda: module(lambda x: relax.op.matmul(x, constant(16, 16)), (3, 16))),
+    "bias + dense": (["dense"], lambda: module(lambda x: constant(10) + relax.op.matmul(x, constant(32, 10)), (1, 32))),
+    "bias + conv2d to one pixel": (["conv2d"], lambda: module(lambda x: constant(1, 8, 1, 1) + conv(x, 8), (1, 4, 3, 3))),
     "dense + bias": (["dense"], lambda: module(lambda x: relax.op.matmul(x, constant(32, 10)) + constant(1, 10), (1, 32))),
     "concatenate": (["concatenate"], lambda: module(lambda x, y: relax.op.concat([x, y, x], 1), IMAGE, (1, 3, 12, 10))),
     "add": (["add"], lambda: module(lambda x, y: x + y, IMAGE, IMAGE)),
