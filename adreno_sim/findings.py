@@ -41,6 +41,11 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "A read inside its buffer or image, but outside the tensor that lies in it.",
     )
+    TENSOR_NOT_READ = (
+        "tensor-not-read",
+        Severity.ERROR,
+        "An argument of which a launch reads only what lies outside the tensor in it, as where the offset of a view is lost.",
+    )
     OUTSIDE_EXTENT_WRITE = (
         "outside-extent-write",
         Severity.ERROR,

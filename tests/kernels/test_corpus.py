@@ -34,7 +34,7 @@ CLASSES = {
     "misaligned-view", "no-image-from-buffer", "out-of-bounds-read", "out-of-bounds-write", "overwide-shift", "pitch-differs",
     "printf-argument-size",
     "private-memory", "refused", "same-value-race", "storage-reused-while-live",
-    "outside-extent-read", "outside-extent-write", "store-overwritten", "sub-object-overrun",
+    "outside-extent-read", "outside-extent-write", "store-overwritten", "sub-object-overrun", "tensor-not-read",
     "undefined-conversion", "undefined-sampler",
     "uninitialized-read", "view-larger-than-storage", "watchdog", "wrong-argument", "wrong-value",
 }  # fmt: skip

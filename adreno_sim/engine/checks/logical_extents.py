@@ -7,7 +7,7 @@ a lane that is only selected or replaced is left out too. An image that has an e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from ...ir.provenance import Ptr
 from ..abi.specialization import BufferArg, ImageArg
 from ..analysis.lane_uses import LaneUses
 from ..emit.check import Check, NotVectorizable
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
@@ -100,6 +101,9 @@ class ExtentInstrumentation(Instrumentation):
     def _check(self, pointer: Ptr, size: int | str, start: int, nbytes: int | str, kind: Kind) -> None:
         """Emits the check of `nbytes` bytes, `start` bytes into an access of `size` bytes."""
         bad, extents = emit_outside_of(self.e, pointer, start, nbytes)
+        if kind is Kind.OUTSIDE_EXTENT_READ:
+            for view, inside in self._inside(pointer, bad, start, nbytes):
+                self._note_read(view, inside)
         what = describe_access(self.e, pointer, size if isinstance(size, int) else 0, size if isinstance(size, str) else None)
         self._report(bad, what, kind, " or ".join(extents))
 
@@ -111,7 +115,32 @@ class ExtentInstrumentation(Instrumentation):
         extent = [*arg.extent[: image.axes], *([arg.extent[2]] if image.layered else [])]
         t = self.e.body
         bad = init_shadow.emit_or(t, [t.op(f"icmp uge i32 {c}, {n}") for c, n in zip(where, extent, strict=True)])
+        if kind is Kind.OUTSIDE_EXTENT_READ:
+            self._note_read(image.param.name, t.op(f"xor i1 {bad}, true"))
         self._report(bad, describe_texel(image, where), kind, " x ".join(map(str, extent)) + " texels")
+
+    def _inside(self, pointer: Ptr, bad: str, start: int, nbytes: int | str) -> Iterator[tuple[str, str]]:
+        """Emits, for each argument with a tensor that a pointer may point to, an i1: whether the access lies in that tensor.
+
+        bad: whether it lies outside. The argument's name comes with it.
+        """
+        params, t = self.e.unit.kernel.params, self.e.body
+        if bad == "false" or self.e.unit.deferred_checks:
+            return
+        if pointer.object is not None:
+            yield pointer.object.name, t.op(f"xor i1 {bad}, true")
+            return
+        for object_id in self.e.candidates():
+            extent = _extent_of(self.e, object_id)
+            if extent is not None and isinstance(object_id[1], int):
+                here = t.op(f"icmp eq ptr {pointer.base}, {self.e.object(object_id).base}")
+                outside = emit_outside(t, Scalar(), str(pointer.offset), start, nbytes, extent)
+                yield params[object_id[1]].name, t.op(f"and i1 {here}, {t.op(f'xor i1 {outside}, true')}")
+
+    def _note_read(self, view: str, inside: str) -> None:
+        """Emits the count of a read of the tensor in `view`, where code reports findings."""
+        if not self.e.unit.deferred_checks:
+            self.e.report_if(inside, DiagnosticSite(Kind.OUTSIDE_EXTENT_READ, self.e.loc, "inside", view))
 
     def _report(self, bad: str, what: AccessInfo, kind: Kind, extent: str) -> None:
         verb = "reads" if kind is Kind.OUTSIDE_EXTENT_READ else "writes"

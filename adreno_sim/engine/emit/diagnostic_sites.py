@@ -17,6 +17,7 @@ class DiagnosticSite:
     "offset": byte offset, object length, object address. `size` is the size of the access, `view` the object if known.
     "coordinate": x, y, layer, width, height, layers (`dimensions` of each three count). `view` is the image.
     "index": the index. "line": nothing.
+    "inside": nothing; it is no finding, but a read of the tensor in the argument `view`.
     "split": the synchronisation points that two work-items of a group reached. `size` is the number of this one.
 
     statement: where statements that share a place (a macro, one line) are told apart, the number of the instruction.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,16 +48,38 @@ def findings_of(
     offset: Sequence[int] = (0, 0, 0),
 ) -> list[Finding]:
     """Returns a finding for each site that fired, in source order."""
-    found = []
+    found, read = [], set()
     fired = records[:, context.SITE_COUNT].any()
     for site, record in zip(compiled.module.sites, records.tolist() if fired else (), strict=False):
-        if record[context.SITE_COUNT]:
+        if record[context.SITE_COUNT] and site.shape == "inside":
+            read.add(site.view)
+        elif record[context.SITE_COUNT]:
             group, local = record[context.SITE_GROUP], record[context.SITE_LOCAL]
             item = work_item(compiled.spec.local_size, global_size, offset, group, local)
             values = record[context.SITE_VALUES : context.SITE_VALUES + context.SITE_VALUE_COUNT]
             found.append(_finding(compiled, site, record[context.SITE_COUNT], item, values, args))
     found += [_certain_finding(compiled, note) for note in compiled.module.static_findings]
+    found += _unread_tensors(found, read)
     return sorted(found, key=lambda f: (f.line, f.column, f.kind.label))
+
+
+def _unread_tensors(found: Sequence[Finding], read: Set[str]) -> list[Finding]:
+    """Returns a finding for each argument that was read outside its tensor and nowhere in it. read: the others."""
+    first: dict[str, Finding] = {}
+    for finding in found:
+        if finding.kind is Kind.WATCHDOG:  # not all of its work-items have read
+            return []
+        if finding.kind is Kind.OUTSIDE_EXTENT_READ and finding.access is not None and finding.access.view not in read:
+            first.setdefault(finding.access.view, finding)
+    text = "reads {}, but nothing of the tensor in it: all reads lie outside, the first at {}; is the offset of a view lost?"
+    return [
+        replace(finding, kind=Kind.TENSOR_NOT_READ, message=text.format(view, _place(finding.access)), count=1)
+        for view, finding in first.items()
+    ]
+
+
+def _place(access: Access | None) -> str:
+    return "" if access is None else f"offset {access.offset}" if access.coordinate is None else str(access.coordinate)
 
 
 def add_watchdog(compiled: CompiledKernel, found: list[Finding]) -> list[Finding]:
