@@ -13,7 +13,7 @@ from .llvm_reader.reader import ModuleReader
 from .mangling import demangle
 from .passes.cse import eliminate_common_subexpressions
 from .passes.dead import eliminate_dead_code
-from .passes.declarations import drop_first_declarations
+from .passes.declarations import drop_first_declarations, separate_result
 from .passes.forward_copies import forward_copies
 from .passes.infer_address_spaces import infer_address_spaces
 from .passes.inline import inline_helpers
@@ -55,6 +55,7 @@ class Linker:
         """Reads a function, inlines its helpers and promotes its variables."""
         function = self.reader.read(name)
         self._check_calls(function)
+        separate_result(function)
         self._active.append(name)
         inline_helpers(function, self._get_helper)
         self._active.pop()

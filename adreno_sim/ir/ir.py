@@ -208,7 +208,7 @@ class Instr:
       extractvalue insertvalue                `indices`
       alloca               `elem` (type allocated), `align`; operands (count,) or ()
       undefine             operands (alloca,): the declaration of a variable that is given no value. Its bytes count as unwritten
-                           from here on, and stay as they are
+                           from here on, and stay as they are. As read: (parameter,), `elem`, where it is what is returned
       load                 operands (pointer,), `align`, `volatile`
       store                operands (value, pointer), `align`, `volatile`; type Void
       gep                  operands (pointer,), (pointer, index...): `elem` is the source element type;

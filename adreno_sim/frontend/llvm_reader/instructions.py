@@ -47,6 +47,7 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
         self.function = name
         self.start: ir.SourceLoc = ir.UNKNOWN_LOC
         self.blocks: dict[str, Block] = {}
+        self.result: tuple[ir.Param, ir.Type] | None = None  # where the caller wants a struct
         self._handlers: dict[str, Callable[[str, Instr], Instr | None]] = {
             **dict.fromkeys(BINARY_OPS, self._binary),
             **dict.fromkeys(CAST_OPS, self._cast),
@@ -127,6 +128,8 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
         its own, as events."""
         address = _ADDRESS.search(body)
         variable = self.values.get(address[1]) if address else None
+        if self.result is not None and variable is self.result[0]:
+            return Instr("undefine", VOID, [variable], self.loc, elem=self.result[1])
         if not isinstance(variable, Instr) or variable.op != "alloca" or variable.operands:
             return None
         return Instr("undefine", VOID, [variable], self.loc)

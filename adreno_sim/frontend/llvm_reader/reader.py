@@ -37,6 +37,7 @@ _MARK = re.compile(
 )
 _TYPE_START = re.compile(r"void|i\d+|half|float|double|ptr\b|[<\[{%]|target\(")
 _BYVAL = re.compile(r"\bbyval\(")
+_SRET = re.compile(r"\bsret\(")
 
 
 class ModuleReader:
@@ -259,6 +260,8 @@ def _read_params(header: _Header, texts: list[str], types: TextReader, reader: F
             tuple(_get(qualifiers, index).split()),
         )  # fmt: skip
         params.append(param)
+        if by_result := _SRET.search(text, at):
+            reader.result = (param, types.type_at(text, by_result.end())[0])
         reader.values[local_name] = _make_byval_alloca(param, reader) if by_value else param
     return params
 

@@ -6,8 +6,29 @@ it has no value yet, as every variable at the start of a work-item.
 
 from __future__ import annotations
 
+from ...ir import layout
 from ...ir.cfg import predecessors, reverse_postorder
-from ...ir.ir import Block, Function
+from ...ir.ir import PRIVATE, Block, Const, Function, Instr, Int, Param, Pointer, Void
+
+
+def separate_result(function: Function) -> None:
+    """Gives the variable that a function returns memory of its own.
+
+    clang declares it where the caller wants the result. That may be a part of another variable, which does not lose its value as
+    a whole, and a temporary one that nothing declares.
+    """
+    declared = [i for block in function.blocks for i in block.instrs if i.op == "undefine" and isinstance(i.operands[0], Param)]
+    if not declared:
+        return
+    result, type = declared[0].operands[0], declared[0].elem
+    assert type is not None
+    variable = Instr("alloca", Pointer(PRIVATE), elem=type, name=f"{function.name}.result")
+    for block in function.blocks:
+        for instr in block.instrs:
+            instr.operands = [variable if operand is result else operand for operand in instr.operands]
+        if (last := block.instrs[-1]).op == "ret":
+            block.instrs.insert(-1, Instr("memcpy", Void(), [result, variable, Const(Int(64), layout.size_of(type))], last.loc))
+    function.blocks[0].instrs.insert(0, variable)
 
 
 def drop_first_declarations(function: Function) -> None:

@@ -14,6 +14,7 @@ int sum(S s) { return s.a + s.b + s.c[1]; }
 int pass_on(S s) { return sum(s) * 2; }
 int change(S s) { s.a = 7; return sum(s); }
 int pick(S s, int i) { return s.c[i & 3]; }
+S make(int i) { S m; m.a = i; m.b = i * 3; m.c[1] = 4; return m; }
 kernel void k(global int *d, int n) {
   int i = get_global_id(0), r = 0; S s = { i, i * 2, { i + 1, i + 2, i + 3, i + 4 } };
 """
@@ -26,6 +27,11 @@ FORWARDED = {
     "in a loop that then changes it": ("for (int j = 0; j < n; j++) { r += sum(s); s.a += 1; }", lambda i: 3 * (4 * i + 2) + 3),
     "on one way": ("if (i & 1) r = sum(s);", lambda i: (i & 1) * (4 * i + 2)),
     "declared in a loop": ("for (int j = 0; j < n; j++) { S t; t = s; r += t.a + sum(t); }", lambda i: 3 * (5 * i + 2)),
+    "of what a helper returns": ("S t; t = make(i); r = sum(t);", lambda i: 4 * i + 4),
+    "of what a helper returns in each iteration": (
+        "for (int j = 0; j < n; j++) { S t = make(i + j); r += t.b; }",
+        lambda i: 9 * i + 9,
+    ),
     "by assignment": ("S t = s; r = t.a + t.c[2];", lambda i: i + i + 3),
 }
 KEPT = {
@@ -48,6 +54,7 @@ KEPT = {
         "S t = s; for (int j = 0; j < n; j++) { r += t.b; S u; u.b = j; t = u; }",
         lambda i: 2 * i + 1,
     ),
+    "to a part, of what a helper returns": ("S t[2] = { make(i), make(2) }; r = t[n & 1].b + t[0].a;", lambda i: 6 + i),
     "of a part": ("S t = { 1, 2, { 0, 0, 0, 0 } }; t.c[1] = s.c[1]; r = sum(t);", lambda i: 3 + i + 2),
 }
 
@@ -82,4 +89,4 @@ def test_what_an_earlier_iteration_copied_is_lost():
     source = HEAD + "for (int j = 0; j < n; j++) {\nS t; if (j == 0) t = s;\nr += t.b; } d[i] = r; }"
     view = device.view(device.allocate(128), BufferSpec(128, "int32"))
     findings = device.launch(device.build(source)["k"], (32, 1, 1), (8, 1, 1), [view, np.int32(3)]).findings
-    assert [(found.kind.label, found.line, found.count) for found in findings] == [("uninitialized-read", 10, 64)]
+    assert [(found.kind.label, found.line, found.count) for found in findings] == [("uninitialized-read", 11, 64)]
