@@ -27,13 +27,20 @@ VALUES = {
 COMPILED = "a bundle is compiled already; give the model itself"
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A bundle, a trace, and what is no model; no command of this file writes beside them."""
+    made = tmp_path_factory.mktemp("given")
+    handmade.texture().save(made / "m.asim")
+    (made / "t.csv").write_text("id,lower,upper,size\na,0,2,64\nb,1,3,64\n")
+    (made / "m.onnx").write_bytes(b"never read")
+    return made
+
+
 @pytest.fixture(autouse=True)
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def files(folder, monkeypatch):
+    monkeypatch.chdir(folder)
     monkeypatch.delenv("ADRENO_SIM_DEVICE", raising=False)
-    handmade.texture().save("m.asim")
-    Path("t.csv").write_text("id,lower,upper,size\na,0,2,64\nb,1,3,64\n")
-    Path("m.onnx").write_bytes(b"never read")
 
 
 def refused(capsys, *args: str) -> str:
@@ -48,11 +55,11 @@ def test_every_option_of_compiling_has_a_value_here():
     assert {cli_options.flag_of(name) for name in COMPILING} == set(cli_options.COMPILE)
 
 
-@pytest.mark.parametrize("flag", cli_options.COMPILE)
 @pytest.mark.parametrize("command", ["check", "reproduce", "footprint"])
-def test_a_bundle_is_not_compiled_again(capsys, command, flag):
+def test_a_bundle_is_not_compiled_again(capsys, command):
     more = ["--to", "case"] if command == "reproduce" else []
-    assert refused(capsys, command, "m.asim", flag, VALUES[flag], *more) == f"{flag}: {COMPILED}"
+    for flag in cli_options.COMPILE:
+        assert refused(capsys, command, "m.asim", flag, VALUES[flag], *more) == f"{flag}: {COMPILED}"
 
 
 @pytest.mark.parametrize("command", [["run", "--", "true"], ["precision", "m.onnx"], ["doctor"]], ids=lambda words: words[0])
@@ -61,16 +68,13 @@ def test_a_report_without_counters_is_not_counted_for(capsys, command):
     assert refused(capsys, *words) == "--device: counters: this command reports none; check and kernel do (--counters)"
 
 
-@pytest.mark.parametrize("flag", VALUES)
-def test_a_trace_is_no_model(capsys, flag):
-    assert refused(capsys, "footprint", "t.csv", flag, VALUES[flag]).startswith(f"{flag}: is for models; t.csv is a trace")
-
-
-@pytest.mark.parametrize("flag", VALUES)
-def test_nor_is_a_plan(capsys, flag):
-    assert main(["footprint", "m.asim", "--plan-json", "p.json"]) == 0
+def test_traces_and_plans_are_no_models(capsys, tmp_path):
+    plan = str(tmp_path / "p.json")
+    assert main(["footprint", "m.asim", "--plan-json", plan]) == 0
     capsys.readouterr()
-    assert refused(capsys, "footprint", "p.json", flag, VALUES[flag]).startswith(f"{flag}: is for models; p.json is a plan")
+    for flag, value in VALUES.items():
+        assert refused(capsys, "footprint", "t.csv", flag, value).startswith(f"{flag}: is for models; t.csv is a trace")
+        assert refused(capsys, "footprint", plan, flag, value).startswith(f"{flag}: is for models; {plan} is a plan")
 
 
 @pytest.mark.parametrize(

@@ -41,27 +41,28 @@ def draw_graph(seed: int) -> list[Node]:
     return reverse_postorder(nodes[0])
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_a_node_dominates_what_is_not_reached_without_it(seed):
-    order = draw_graph(seed)
-    tree = DominatorTree(order)
-    for upper in order:
-        below = {lower for lower in order if lower not in reached(order[0], without=upper)}
-        assert {lower for lower in order if tree.dominates(upper, lower)} == below
-        for child in tree.children(upper):
-            assert tree.parent(child) is upper
-            assert not any(tree.dominates(upper, other) and tree.dominates(other, child) for other in below - {upper, child})
+def test_a_node_dominates_what_is_not_reached_without_it():
+    for seed in range(60):
+        order = draw_graph(seed)
+        tree = DominatorTree(order)
+        for upper in order:
+            below = {lower for lower in order if lower not in reached(order[0], without=upper)}
+            assert {lower for lower in order if tree.dominates(upper, lower)} == below, seed
+            for child in tree.children(upper):
+                assert tree.parent(child) is upper, seed
+                between = below - {upper, child}
+                assert not any(tree.dominates(upper, other) and tree.dominates(other, child) for other in between), seed
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_a_frontier_is_where_dominance_ends(seed):
-    order = draw_graph(seed)
-    tree = DominatorTree(order)
-    for node in order:
-        below = {other for other in order if tree.dominates(node, other)}
-        ends = {target for other in below for target in other.successors if target is node or target not in below}
-        found = tree.frontier(node)
-        assert set(found) == ends and len(found) == len(ends)
+def test_a_frontier_is_where_dominance_ends():
+    for seed in range(60):
+        order = draw_graph(seed)
+        tree = DominatorTree(order)
+        for node in order:
+            below = {other for other in order if tree.dominates(node, other)}
+            ends = {target for other in below for target in other.successors if target is node or target not in below}
+            found = tree.frontier(node)
+            assert set(found) == ends and len(found) == len(ends), seed
 
 
 def follows(found: PostDominators, later: Node, earlier: Node) -> bool:
@@ -69,22 +70,23 @@ def follows(found: PostDominators, later: Node, earlier: Node) -> bool:
     return Successions({0: (found.span(earlier),), 1: (found.span(later),)}).always_follows(1, 0)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_a_node_post_dominates_what_reaches_no_exit_without_it(seed):
-    order = draw_graph(seed)
-    ends = {node for node in order if not node.successors}
-    found = PostDominators(order)
-    assert found.all_end == all(reached(node) & ends for node in order)
-    for earlier in order:
-        after = {later for later in order if not reached(earlier, without=later) & ends}
-        assert {later for later in order if follows(found, later, earlier)} == after
-        first = found.find_immediate(earlier)
-        if not reached(earlier) & ends:
-            assert first is None and after == set(order)
-        elif first is None:
-            assert after == {earlier}
-        else:
-            assert first is not earlier and all(follows(found, other, first) for other in after - {earlier})
+def test_a_node_post_dominates_what_reaches_no_exit_without_it():
+    for seed in range(60):
+        order = draw_graph(seed)
+        ends = {node for node in order if not node.successors}
+        found = PostDominators(order)
+        assert found.all_end == all(reached(node) & ends for node in order), seed
+        for earlier in order:
+            after = {later for later in order if not reached(earlier, without=later) & ends}
+            assert {later for later in order if follows(found, later, earlier)} == after, seed
+            first = found.find_immediate(earlier)
+            if not reached(earlier) & ends:
+                assert first is None and after == set(order), seed
+            elif first is None:
+                assert after == {earlier}, seed
+            else:
+                assert first is not earlier, seed
+                assert all(follows(found, other, first) for other in after - {earlier}), seed
 
 
 def test_post_dominators_of_a_long_chain_take_little_memory():
@@ -96,14 +98,14 @@ def test_post_dominators_of_a_long_chain_take_little_memory():
     assert found.find_immediate(heads[0]) is heads[-1] and found.find_immediate(heads[-2]) is heads[-1]
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_loops_within_one_another_are_counted(seed):
-    tree = DominatorTree(draw_graph(seed))
-    bodies = natural_loops(tree)
-    if bodies is None:
-        return  # a loop with two ways in: only its natural loops count
-    deepest = max(sum(node in body for body in bodies.values()) for node in tree.order)
-    assert count_nested_loops(tree) == deepest
+def test_loops_within_one_another_are_counted():
+    for seed in range(200):
+        tree = DominatorTree(draw_graph(seed))
+        bodies = natural_loops(tree)
+        if bodies is None:
+            continue  # a loop with two ways in: only its natural loops count
+        deepest = max(sum(node in body for body in bodies.values()) for node in tree.order)
+        assert count_nested_loops(tree) == deepest, seed
 
 
 @pytest.mark.parametrize("shape", ["one end", "ends of their own", "ladder"])
@@ -139,15 +141,15 @@ def _count_steps(monkeypatch) -> list[int]:
     return steps
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_common_ancestors_are_those_of_the_walk(seed):
-    dice = random.Random(seed)
-    tree = GrowingTree(0)
-    above: list[list[int]] = [[0]]  # each node and what is above it
-    for node in range(1, 200):
-        parent = max(0, node - dice.randint(1, 12))
-        tree.add(node, parent)
-        above.append([node, *above[parent]])
-    for _ in range(300):
-        a, b = dice.randrange(200), dice.randrange(200)
-        assert tree.find_common(a, b) == next(node for node in above[a] if node in above[b])
+def test_common_ancestors_are_those_of_the_walk():
+    for seed in range(20):
+        dice = random.Random(seed)
+        tree = GrowingTree(0)
+        above: list[list[int]] = [[0]]  # each node and what is above it
+        for node in range(1, 200):
+            parent = max(0, node - dice.randint(1, 12))
+            tree.add(node, parent)
+            above.append([node, *above[parent]])
+        for _ in range(300):
+            a, b = dice.randrange(200), dice.randrange(200)
+            assert tree.find_common(a, b) == next(node for node in above[a] if node in above[b]), seed
