@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .compiler.check.session.session import Session
     from .compiler.resident.footprint import session_footprint
     from .frontend.sandbox import enter_sandbox
+    from .launch_spec.machine_code import compile_machine_code
     from .results.model import Report
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "UnsupportedError",
     "check",
     "check_kernel",
+    "compile_machine_code",
     "enter_sandbox",
     "open_device",
     "session_footprint",
@@ -45,6 +47,7 @@ _HOME = {
     "UnsupportedError": "base.errors",
     "check": "compiler.check.check",
     "check_kernel": "compiler.check.kernel",
+    "compile_machine_code": "launch_spec.machine_code",
     "enter_sandbox": "frontend.sandbox",
     "open_device": "backends.open",
     "session_footprint": "compiler.resident.footprint",

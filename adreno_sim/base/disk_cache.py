@@ -184,8 +184,8 @@ def _open(path: Path) -> BufferedReader:
 
 
 DATA = (
-    "library", "runtime", "programs", "proofs", "coarse", "modules", "objects", "search", "golden", "models", "drivers",
-    "crashes",
+    "library", "runtime", "programs", "proofs", "coarse", "modules", "objects", "machine", "search", "golden", "models",
+    "drivers", "crashes",
 )  # fmt: skip
 """Kinds that commands behind the sandbox's wall write. The others are libraries that programs without a wall load."""
 

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 OF_FUNCTIONS = (
     "--input", "--shape", "--scalar", "--expected", "--target", "--pipeline", "--without-fix", "--seed", "--keep-going",
 )  # fmt: skip
-OF_LAUNCHES = ("--launch", "--variant", "--set", "--root", "--save-outputs", "--unsafe-includes", "--dump")
+OF_LAUNCHES = (
+    "--launch", "--variant", "--set", "--root", "--save-outputs", "--unsafe-includes", "--dump",
+    "--isa", "--isa-of",
+)  # fmt: skip
+
+OF_RUNS = (
+    "--variant", "--set", "--root", "--checks", "--compare-with", "--save-outputs", "--strict", "--unsafe-includes", "--explain",
+    "--counters", "--html", "--sarif",
+)  # fmt: skip
 
 DETAILS = """\
 SPEC.toml gives the work sizes, the arguments in order, and what is expected:
@@ -105,10 +113,17 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--dump",
         action="append",
-        choices=("ir", "llvm", "proofs"),
-        help="print the kernel IR, the LLVM text that ran, or what is proven of each access; may be given several times "
-        "(the report then goes to standard error)",
+        choices=("ir", "llvm", "proofs", "isa"),
+        help="print the kernel IR, the LLVM text that ran, what is proven of each access, or Adreno assembly; may be given "
+        "several times (the report then goes to standard error)",
     )
+    parser.add_argument(
+        "--isa",
+        action="store_true",
+        help="also compile to the machine code of the device's chip, by Mesa: registers, waves, instructions (extra isa); "
+        "without --launch, of all kernels in FILE, and nothing runs",
+    )
+    parser.add_argument("--isa-of", metavar="CHIP,CHIP", help="the same for these chips, side by side: a630,a740")
     cli_options.add(parser, "--counters")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page")
@@ -125,6 +140,9 @@ def _kernel(args: argparse.Namespace) -> int:
     if args.function is not None:
         return _prim_func(args)
     cli_options.refuse(args, OF_FUNCTIONS, "is for a PrimFunc (--function)")
+    chips = _chips(args)
+    if args.launch is None and args.file and (chips is not None or args.dump == ["isa"]):
+        return _show_machine_code(args, chips or ())
     if args.launch is None:
         raise AdrenoSimError(
             "--launch SPEC.toml says what a kernel is run with (adreno-sim init FILE.cl writes one); --function NAME runs a "
@@ -159,6 +177,7 @@ def _kernel(args: argparse.Namespace) -> int:
             compare_with=args.compare_with,
             keep_arrays=bool(args.save_outputs),
             counters=args.counters,
+            chips=chips,
         )
     except BuildError as error:
         write_build_error(args, error.diagnostics)
@@ -171,6 +190,32 @@ def _kernel(args: argparse.Namespace) -> int:
     if args.save_outputs:
         _save_outputs(report, args.save_outputs)
     _write(report, args)
+    return report.exit_code
+
+
+def _chips(args: argparse.Namespace) -> tuple[str, ...] | None:
+    """The chips whose machine code is asked for: none named is the device's own; None where nobody asks."""
+    if args.isa_of is not None:
+        return tuple(filter(None, (name.strip() for name in args.isa_of.split(","))))
+    return () if args.isa else None
+
+
+def _show_machine_code(args: argparse.Namespace, chips: tuple[str, ...]) -> int:
+    """Compile the kernels of a file to machine code, and run nothing."""
+    from ..base.errors import BuildError
+    from ..launch_spec.machine_code import compile_machine_code
+    from ..render.isa.text import assembly_text, show
+
+    cli_options.refuse(args, OF_RUNS, "is for a kernel that runs: it needs --launch SPEC.toml")
+    try:
+        report = compile_machine_code(args.file, device=args.device, chips=chips)
+    except BuildError as error:
+        write_build_error(args, error.diagnostics)
+        raise
+    if args.dump:
+        sys.stdout.write(assembly_text(report.kernels))
+    show(report, report_stream(args))
+    write_data(args, report.as_json)
     return report.exit_code
 
 

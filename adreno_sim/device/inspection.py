@@ -1,4 +1,4 @@
-"""What a device shows of the inside of a launch: kernel IR, what is proven of each access, and the code that ran."""
+"""What a device shows of the inside of a launch: kernel IR, what is proven of each access, the code that ran, and a GPU's."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Protocol, runtime_checkable
 
 from ..base.errors import OptionError
 from ..base.specs import Argument
+from .machine_code import KernelCode
 from .protocol import Kernel, LaunchCode
 
-IR, LLVM, PROOFS = "ir", "llvm", "proofs"
-PARTS = (IR, LLVM, PROOFS)
+IR, LLVM, PROOFS, ISA = "ir", "llvm", "proofs", "isa"
+PARTS = (IR, LLVM, PROOFS, ISA)
 """What can be asked for."""
 
 
@@ -68,6 +69,7 @@ class Inside:
     ir: str = ""
     proofs: LaunchProofs | None = None
     code: tuple[LaunchCode, ...] = field(default=(), repr=False)
+    machine_code: tuple[KernelCode, ...] = field(default=(), repr=False)
 
 
 @runtime_checkable

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.machine_code import compile_for_chips
 from ..backends.open import announce_devices, open_device
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import Folders, read_bytes
-from ..base.errors import AdrenoSimError, DeviceError
+from ..base.errors import AdrenoSimError, DeviceError, UnsupportedError
 from ..base.text.spelling import decode
 from ..base.trust.device_string import default_device
 from ..base.trust.table import environment_guards
-from ..device.inspection import IR, PROOFS, Inside, find_inspectable, require_inspectable
+from ..device.inspection import IR, ISA, PROOFS, Inside, find_inspectable, require_inspectable
 from ..device.protocol import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind
 from ..frontend.file_options import require_known_options
@@ -52,13 +53,15 @@ def run_launch(
     compare_with: str | Device | None = None,
     keep_arrays: bool = False,
     counters: bool = False,
+    chips: Sequence[str] | None = None,
 ) -> LaunchReport:
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
 
     allow: entries besides the launch file's own. inside: filled with the parts that it wants. explain: also say which
     accesses are not proven in range, and why. unsafe_includes: the source reads any file of the host, not only those below its
     own folder and the folders of -I. compare_with: a second device, which runs the launch on the same inputs. keep_arrays: the
-    report has what arguments hold afterwards. counters: also count what the launch does, on a simulated device.
+    report has what arguments hold afterwards. counters: also count what the launch does, on a simulated device. chips: also
+    compile the kernel to their machine code, to the device's own where none is named.
     Defects are the report's findings, and so are calls that an OpenCL driver would refuse. Raises AdrenoSimError for a launch
     file that does not fit the kernel, BuildError, UnsupportedError.
     """
@@ -68,11 +71,11 @@ def run_launch(
     first = device or spec.device or default_device()
     announce_devices(text for text in (first, compare_with) if isinstance(text, str))
     opened = _open(spec, device, checks, unsafe_includes, counters)
-    if inside is not None:
-        require_inspectable(opened, opened.info.name, "dump")
+    if inside is not None or chips is not None:
+        require_inspectable(opened, opened.info.name, "isa" if inside is None else "dump")
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
     text = read_source(path, None if source or spec.below is None else [spec.below])
-    run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays)
+    run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays, chips)
     report = LaunchReport(
         spec.kernel, str(path), str(spec.file), variant, opened.info.name, opened.options.checks, spec.global_size,
         spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), values=dict(spec.values),
@@ -152,17 +155,18 @@ class _Run:
 
     def __init__(
         self, spec: LaunchSpec, path: Path, text: str, device: Device, inside: Inside, explain: bool, second: Device | None,
-        keep_arrays: bool,
+        keep_arrays: bool, chips: Sequence[str] | None,
     ):  # fmt: skip
         self.spec, self.path, self.text, self.device = spec, path, text, device
         self.inside, self.explain = inside, explain and device.options.checks != "off"
-        self.second, self.keep_arrays = second, keep_arrays
+        self.second, self.keep_arrays, self.chips = second, keep_arrays, chips
         self.findings = FindingList()
 
     def fill(self, report: LaunchReport) -> None:
         """Run, and put into the report everything but the judgement of findings."""
         kernel = self._kernel(self.device)
         report.kernel = kernel.name
+        self._add_machine_code(kernel, report)
         check_names(self.spec, kernel.name, kernel.params, named=self.device.info.names_params)
         try:
             self._launch(kernel, report)
@@ -222,6 +226,18 @@ class _Run:
             report.arrays = {parameter_name(self.spec, kernel.params, index): array for index, array in left.items()}
         if self.second is not None:
             self._compare_devices(kernel, report, before, left, wanted)
+
+    def _add_machine_code(self, kernel: Kernel, report: LaunchReport) -> None:
+        """Compile to machine code if that is wanted. What cannot be is named; the launch goes on."""
+        if self.chips is None and ISA not in self.inside.wanted:
+            return
+        try:
+            found = compile_for_chips(self.device, kernel, self.chips or ())
+        except UnsupportedError as error:
+            report.unchecked.append(f"machine code: {error}")
+            return
+        self.inside.machine_code = found
+        report.machine_code = None if self.chips is None else found
 
     def _prove(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
         """Ask what is proven of the launch if that is wanted. A device that does not know says nothing."""

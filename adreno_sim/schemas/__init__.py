@@ -16,6 +16,7 @@ NAMES = (
     "launch-report",
     "layers",
     "layout",
+    "machine-code",
     "plan",
     "precision",
     "profile",

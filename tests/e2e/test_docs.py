@@ -59,6 +59,9 @@ MAY_FIND = re.compile(r"--pipeline stock|--without-fix|adreno-sim reproduce")
 TORCH = re.compile(r"python llama\.py|\.pt2\b")
 """What makes or reads a program of torch.export, where PyTorch and transformers are installed."""
 
+MACHINE_CODE = re.compile(r"--isa|--dump isa")
+"""What needs Mesa's compiler, which there is for few systems."""
+
 OPENCL = re.compile(r"cl:(\w+)|--device cl\b")
 
 EXIT = re.compile(r"#.*\bexit (\d)(?: or (\d))?")
@@ -208,6 +211,8 @@ def skipped(command: Command, slow: bool) -> bool:
     if any(re.match(pattern, command.text) for pattern in ELSEWHERE):
         return True
     if TORCH.search(command.text) and not (find_spec("torch") and find_spec("transformers")):
+        return True
+    if MACHINE_CODE.search(command.text) and not find_spec("tinymesa"):
         return True
     missing = any(word.endswith(".toml") and not Path(word).exists() for word in command.text.split())
     if not slow and (missing or not re.match(QUICK, command.text)):

@@ -38,6 +38,7 @@ NEEDING = {  # the package that is named first, and a command line for each comm
     "footprint t.csv --planners optimal": "OR-tools",
     "footprint t.csv --planners arena --png t.png": "Pillow",
     "init model.onnx": "ONNX",
+    "kernel k.cl --isa": "Mesa's tinymesa",
     "layers model.onnx": "ONNX",
     "precision model.onnx": "TVM",
     "reproduce model.onnx --to folder": "ONNX",

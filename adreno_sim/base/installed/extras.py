@@ -29,6 +29,7 @@ _PACKAGES = {
     "PIL": _Package("Pillow", "reads and draws pictures", "model"),
     "pyopencl": _Package("PyOpenCL", "opens real OpenCL devices", "opencl"),
     "ortools": _Package("OR-tools", "is the solver of the planner optimal", "solver"),
+    "tinymesa": _Package("Mesa's tinymesa", "compiles kernels to machine code", "isa"),
     "distributed": _Package("Dask", "runs a sweep on the workers of --scheduler", "sweep"),
 }
 

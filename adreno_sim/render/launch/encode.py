@@ -12,6 +12,7 @@ from ...base.version import __version__
 from ...results.counters import counters_to_json
 from ...results.encode import allowed_to_json, finding_to_json
 from ...results.launch_report import LaunchReport
+from ...results.machine_code import kernels_to_json
 
 SCHEMA = "adreno-sim/launch-report/1"
 
@@ -47,6 +48,7 @@ def to_json(report: LaunchReport) -> dict[str, Any]:
         "refused": report.refused,
         "printed": report.printed,
         "counters": counters_to_json(report.counters),
+        "machine_code": None if report.machine_code is None else kernels_to_json(report.machine_code),
         "fidelity": fidelity.to_json(),
     }
     encoded: dict[str, Any] = plain_json(data)

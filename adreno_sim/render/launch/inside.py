@@ -1,11 +1,12 @@
-"""What a launch shows of its inside as text: kernel IR, a table of proofs, the code that ran as LLVM text."""
+"""What a launch shows of its inside as text: kernel IR, a table of proofs, the code that ran as LLVM text, assembly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...device.inspection import AccessProof, Inside, LaunchProofs, SharingProof
+from ...device.inspection import ISA, AccessProof, Inside, LaunchProofs, SharingProof
 from ...device.protocol import LaunchCode
+from ..isa.text import assembly_text
 
 _HEAD = ("place", "access", "of", "index", "in range")
 _MOST = 40
@@ -18,6 +19,8 @@ def inside_text(inside: Inside) -> str:
     parts += ["\n".join(proof_lines(inside.proofs)) + "\n"] if inside.proofs is not None else []
     if "llvm" in inside.wanted:
         parts.append("\n".join(_code_lines(inside.code)) + "\n")
+    if inside.machine_code and ISA in inside.wanted:
+        parts.append(assembly_text(inside.machine_code))
     return "\n".join(parts)
 
 

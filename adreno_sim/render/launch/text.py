@@ -12,6 +12,7 @@ from ...results.launch_report import ComparedArgument, LaunchOutput, LaunchRepor
 from ...results.plain_text import allow_lines
 from ..console import open_console, say_line
 from ..counters.text import show_kernel
+from ..isa.text import show_kernels
 from ..report import explain
 from ..report.text import STYLE
 from ..report.unproven import unproven_lines
@@ -34,6 +35,7 @@ def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
             say_line(console, line)
     if report.counters is not None:
         show_kernel(console, report.kernel, report.counters)
+    show_kernels(console, report.machine_code or ())
     for line in _rest(report):
         say_line(console, line)
     say_line(console, report.verdict, "bold green" if report.ok else "bold red")

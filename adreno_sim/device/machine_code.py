@@ -1,0 +1,83 @@
+"""What is known of a kernel's machine code, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """Instructions by what they do, a repeated one once for each time.
+
+    alu_full, alu_half: arithmetic on 32 and on 16 bits. special: roots, logarithms, sines. moves: moves and conversions.
+    texture: reads of textures, and questions about them. memory: loads, stores, atomics. flow: jumps. barriers: and fences.
+    nops: slots in which nothing is done, since a result is not there yet.
+    """
+
+    alu_full: int = 0
+    alu_half: int = 0
+    special: int = 0
+    moves: int = 0
+    texture: int = 0
+    memory: int = 0
+    flow: int = 0
+    barriers: int = 0
+    nops: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(getattr(self, field.name) for field in fields(self))
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """The machine code of a kernel for one chip, compiled in one way.
+
+    registers: of four words each, in which half registers lie as pairs; half_registers: of four halves. waves: that a core can
+    hold with so many registers, and the group's local memory. lanes: work-items of a wave, 64 or 128. spill_stores,
+    spill_loads: accesses of private memory for which there was no register. private_bytes: of a work-item. local_bytes: of a
+    group. constants: of four words, with parameters. loops: that are left. ss, sy: places that wait for special functions and
+    local memory, for textures and global memory; ss_stall, sy_stall: for how many cycles by Mesa's estimate, at most. text: the
+    assembly.
+    """
+
+    instructions: Instructions
+    registers: int
+    half_registers: int
+    waves: int
+    lanes: int
+    spill_stores: int
+    spill_loads: int
+    private_bytes: int
+    local_bytes: int
+    constants: int
+    loops: int
+    ss: int
+    sy: int
+    ss_stall: int
+    sy_stall: int
+    text: str
+
+    @property
+    def spills(self) -> int:
+        """Stores and loads for which there was no register."""
+        return self.spill_stores + self.spill_loads
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """A kernel's machine code for one chip.
+
+    unrolled: as Mesa compiles it, which unrolls loops of known length; rolled: with all loops left. A phone's compiler chooses
+    in between: each figure is a range. group: work-items of a group for which it was compiled. stand_ins: functions of the
+    library that the hardware's own stand for. omitted: what the code lacks.
+    """
+
+    kernel: str
+    chip: str
+    group: tuple[int, int, int]
+    unrolled: MachineCode
+    rolled: MachineCode
+    stand_ins: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()

@@ -1,0 +1,52 @@
+"""The chips for which there is machine code, by name: a630, a740, x1-85."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base.errors import OptionError, UnsupportedError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_PROFILE = "adreno-"
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A chip as Mesa knows it."""
+
+    name: str
+    gpu: int
+    chip: int
+
+
+@functools.cache
+def chips() -> dict[str, Chip]:
+    """Returns all chips by name."""
+    rows = tomllib.loads(Path(__file__).with_name("chips.toml").read_text(encoding="utf-8"))
+    return {name: Chip(name, row["gpu"], row["chip"]) for name, row in rows.items()}
+
+
+def find_chip(name: str) -> Chip:
+    """Returns a chip by its name. OptionError for one that is not known."""
+    found = chips().get(name.lower())
+    if found is None:
+        raise OptionError("isa-of", f"{name!r} is no chip with known machine code; there are: {', '.join(chips())}")
+    return found
+
+
+def chip_of_profile(profile: str) -> Chip:
+    """Returns the chip of a device profile. UnsupportedError for a profile without machine code."""
+    name = profile.removeprefix(_PROFILE)
+    found = chips().get(name) or chips().get(f"a{name}")
+    if found is None or not profile.startswith(_PROFILE):
+        raise UnsupportedError(
+            f"unsupported: Mesa has no machine code for {profile}; expected a chip by name (--isa-of): {', '.join(chips())}"
+        )
+    return found

@@ -1,0 +1,1 @@
+"""From kernel IR to NIR: a file for each family of instructions and built-ins."""

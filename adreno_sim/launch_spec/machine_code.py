@@ -1,0 +1,49 @@
+"""The machine code of the kernels in a file, which are not run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..backends.machine_code import compile_for_chips
+from ..backends.open import open_device
+from ..base.errors import UnsupportedError
+from ..base.trust.device_string import default_device
+from ..device.inspection import require_inspectable
+from ..device.machine_code import KernelCode
+from ..device.protocol import Device
+from ..results.machine_code import MachineCodeReport, RefusedKernel
+from .build_errors import name_source
+from .include_folders import add_source_folder
+from .run import read_source
+
+
+def compile_machine_code(
+    source: str | os.PathLike[str],
+    *,
+    options: str = "",
+    device: str | Device | None = None,
+    chips: Sequence[str] = (),
+    kernel: str = "",
+) -> MachineCodeReport:
+    """Compiles the kernels of an OpenCL C file to Adreno machine code, by Mesa's ir3. Needs the extra `isa`.
+
+    options: of the build. device: whose compiler reads the source, and whose chip it is where no `chips` are named ("a630",
+    "a740"). kernel: one of them alone. A kernel that these GPUs or their compiler do not take is one of `refused`. Raises
+    BuildError, OptionError for a chip that is not known or a real device, MissingPackageError.
+    """
+    path = Path(source)
+    opened = open_device(device or default_device()) if device is None or isinstance(device, str) else device
+    require_inspectable(opened, opened.info.name, "isa")
+    text = read_source(path)
+    with name_source(path):
+        program = opened.build(text, add_source_folder(options, text, path))
+    found: list[KernelCode] = []
+    refused: list[RefusedKernel] = []
+    for name in [kernel] if kernel else program.kernel_names():
+        try:
+            found += compile_for_chips(opened, program[name], chips)
+        except UnsupportedError as error:
+            refused.append(RefusedKernel(name, str(error)))
+    return MachineCodeReport(str(source), tuple(found), tuple(refused))

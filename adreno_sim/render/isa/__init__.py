@@ -1,0 +1,1 @@
+"""Machine code of kernels for people."""

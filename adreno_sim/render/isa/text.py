@@ -1,0 +1,43 @@
+"""Machine code for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING
+
+from ...base.text.stream import show_on
+from ...device.machine_code import KernelCode
+from ...results.machine_code import MachineCodeReport
+from ..console import open_console, teller
+from ..table import print_table
+from .columns import COLUMNS, note_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show(report: MachineCodeReport, file: IO[str]) -> None:
+    """Print the table, and why kernels are missing in it."""
+    console = open_console(show_on(file))
+    show_kernels(console, report.kernels)
+    for refused in report.refused:
+        teller(console)(f"{refused.kernel}: {refused.reason}")
+
+
+def show_kernels(console: Console, kernels: Sequence[KernelCode]) -> None:
+    """Print a row for each kernel and chip, and what the figures suppose."""
+    if kernels:
+        print_table(console, COLUMNS, kernels)
+        for line in note_lines(kernels):
+            teller(console)(line)
+
+
+def assembly_text(kernels: Sequence[KernelCode]) -> str:
+    """Returns the assembly of each kernel and chip: with loops unrolled, and with loops left where that is other code."""
+    parts = []
+    for kernel in kernels:
+        same = kernel.unrolled.text == kernel.rolled.text
+        parts.append(f"; {kernel.kernel} for {kernel.chip}{'' if same else ', loops unrolled'}\n{kernel.unrolled.text.strip()}\n")
+        if not same:
+            parts.append(f"; {kernel.kernel} for {kernel.chip}, loops left\n{kernel.rolled.text.strip()}\n")
+    return "\n".join(parts)

@@ -1,0 +1,4 @@
+kernel void k(global int *a, global uint *b) {
+  int i = get_global_id(0);
+  a[i] = dot_acc_sat_4x8packed_ss_int(b[i], b[i + 1], a[i]);
+}

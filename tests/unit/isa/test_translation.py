@@ -1,0 +1,93 @@
+"""Kernel IR to NIR, without any library: what a program holds, and what is refused by name."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import adreno_sim
+from adreno_sim.base.errors import UnsupportedError
+from adreno_sim.isa.program import Program
+from adreno_sim.isa.translate.kernel import translate_kernel
+
+FULL = "sim:reference"
+HERE = Path(__file__).parent
+FEATURES = {path.stem: path.read_text() for path in sorted((HERE / "features").glob("*.cl"))}
+"""A small kernel for each feature of OpenCL C that machine code is made of."""
+REFUSED = {path.stem: path.read_text() for path in sorted((HERE / "refused").glob("*.cl"))}
+"""What machine code is not made of. The first line is what the refusal says."""
+
+
+def function_of(source: str):
+    return adreno_sim.open_device(FULL).build(source, "-cl-std=CL3.0").module.kernels["k"]
+
+
+OPERANDS = {
+    "alu": lambda rest: rest[1], "intrinsic": lambda rest: rest[1], "part": lambda rest: rest[:1], "put": lambda rest: rest[2:],
+    "go_if": lambda rest: rest[:1], "texture": lambda rest: [pair[1] for pair in rest[1]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_a_value_is_used_only_after_its_definition_and_each_block_ends_once(name):
+    program = json.loads(translate_kernel(function_of(FEATURES[name])).program)
+    open_block, filled = None, set()
+    for number, (kind, *rest) in enumerate(program["instructions"]):
+        assert all(0 <= value < number for value in OPERANDS.get(kind, lambda rest: [])(rest))
+        assert (open_block is None) == (kind == "start")
+        if kind == "start":
+            open_block = rest[0]
+            assert open_block not in filled
+            filled.add(open_block)
+        elif kind in ("go", "go_if"):
+            open_block = None
+    assert open_block is None and filled == set(range(program["blocks"]))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_translated_is_refused_by_name(name):
+    reason = re.escape(REFUSED[name].partition("\n")[0].removeprefix("// "))
+    with pytest.raises(UnsupportedError, match=f"unsupported by isa: .*{reason}"):
+        translate_kernel(function_of(REFUSED[name]))
+
+
+def test_doubles_are_refused():
+    with pytest.raises(UnsupportedError, match="double: these GPUs have none"):
+        translate_kernel(function_of("kernel void k(global double *a) { a[0] *= 2; }"))
+
+
+def test_an_index_of_int_gives_its_constant_to_the_access_and_an_unsigned_one_does_not():
+    assert near_offsets("int") == [5, 0] and near_offsets("uint") == [0, 0]
+
+
+def near_offsets(type: str) -> list[int]:
+    """The words that the read and the write add to their addresses themselves."""
+    found = translate_kernel(function_of(f"kernel void k(global float *a, {type} i) {{ a[0] = a[i + 5]; }}"))
+    instructions = json.loads(found.program)["instructions"]
+    accesses = [part[2] for part in instructions if part[0] == "intrinsic" and part[1].endswith("global_ir3")]
+    return [instructions[operands[-1]][1] for operands in accesses]
+
+
+def test_a_private_array_is_an_array_where_its_elements_are_accessed_whole():
+    whole, mixed = (
+        json.loads(translate_kernel(function_of(FEATURES[name])).program) for name in ("private-array", "private-struct")
+    )
+    assert whole["scratch_bytes"] == 0 and [32, 16] in whole["variables"]
+    assert mixed["scratch_bytes"] == 36
+
+
+def test_a_function_that_the_hardware_stands_for_is_named():
+    found = translate_kernel(function_of("kernel void k(global float *a) { a[0] = exp(a[1]) + native_sin(a[2]); }"))
+    assert found.stand_ins == ("exp",) and found.omitted == ()
+
+
+def test_bits_of_results():
+    program = Program()
+    wide, narrow = program.constant(-1, 64), program.real(0.5, 16)
+    assert program.bits(program.op("ieq", wide, wide)) == 1
+    assert program.bits(program.op("f2f32", narrow)) == 32 and program.bits(program.op("fadd", narrow, narrow)) == 16
+    assert program.bits(program.op("bcsel", program.constant(1, 1), wide, wide)) == 64
+    assert program.instructions[wide] == ["const", 2**64 - 1, 64]
