@@ -39,7 +39,8 @@ class Variable:
 class Program:
     """The program, and the functions that add to it.
 
-    group: work-items of a group in each dimension, where they are known. uniforms: bytes of parameters, in one constant buffer.
+    group: work-items of a group in each dimension, where they are known. uniforms: bytes of parameters, in one constant buffer;
+    parameters: what lies there, and where.
     """
 
     group: tuple[int, int, int] | None = None
@@ -52,6 +53,7 @@ class Program:
     textures: int = 0
     images: int = 0
     samplers: int = 0
+    parameters: list[tuple[str, int]] = field(default_factory=list)
     _bits: list[int] = field(default_factory=list)
 
     def encode(self) -> str:
@@ -66,6 +68,7 @@ class Program:
                 "scratch_bytes": self.scratch_bytes,
                 "textures": self.textures,
                 "images": self.images,
+                "parameters": self.parameters,
             },
             separators=(",", ":"),
         )

@@ -83,7 +83,7 @@ def ask_image(translation: Translation, instr: ir.Instr) -> Values:
     name, program = instr.callee.name, translation.program
     image = _find_image(translation, instr.operands[0], instr)
     if "channel" in name:
-        return (translation.load_uniform(translation.reserve_uniform(4, 4), 32),)
+        return (translation.load_uniform(translation.reserve_uniform(f"{name} of image {image.number}", 4, 4), 32),)
     if "mip" in name or "samples" in name:
         raise refuse(name, instr)
     shape = image.shape

@@ -48,7 +48,7 @@ def translate_kernel(function: ir.Function, group: tuple[int, int, int] | None =
 
 def _add_parameter(translation: Translation, parameter: ir.Param) -> None:
     """Parameters lie one after the other in a constant buffer; a pointer to local memory is an offset of 4 bytes there."""
-    type = parameter.type
+    type, what = parameter.type, f"argument {parameter.index}"
     if isinstance(type, ir.Image):
         translation.images[id(parameter)] = make_image(translation.program, type)
     elif isinstance(type, ir.Sampler):
@@ -56,8 +56,8 @@ def _add_parameter(translation: Translation, parameter: ir.Param) -> None:
         translation.program.samplers += 1
     elif isinstance(type, ir.Pointer):
         size = bits_of(type) // 8
-        translation.values[id(parameter)] = (translation.load_uniform(translation.reserve_uniform(size, size), size * 8),)
+        translation.values[id(parameter)] = (translation.load_uniform(translation.reserve_uniform(what, size, size), size * 8),)
     else:
-        start = translation.reserve_uniform(layout.size_of(type), layout.align_of(type))
+        start = translation.reserve_uniform(what, layout.size_of(type), layout.align_of(type))
         leaves = leaves_of(type)
         translation.values[id(parameter)] = tuple(translation.load_uniform(start + at, bits_of(leaf)) for at, leaf in leaves)

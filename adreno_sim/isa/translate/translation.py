@@ -106,7 +106,7 @@ class Translation:
                 self._addresses[variable.name] = self.reserve_local(variable.type, variable.align)
             return self.program.constant(self._addresses[variable.name] + offset, 32)
         if variable.name not in self._addresses:
-            self._addresses[variable.name] = self.reserve_uniform(8, 8)
+            self._addresses[variable.name] = self.reserve_uniform(f"constant {variable.name}", 8, 8)
         return self.add_constant(self.load_uniform(self._addresses[variable.name], 64), offset)
 
     # Where things lie
@@ -123,16 +123,17 @@ class Translation:
         self.program.scratch_bytes = start + size
         return start
 
-    def reserve_uniform(self, size: int, align: int) -> int:
+    def reserve_uniform(self, what: str, size: int, align: int) -> int:
         """Returns the offset of a new parameter in the constant buffer."""
         start = align_up(self.program.uniforms, align)
+        self.program.parameters.append((what, start))
         self.program.uniforms = start + size
         return start
 
     def find_local_size(self) -> int:
         """Returns the offset of the three sizes of a group, which the driver hands over."""
         if "" not in self._addresses:
-            self._addresses[""] = self.reserve_uniform(12, 4)
+            self._addresses[""] = self.reserve_uniform("local size", 12, 4)
         return self._addresses[""]
 
     def load_uniform(self, offset: int, bits: int) -> Value:

@@ -1,4 +1,4 @@
-kernel void k(global char *a, global char *b) {
+kernel void k(global const char *a, global char *b) {
   int i = get_global_id(0);
   b[i] = a[i] * a[i + 1] + (a[i] >> 2) - b[i] / 3;
 }

@@ -1,4 +1,4 @@
-kernel void k(global int *a) {
+kernel void k(global const int *a, global int *b) {
   int i = get_global_id(0);
-  a[i] = a[i] / a[i + 1] + a[i + 2] % 7;
+  b[i] = a[i] / a[i + 1] + (a[i + 2] - 50) % 7;
 }

@@ -1,5 +1,5 @@
-kernel void k(global long *a, global float *b) {
+kernel void k(global const long *a, global long *b, global float *c) {
   int i = get_global_id(0);
-  a[i] = a[i] * 5 - (a[i + 1] >> 3);
-  b[i] = a[i];
+  b[i] = a[i] * 5 - (a[i + 1] >> 3);
+  c[i] = a[i];
 }

@@ -1,4 +1,4 @@
-kernel void k(global short8 *a) {
+kernel void k(global const short8 *a, global short8 *b) {
   int i = get_global_id(0);
-  a[i] = a[i] * a[i + 1] + (short8)(3);
+  b[i] = a[i] * a[i + 1] + (short8)(3);
 }

@@ -1,11 +1,11 @@
 typedef struct {
-  char a;
+  char a, e;
   short b;
   int c;
   float d[3];
 } S;
-kernel void k(global S *a, S s) {
+kernel void k(global const S *a, global S *b, S s) {
   int i = get_global_id(0);
   s.d[1] += a[i].b;
-  a[i + 1] = s;
+  b[i + 1] = s;
 }
