@@ -18,6 +18,7 @@ from .images import ask_image, make_sampler, read_image, write_image
 from .intrinsics import call_intrinsic
 from .memory import access_vector
 from .translation import Handler, Translation, Values, all_of, lane_type, leaves_of, refuse
+from .whole_functions import copy_together, find_whole
 
 _PACKED = re.compile(r"dot_(acc_sat_)?4x8packed_(uu|ss|us|su)_u?int")
 _PACKED_OPERATIONS = {"uu": "udot_4x8_uadd", "ss": "sdot_4x8_iadd"}
@@ -51,6 +52,14 @@ def _call(translation: Translation, instr: ir.Instr) -> Values | None:
         return None
     if name in _FENCES:
         add_barrier(translation.program, waits=False)
+        return None
+    if name.startswith("async_work_group"):
+        copied = copy_together(translation, instr)
+        if copied is None:
+            raise refuse(f"{name} of {callee.args[0]}", instr)
+        return copied
+    if name == "wait_group_events":
+        add_barrier(translation.program)
         return None
     if "sub_group" in name:
         return call_sub_group(translation, instr)
@@ -125,6 +134,10 @@ def _call_library(translation: Translation, instr: ir.Instr, name: str) -> Value
         raise refuse(f"{name}({', '.join(callee.args)})", instr)
     function = builtin_library.functions([found])[found]
     if function.fact("isa: double", _uses_double):
+        whole = find_whole(name)
+        if whole is not None:
+            translation.stand_ins.add(name)
+            return whole(translation, instr)
         stand_in = find_stand_in(translation, name, Spelled(callee.args[0]).bits)
         if stand_in is None:
             raise refuse(f"{name}({', '.join(callee.args)}), which the project's library computes in double", instr)
@@ -143,13 +156,13 @@ def _uses_double(function: ir.Function) -> bool:
 
 
 def _remainder(translation: Translation, instr: ir.Instr) -> Values:
-    """The remainder of floats (%), which is the library's fmod."""
+    """The remainder of floats, which is the library's fmod."""
     type = lane_type(instr.type)
-    letter = "Dh" if type == ir.Float(16) else "f"
-    name = f"_Z4fmod{letter}{letter}"
-    function = builtin_library.functions([name])[name]
-    left, right = map(translation.value, instr.operands)
-    return all_of([inline(translation, function, [(x,), (y,)]) for x, y in zip(left, right, strict=True)])
+    assert isinstance(type, ir.Float)
+    stand_in = find_stand_in(translation, "fmod", type.bits)
+    assert stand_in is not None
+    translation.stand_ins.add("fmod")
+    return translation.map_lanes(instr, stand_in)
 
 
 def _fence(translation: Translation, instr: ir.Instr) -> None:

@@ -30,7 +30,7 @@ def ask_place(translation: Translation, instr: ir.Instr) -> Values:
     if name == "get_work_dim":
         return (program.intrinsic("load_work_dim", (), 1),)
     if name == "get_local_linear_id":
-        return (_as_size(translation, program.intrinsic("load_local_invocation_index", (), 1), instr.type),)
+        return (_as_size(translation, find_local_linear_id(translation), instr.type),)
     if name == "get_global_linear_id":
         return (_as_size(translation, _global_linear_id(translation), instr.type),)
     dimension = constant_index(instr.operands[0])
@@ -75,6 +75,14 @@ def _local_size(translation: Translation, dimension: int) -> Value:
     if required is not None:
         return translation.program.constant(required[dimension], 32)
     return translation.load_uniform(translation.find_local_size() + 4 * dimension, 32)
+
+
+def find_local_linear_id(translation: Translation) -> Value:
+    """Returns the number of a work-item in its group. ir3 has NIR's intrinsic for it only where the size of the group is known."""
+    op = translation.program.op
+    x, y, z = (_ask_dimension(translation, "get_local_id", dimension) for dimension in range(3))
+    width, height = (_local_size(translation, dimension) for dimension in range(2))
+    return op("iadd", op("imul", op("iadd", op("imul", z, height), y), width), x)
 
 
 def _global_linear_id(translation: Translation) -> Value:

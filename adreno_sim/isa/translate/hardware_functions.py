@@ -110,6 +110,30 @@ def find_stand_in(translation: Translation, name: str, bits: int) -> Function | 
         found = native("log")(op("fadd", size, op("fsqrt", op("ffma", size, size, real(1.0)))))
         return op("bcsel", op("flt", x, real(0.0)), op("fneg", found), found)
 
+    def remainder(x: Value, y: Value, rounding: str) -> Value:
+        """Not exact where the quotient is beyond what a float holds."""
+        quotient = op(rounding, op("fmul", x, op("frcp", y)))
+        return op("ffma", op("fneg", quotient), y, x)
+
+    def exponent(x: Value) -> Value:
+        """The power of two of a normal number, as an integer of 32 bits."""
+        mantissa, mask, bias = (10, 31, 15) if bits == 16 else (23, 255, 127)
+        field = op("iand", op("ushr", x, program.constant(mantissa, 32)), program.constant(mask, bits))
+        return op("isub", translation.resize(field, 32), program.constant(bias, 32))
+
+    def power_of_two(count: Value) -> Value:
+        mantissa, bias = (10, 15) if bits == 16 else (23, 127)
+        field = translation.resize(op("iadd", count, program.constant(bias, 32)), bits)
+        return op("ishl", field, program.constant(mantissa, 32))
+
+    def scale(x: Value, count: Value) -> Value:
+        """In two steps: half the exponents are beyond what one factor can be."""
+        most = 30 if bits == 16 else 250
+        count = op("imin", op("imax", count, program.constant(-most, 32)), program.constant(most, 32))
+        first = op("ishr", count, program.constant(1, 32))
+        found = op("fmul", x, power_of_two(first))
+        return op("fmul", found, power_of_two(op("isub", count, first)))
+
     of_pi = lambda x: op("fmul", x, real(math.pi))  # noqa: E731
     table: dict[str, Function] = {
         "pow": power,
@@ -129,6 +153,18 @@ def find_stand_in(translation: Translation, name: str, bits: int) -> Function | 
         "atan2": arc_tangent_of_two,
         "asin": arc_sine,
         "acos": lambda x: op("fsub", real(math.pi / 2), arc_sine(x)),
+        "acospi": lambda x: op("fmul", op("fsub", real(math.pi / 2), arc_sine(x)), real(1 / math.pi)),
+        "asinpi": lambda x: op("fmul", arc_sine(x), real(1 / math.pi)),
+        "atanpi": lambda x: op("fmul", arc_tangent(x), real(1 / math.pi)),
+        "atan2pi": lambda y, x: op("fmul", arc_tangent_of_two(y, x), real(1 / math.pi)),
+        "tanpi": lambda x: native("tan")(of_pi(x)),
+        "degrees": lambda x: op("fmul", x, real(180 / math.pi)),
+        "radians": lambda x: op("fmul", x, real(math.pi / 180)),
+        "fmod": lambda x, y: remainder(x, y, "ftrunc"),
+        "remainder": lambda x, y: remainder(x, y, "fround_even"),
+        "ldexp": scale,
+        "ilogb": exponent,
+        "logb": lambda x: op(f"i2f{bits}", exponent(x)),
         "cbrt": cube_root,
         "hypot": lambda x, y: op("fsqrt", op("ffma", x, x, op("fmul", y, y))),
         "sinpi": lambda x: op("fsin", of_pi(x)),

@@ -81,7 +81,7 @@ def _gep(translation: Translation, instr: ir.Instr) -> Values | ElementPointer:
             value, more = _peel(translation, index)
             known += more * size
             steps.append((value, size))
-    moved = _move(translation, place_of(translation, instr.operands[0]), steps, known)
+    moved = move(translation, place_of(translation, instr.operands[0]), steps, known)
     return moved if isinstance(moved, ElementPointer) else (moved.value,)
 
 
@@ -95,7 +95,7 @@ def place_of(translation: Translation, pointer: ir.Value) -> Place:
     return Address(translation.scalar(pointer), _SPACES[type.space])
 
 
-def _move(translation: Translation, place: Place, steps: Sequence[tuple[Value, int]], known: int) -> Place:
+def move(translation: Translation, place: Place, steps: Sequence[tuple[Value, int]], known: int) -> Place:
     """Moves a place by indices (value, bytes of each) and by bytes that are known."""
     program = translation.program
     if isinstance(place, ElementPointer):
@@ -280,7 +280,7 @@ def access_vector(translation: Translation, instr: ir.Instr) -> Values | None:
     index, pointer = instr.operands[-2:]
     constant = constant_index(index)
     value, known = (None, constant) if constant is not None else _peel(translation, index)  # in whole vectors
-    place = _move(translation, place_of(translation, pointer), [] if value is None else [(value, step)], known * step)
+    place = move(translation, place_of(translation, pointer), [] if value is None else [(value, step)], known * step)
     leaves = [(number * size, memory) for number in range(count)]
     align = step if vector.aligned else size
     wide = vector.half and bits_of(given) == 32
