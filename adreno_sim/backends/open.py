@@ -39,7 +39,8 @@ def open_device(device: str | None = None, *, defaults: Any = None, **options: A
 
 def _meant(text: str) -> str:
     """A suggestion where the text is a profile without its `sim:`; else nothing."""
-    from ..profiles.profile import names
+    from ..profiles.profile import names, phones
 
     profile = text.partition(",")[0]
-    return f"; did you mean sim:{text}?" if profile in names() or profile.endswith((".toml", ".json")) else ""
+    known = profile in (*names(), *phones()) or profile.endswith((".toml", ".json", ".txt"))
+    return f"; did you mean sim:{text}?" if known else ""

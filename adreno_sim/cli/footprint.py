@@ -15,6 +15,7 @@ from ..base.pitch_rules import PITCH_RULES
 from ..base.processes import isolation
 from . import options as cli_options
 from . import session_footprint
+from .budget import parse_budget, resolve_budget
 from .output import declare, report_stream
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ MODEL_OPTIONS = (*cli_options.COMPILE, "--shape")
 DEFAULT, REORDERED = "tvm,tvm-fixed,arena", "arena-reordered"
 """Planners that are compared where none are named."""
 
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-
 
 def add(commands: Any) -> None:
     """Register the command."""
@@ -76,9 +75,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--plan", metavar="PLANNER", help="the plan that runs, as in check --plan (default: as compiled)")
     parser.add_argument(
         "--budget",
-        type=_bytes,
+        type=parse_budget,
         metavar="SIZE",
-        help="as 64MB: exit code 1 if the plan that runs takes more device memory at its peak",
+        help="as 64MB, or `device` for its memory: exit code 1 if the plan that runs takes more device memory at its peak",
     )
     ratio = "as 1.1: exit code 1 if the plan named by --plan, else the smallest one, is above R x bound"
     parser.add_argument("--max-ratio", type=_ratio, metavar="R", help=ratio)
@@ -96,13 +95,6 @@ def add(commands: Any) -> None:
     outputs = ("--json", "--markdown", "--plan-json", "--html", "--svg", "--png")
     declare(parser, outputs, ("source", "--compare"))
     parser.set_defaults(run=_footprint)
-
-
-def _bytes(text: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
-    if not match or match[2].upper() not in UNITS:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a size, as 64MB or 64MiB")
-    return int(float(match[1]) * UNITS[match[2].upper()])
 
 
 def _ratio(text: str) -> float:
@@ -146,6 +138,7 @@ def _footprint(args: argparse.Namespace) -> int:
         cli_options.refuse(args, ("--draw",), "is for --html, --svg, --png and --plan-json, none of which is asked for")
     old = read_old(args.compare) if args.compare else None
     rules = _rules(args)
+    resolve_budget(args, rules)
     options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
     source, model = _source(args, rules, module)
     graphs = () if model is None else graph_plans(model, _ml(rules))

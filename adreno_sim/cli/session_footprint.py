@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import options as cli_options
+from .budget import resolve_budget
 from .output import report_stream
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def run(args: argparse.Namespace, module: Any) -> int:
         **{name: value for name, value in given.items() if value is not None},
         **cli_options.given_options(args, "--target", "--pipeline", "--without-fix", "--rule", "--weights"),
     )
+    resolve_budget(args, footprint.rules)
     _write(footprint, args)
     return _judge(footprint, args)
 

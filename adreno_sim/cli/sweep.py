@@ -170,7 +170,8 @@ def devices_of(texts: Iterable[str]) -> list[str]:
             found[text] = None
             continue
         name, comma, keys = (rest if backend == "sim" else text).partition(",")
-        names = profile.names() if name == "all" else fnmatch.filter(profile.names(), name)
+        known_names = (*profile.names(), *profile.phones())
+        names = profile.names() if name == "all" else fnmatch.filter(known_names, name)
         if not names:
             profile.load(name)  # a user's file, or an error that says what there is
         found.update(dict.fromkeys(f"sim:{known}{comma}{keys}" for known in names or [name]))

@@ -6,20 +6,22 @@ CL_DEVICE_PARENT_DEVICE, CL_DEVICE_REFERENCE_COUNT) are the shim's.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..image.formats import CHANNEL_TYPES, ORDERS, combined_with
-from ..profiles.bounds import FP_FLAGS
+from ..profiles.bounds import ATOMIC_ALIGNMENTS, FP_FLAGS, WIDTHS
 from ..profiles.profile import Profile
 from .protocol import KINDS
 
 Answers = dict[int, bytes]
 
-PLATFORM_NAME, VENDOR = "QUALCOMM Snapdragon(TM)", "QUALCOMM"
-_VENDOR_ID = 0x5143
 _PRINTF_BYTES = 1 << 20
+
+_PLATFORM_EXTENSION = "cl_khr_icd"
+"""All that platforms of 3.0 list; those of 2.0 list nothing, and have it here for loaders that ask for it."""
 
 EXTENSIONS = frozenset((
     "cl_ext_image_from_buffer", "cl_ext_image_requirements_info", "cl_khr_3d_image_writes", "cl_khr_byte_addressable_store",
@@ -54,18 +56,24 @@ CHANNEL_TYPE = {
 
 def platform_answers(profile: Profile) -> Answers:
     """clGetPlatformInfo."""
-    names = _extensions(profile)
+    version = platform_opencl(profile)
     answers = {
         0x900: _text("FULL_PROFILE"),
-        0x901: _text(f"OpenCL {profile['opencl']} QUALCOMM build: adreno-sim"),
-        0x902: _text(PLATFORM_NAME),
-        0x903: _text(VENDOR),
-        0x904: _text(" ".join(("cl_khr_icd", *names))),
+        0x901: _text(profile["platform_version"]),
+        0x902: _text(profile["platform_name"]),
+        0x903: _text(profile["vendor"]),
+        0x904: _text(_PLATFORM_EXTENSION),
         0x920: _text("QCOM"),
     }
-    if _has_version_3(profile):
-        answers |= {0x905: _u64(1), 0x906: _u32(_version(profile["opencl"])), 0x907: _named(("cl_khr_icd", *names))}
+    if version >= "3.0":
+        answers |= {0x905: _u64(0), 0x906: _u32(_version(version)), 0x907: _named((_PLATFORM_EXTENSION,))}
     return answers
+
+
+def platform_opencl(profile: Profile) -> str:
+    """The version of OpenCL that the platform has: newer drivers have 3.0 over devices of 2.0."""
+    found = re.match(r"OpenCL (\d\.\d)", profile["platform_version"])
+    return found[1] if found else str(profile["opencl"])
 
 
 def device_answers(profile: Profile) -> Answers:
@@ -115,20 +123,25 @@ def _limits(profile: Profile) -> Iterator[_Row]:
         for number, key in rows.items():
             yield number, encode, profile[key]
     yield 0x1005, _u64s, profile["MAX_WORK_ITEM_SIZES"]
+    widths = (*range(0x1006, 0x100C), 0x1034, *range(0x1036, 0x103C), 0x103C)
+    yield from ((number, _u32, _width(profile, key)) for number, key in zip(widths, WIDTHS, strict=True))
+    yield 0x1025, _u64, profile["PROFILING_TIMER_RESOLUTION"]
+    yield from ((0x1058 + place, _u32, profile[key]) for place, key in enumerate(ATOMIC_ALIGNMENTS))
     for number, key in ((0x101B, "SINGLE_FP_CONFIG"), (0x1032, "DOUBLE_FP_CONFIG"), (0x1033, "HALF_FP_CONFIG")):
         yield number, _u64, sum(1 << FP_FLAGS.index(name) for name in profile[key])
 
 
+def _width(profile: Profile, key: str) -> int:
+    """Elements of a vector; 0 of a type that the device lacks."""
+    needs = {"HALF": "cl_khr_fp16", "DOUBLE": "cl_khr_fp64"}.get(key.rpartition("_")[2])
+    return int(profile[key]) if needs is None or needs in profile.extensions else 0
+
+
 def _facts(profile: Profile) -> Iterator[_Row]:
     """What is the same for every simulated device."""
-    fp16, fp64 = "cl_khr_fp16" in profile.extensions, "cl_khr_fp64" in profile.extensions
-    widths = (1, 1, 1, 1, 1, int(fp64))  # char, short, int, long, float, double
-    yield from ((0x1006 + place, _u32, width) for place, width in enumerate(widths))
-    yield from ((0x1036 + place, _u32, width) for place, width in enumerate(widths))
-    yield from ((number, _u32, int(fp16)) for number in (0x1034, 0x103C))
     yield from (
         (0x1000, _u64, 4),  # CL_DEVICE_TYPE_GPU
-        (0x1001, _u32, _VENDOR_ID),
+        (0x1001, _u32, profile["vendor_id"]),
         (0x1003, _u32, 3),
         (0x100C, _u32, 1),  # MHz: the clock of a simulation says nothing
         (0x1016, _u32, 1),
@@ -136,7 +149,6 @@ def _facts(profile: Profile) -> Iterator[_Row]:
         (0x101C, _u32, 2),  # CL_READ_WRITE_CACHE
         (0x1022, _u32, 1),  # CL_LOCAL
         (0x1024, _u32, 0),
-        (0x1025, _u64, 1),  # nanoseconds
         (0x1026, _u32, 1),
         (0x1027, _u32, 1),
         (0x1028, _u32, 1),
@@ -155,19 +167,19 @@ def _texts(profile: Profile) -> Iterator[_Row]:
     version = profile["device_version"]
     yield from (
         (0x102B, _text, profile["device_name"]),
-        (0x102C, _text, VENDOR),
+        (0x102C, _text, profile["vendor"]),
         (0x102D, _text, profile["driver_version"]),
         (0x102E, _text, "FULL_PROFILE"),
         (0x102F, _text, version),
         (0x1030, _text, " ".join(_extensions(profile))),
-        (0x103D, _text, version.replace("OpenCL", "OpenCL C", 1)),
+        (0x103D, _text, profile["opencl_c_version"]),
         (0x103F, _text, ""),
     )
 
 
 def _absent(profile: Profile) -> Iterator[_Row]:
     """What no simulated device has: sub-devices, shared virtual memory, pipes, queues on the device, intermediate languages."""
-    yield from ((number, _u32, 0) for number in (0x1043, 0x1055, 0x1056, 0x1057, 0x1058, 0x1059, 0x105A))
+    yield from ((number, _u32, 0) for number in (0x1043, 0x1055, 0x1056, 0x1057))
     yield from ((number, _u64s, (0,)) for number in (0x1044, 0x1045))
     yield 0x1046, _u64s, ()
     yield 0x1053, _u64, 0

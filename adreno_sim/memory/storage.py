@@ -147,16 +147,21 @@ def _set_all(marks: NDArray) -> None:
 class DeviceMemory:
     """All memory of a device. `reserved` counts whole pages and never passes `total`; `peak` is its maximum so far."""
 
-    def __init__(self, total: int, max_alloc: int, seed: int = 0, record: bool = False, heap: Heap | None = None):
-        """`record`: blocks know which of their bytes have been written. heap: where they lie; this process without it."""
+    def __init__(
+        self, total: int, max_alloc: int, seed: int = 0, record: bool = False, heap: Heap | None = None, *,
+        notes: tuple[str, str] = ("", ""),
+    ):  # fmt: skip
+        """`record`: blocks know which of their bytes have been written. heap: where they lie; this process without it.
+        notes: what a refusal says after `total` and after `max_alloc`."""
         self.total, self.max_alloc, self._record, self._heap = total, max_alloc, record, heap
+        self._total_note, self._alloc_note = notes
         self.reserved = self.peak = 0
         self._poison = poison_word(seed)
 
     def take(self, nbytes: int) -> Block:
         """A new block. CL_INVALID_BUFFER_SIZE for a size no buffer has, CL_MEM_OBJECT_ALLOCATION_FAILURE when memory is full."""
         if not 0 < nbytes <= self.max_alloc:
-            raise DeviceError("CL_INVALID_BUFFER_SIZE", f"{nbytes} bytes: expected 1 to MAX_MEM_ALLOC_SIZE = {self.max_alloc}")
+            raise DeviceError("CL_INVALID_BUFFER_SIZE", f"{nbytes} bytes: expected 1 to {self._most()}")
         needed = align_up(nbytes, PAGE)
         if self.reserved + needed > self.total:
             raise self._failure(nbytes)
@@ -172,9 +177,7 @@ class DeviceMemory:
     def borrow(self, pages: Bytes) -> Block:
         """A block over pages of the caller's, which hold what it then holds. It counts, and is refused, as a new one."""
         if pages.nbytes > self.max_alloc:
-            raise DeviceError(
-                "CL_INVALID_BUFFER_SIZE", f"{pages.nbytes} bytes: expected up to {self.max_alloc}, MAX_MEM_ALLOC_SIZE"
-            )
+            raise DeviceError("CL_INVALID_BUFFER_SIZE", f"{pages.nbytes} bytes: expected up to {self._most()}")
         if self.reserved + align_up(pages.nbytes, PAGE) > self.total:
             raise self._failure(pages.nbytes)
         return self._count(Block(pages.nbytes, self._poison, self._record, pages, borrowed=True))
@@ -199,10 +202,13 @@ class DeviceMemory:
         """Whether its blocks lie in a heap, which others map too."""
         return self._heap is not None
 
+    def _most(self) -> str:
+        return f"MAX_MEM_ALLOC_SIZE = {self.max_alloc}{self._alloc_note}"
+
     def _failure(self, nbytes: int, why: str = "") -> DeviceError:
         return DeviceError(
             "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-            f"{nbytes} bytes: {self.total - self.reserved} of GLOBAL_MEM_SIZE = {self.total} are free{why}",
+            f"{nbytes} bytes: {self.total - self.reserved} of GLOBAL_MEM_SIZE = {self.total}{self._total_note} are free{why}",
         )
 
 

@@ -16,6 +16,17 @@ FP_FLAGS = (
 )  # fmt: skip
 """CL_FP_*, in the order of their bits."""
 
+SVM_FLAGS = ("COARSE_GRAIN_BUFFER", "FINE_GRAIN_BUFFER", "FINE_GRAIN_SYSTEM", "ATOMICS")
+"""CL_DEVICE_SVM_*, in the order of their bits."""
+WIDTHS = tuple(
+    f"{kind}_VECTOR_WIDTH_{element}"
+    for kind in ("PREFERRED", "NATIVE")
+    for element in ("CHAR", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "HALF")
+)
+"""Queries of vector widths, in the order of their numbers but for the last of each kind."""
+ATOMIC_ALIGNMENTS = tuple(f"PREFERRED_{space}_ATOMIC_ALIGNMENT" for space in ("PLATFORM", "GLOBAL", "LOCAL"))
+ANSWERED = (*WIDTHS, *ATOMIC_ALIGNMENTS)
+
 _U32, _U63 = (1 << 32) - 1, (1 << 63) - 1
 
 MOST: Mapping[str, int] = {
@@ -23,7 +34,7 @@ MOST: Mapping[str, int] = {
         (
             "MAX_WORK_GROUP_SIZE", "MAX_COMPUTE_UNITS", "ADDRESS_BITS", "MAX_READ_IMAGE_ARGS", "MAX_WRITE_IMAGE_ARGS",
             "MAX_READ_WRITE_IMAGE_ARGS", "MAX_SAMPLERS", "MEM_BASE_ADDR_ALIGN", "GLOBAL_MEM_CACHELINE_SIZE", "MAX_CONSTANT_ARGS",
-            "IMAGE_PITCH_ALIGNMENT", "IMAGE_BASE_ADDRESS_ALIGNMENT", *COST_FIELDS,
+            "IMAGE_PITCH_ALIGNMENT", "IMAGE_BASE_ADDRESS_ALIGNMENT", "vendor_id", *COST_FIELDS, *ANSWERED,
         ),
         _U32,
     ),
@@ -68,6 +79,8 @@ def _wrong_text(key: str, value: str) -> str:
 def _wrong_list(key: str, value: tuple[Any, ...]) -> str:
     if key.endswith("_FP_CONFIG"):
         return "" if set(value) <= set(FP_FLAGS) else f"expected of {', '.join(FP_FLAGS)}"
+    if key == "SVM_CAPABILITIES":
+        return "" if set(value) <= set(SVM_FLAGS) else f"expected of {', '.join(SVM_FLAGS)}"
     if key == "wave_sizes":
         good = value and all(1 <= size <= _LARGEST_WAVE for size in value)
         return "" if good else f"expected one or more sizes of 1 to {_LARGEST_WAVE}"

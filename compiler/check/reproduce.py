@@ -18,7 +18,7 @@ from ...findings import Finding, Severity
 from ...launch_spec import scalars
 from ...launch_spec.data import DTYPES
 from ...memory.storage import poison_word
-from ...profiles.profile import names as profile_names
+from ...profiles.profile import is_builtin
 from ..run.observer import FunctionCall, LaunchCall, Observer
 from ..run.vm import typed_arguments
 
@@ -92,7 +92,7 @@ def describe_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) 
     device = launch.call.device
     shared = _shared_storages(launch)
     keys = {"kernel": launch.code.name, "options": launch.code.options}
-    if device.info.profile is not None and device.info.name in profile_names():
+    if device.info.profile is not None and is_builtin(device.info.name):
         keys["device"] = f"sim:{device.info.name}"
     sizes = {"global_size": launch.global_size, "local_size": launch.local_size}
     run = take_options(Input.LAUNCH, describe_options(device.options))

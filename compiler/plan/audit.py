@@ -194,11 +194,13 @@ def _check_limits(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
     most = rules.max_allocation
     for storage in plan.storages:
         if most is not None and storage.planned_bytes > most:
-            message = f"storage {storage.id}: {storage.planned_bytes:,} bytes: MAX_MEM_ALLOC_SIZE of {rules.device} is {most:,}"
+            known = f"{most:,}{rules.range_text('MAX_MEM_ALLOC_SIZE')}"
+            message = f"storage {storage.id}: {storage.planned_bytes:,} bytes: MAX_MEM_ALLOC_SIZE of {rules.device} is {known}"
             yield Finding(Kind.LIMIT_EXCEEDED, message)
     total, there = plan.summary.planned + plan.summary.constants, int(rules.limits.get("GLOBAL_MEM_SIZE") or 0)
     if there and total > there:
-        message = f"{total:,} bytes planned and constant: GLOBAL_MEM_SIZE of {rules.device} is {there:,}"
+        known = f"{there:,}{rules.range_text('GLOBAL_MEM_SIZE')}"
+        message = f"{total:,} bytes planned and constant: GLOBAL_MEM_SIZE of {rules.device} is {known}"
         yield Finding(Kind.LIMIT_EXCEEDED, message)
 
 

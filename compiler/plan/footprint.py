@@ -195,7 +195,8 @@ def _judge(allocation: Allocation, rules: DeviceRules) -> Row:
     line = row(allocation, rules.page)
     if not line.fits:
         most = allocation.problem.max_allocation
-        return replace(line, note=f"a storage of {line.largest:,} bytes is above the largest allocation, {most:,}")
+        known = f"{most:,}{rules.range_text('MAX_MEM_ALLOC_SIZE')}"
+        return replace(line, note=f"a storage of {line.largest:,} bytes is above the largest allocation, {known}")
     inside = sum(item.is_texture and bool(at) for item, at in zip(allocation.problem.items, allocation.offsets, strict=True))
     if inside and not rules.image_views:
         why = f"{inside} textures at offsets take images over buffers, which {rules.device} has not (cl_ext_image_from_buffer)"

@@ -79,6 +79,10 @@ class DeviceRules:
     def max_allocation(self) -> int | None:
         return int(self.limits.get("MAX_MEM_ALLOC_SIZE") or 0) or None
 
+    def range_text(self, key: str) -> str:
+        """What to say after a limit that vendors choose: that it is the smallest seen."""
+        return self.profile.range_text(key) if self.profile is not None else ""
+
     def size(self, spec: TensorSpec) -> int:
         """Bytes of a tensor, padding of the row pitch that TVM's runtime passes included.
 
@@ -121,7 +125,9 @@ class DeviceRules:
                 if limit and getattr(view, extent) > limit:
                     return f"{extent.partition('_')[0]} {getattr(view, extent)}: {name} is {limit}"
         most, size = self.max_allocation, self.size(spec)
-        return f"{size} bytes: MAX_MEM_ALLOC_SIZE is {most}" if most is not None and size > most else ""
+        if most is None or size <= most:
+            return ""
+        return f"{size} bytes: MAX_MEM_ALLOC_SIZE is {most}{self.range_text('MAX_MEM_ALLOC_SIZE')}"
 
     def problem(self, plan: MemoryPlan) -> Problem:
         """What the planner had to place, in `plan`, as a problem on this device."""

@@ -98,8 +98,9 @@ class SessionFootprint:
         """Why the device cannot hold it, whatever else it holds; in words, empty where it can."""
         most, found = self.rules.max_allocation, []
         if most is not None and self.largest is not None and self.largest.nbytes > most:
+            known = f"{most:,}{self.rules.range_text('MAX_MEM_ALLOC_SIZE')}"
             found.append(
-                f"{self.largest.kind} {self.largest.name} has {self.largest.nbytes:,} bytes, the largest allocation {most:,}"
+                f"{self.largest.kind} {self.largest.name} has {self.largest.nbytes:,} bytes, the largest allocation {known}"
             )
         for entry in self.entries:
             row = entry.row(planner)
@@ -107,7 +108,8 @@ class SessionFootprint:
             if not row.fits:
                 found.append(f"{entry.name}: {row.note}")
         if self.limit is not None and self.peak(planner) > self.limit:
-            found.append(f"{self.peak(planner):,} bytes at the worst moment, and the device has {self.limit:,}")
+            known = f"{self.limit:,}{self.rules.range_text('GLOBAL_MEM_SIZE')}"
+            found.append(f"{self.peak(planner):,} bytes at the worst moment, and the device has {known}")
         return found
 
     def as_json(self) -> dict[str, Any]:

@@ -43,7 +43,9 @@ def test_a_users_profile_and_a_device_string(capsys, tmp_path: Path):
     mine.write_text('[profile.mine]\nbase = "adreno-740"\ngiven = { LOCAL_MEM_SIZE = 4096 }\n')
     code, out, _ = run(capsys, "devices", "--profile", str(mine), "--json", str(tmp_path / "mine.json"))
     assert code == 0 and "  LOCAL_MEM_SIZE                given     4096" in out
-    assert valid((tmp_path / "mine.json").read_text(), "profile")["values"]["LOCAL_MEM_SIZE"] == {"value": 4096, "mark": "given"}
+    assert valid((tmp_path / "mine.json").read_text(), "profile")["values"]["LOCAL_MEM_SIZE"] == {
+        "value": 4096, "mark": "given", "origin": "given in mine",
+    }  # fmt: skip
     _, out, _ = run(capsys, "devices", "--profile", "sim:adreno-650,pitch_rule=pixels")
     assert "  pitch_rule                    given     pixels" in out
 
@@ -51,6 +53,7 @@ def test_a_users_profile_and_a_device_string(capsys, tmp_path: Path):
 def test_the_list_as_json(capsys):
     data = valid(run(capsys, "devices", "--json", "-")[1], "devices")
     assert [item["device"] for item in data["simulated"]] == [f"sim:{name}" for name in profiles.names()]
+    assert [item["device"] for item in data["phones"]] == [f"sim:{name}" for name in profiles.phones()]
     assert bool(data["real"]) != bool(data["no_opencl"])
 
 

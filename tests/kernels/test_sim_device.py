@@ -71,7 +71,8 @@ kernel void twice(read_only image2d_array_t in, write_only image2d_array_t out) 
 
 
 @pytest.mark.parametrize(
-    "device", ["adreno-740", "adreno-740,pitch_rule=pixels", "adreno-740,pitch_rule=hardware", "adreno-650", "adreno-630"]
+    "device",
+    ["adreno-740", "adreno-740,pitch_rule=pixels", "adreno-740,pitch_rule=hardware", "adreno-650", "adreno-630,driver=mesa"],
 )
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_textures_whatever_the_layout(device, dtype):

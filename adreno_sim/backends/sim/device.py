@@ -34,7 +34,7 @@ from ...ir.printer import print_function
 from ...memory.heap import Heap
 from ...memory.pool import PagedPool, TexturePool
 from ...memory.spilled import pages_of
-from ...memory.storage import PAGE, Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
+from ...memory.storage import PAGE, Block, Storage, StorageView, after_write, before_access, copy_marks
 from ...mlops.engine import Program, Workspace
 from ...mlops.graph import Graph
 from ...profiles.ml import why_no_graphs
@@ -67,7 +67,7 @@ class SimDevice:
         self.profile, self.options, self.info = profile, options, device_info(profile)
         full = options.checks == "full"
         self._shadows = Shadows() if full else None
-        self._memory = DeviceMemory(profile["GLOBAL_MEM_SIZE"], profile["MAX_MEM_ALLOC_SIZE"], options.seed, full, heap)
+        self._memory = limits.memory_of(profile, options.seed, full, heap)
         self._pool = PagedPool(self._memory, profile["page_size"], keep=options.pool != "none")
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)

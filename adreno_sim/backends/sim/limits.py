@@ -11,13 +11,20 @@ from ...base.specs import BufferSpec, ImageSpec, Local
 from ...image.layout import ONE_ROW, Layout
 from ...ir import ir
 from ...ir.layout import size_of
-from ...memory.storage import StorageView
+from ...memory.heap import Heap
+from ...memory.storage import DeviceMemory, StorageView
 from ...profiles.profile import Profile
 from .program import SimKernel
 
 Size = tuple[int, int, int]
 
 _MOST_ITEMS = 1 << 40  # of one launch: keeps every count of the engine inside 64 bits
+
+
+def memory_of(profile: Profile, seed: int, record: bool, heap: Heap | None) -> DeviceMemory:
+    """The device's memory. A refusal says where a limit is one of several that phones have."""
+    notes = profile.range_text("GLOBAL_MEM_SIZE"), profile.range_text("MAX_MEM_ALLOC_SIZE")
+    return DeviceMemory(profile["GLOBAL_MEM_SIZE"], profile["MAX_MEM_ALLOC_SIZE"], seed, record, heap, notes=notes)
 
 
 def check_image(spec: ImageSpec, profile: Profile) -> None:

@@ -21,10 +21,11 @@ def open_sim(
     defaults: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SimDevice:
-    """Open `PROFILE[,key=value...]`: a built-in profile, or the path of a .toml profile or a .json clinfo dump.
+    """Open `PROFILE[,key=value...]`: a built-in profile, or the path of a .toml profile or of a clinfo dump (.json, .txt).
 
     make_heap: called with the bytes of the device's memory, makes the heap in which all of it lies.
-    Keys are RunOptions fields, profile fields, or wave_size (one sub-group size). Keyword options go before keys, and these
+    Keys are RunOptions fields, profile fields, driver (of a built-in profile), or wave_size (one sub-group size).
+    Keyword options go before keys, and these
     before `defaults`.
     Raises AdrenoSimError naming what exists.
     """
@@ -42,12 +43,14 @@ def read_device(text: str, *, defaults: Mapping[str, Any] | None = None, **optio
     for key, value in device.pairs:
         if key in NAMES:
             given[key] = value
+        elif key == "driver":
+            name = f"{name},driver={value}"
         elif key == "wave_size":
             changes["wave_sizes"] = profile.parse_value(name, "wave_sizes", value)
         elif key in profile.FIELDS:
             changes[key] = profile.parse_value(name, key, value)
         else:
-            known = (*NAMES, "wave_size", *profile.FIELDS)
+            known = (*NAMES, "driver", "wave_size", *profile.FIELDS)
             raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profile.suggest(key, known)}")
     chosen, run_options = profile.load(name).with_values(changes), make_options({**(defaults or {}), **given, **options})
     if run_options.counters:

@@ -29,7 +29,7 @@ class DeviceString:
     @property
     def names_file(self) -> bool:
         """Whether the profile is a file's."""
-        return self.name.endswith((".toml", ".json"))
+        return self.name.endswith((".toml", ".json", ".txt"))
 
     def with_name(self, name: str) -> DeviceString:
         """The same with another profile."""

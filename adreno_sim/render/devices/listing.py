@@ -30,6 +30,7 @@ class Devices:
     real: Sequence[ListedDevice]
     no_opencl: str
     portable: str = ""
+    phones: Sequence[ListedDevice] = ()
 
 
 def collect() -> Devices:
@@ -39,7 +40,7 @@ def collect() -> Devices:
     reason = why_unavailable()
     found = [] if reason else list(real_devices())
     portable = _portable() if found else None
-    return Devices(list(simulated_devices()), found, reason, portable[0] if portable else "")
+    return Devices(list(simulated_devices()), found, reason, portable[0] if portable else "", list(simulated_phones()))
 
 
 def simulated_devices() -> Iterator[ListedDevice]:
@@ -49,6 +50,19 @@ def simulated_devices() -> Iterator[ListedDevice]:
     for name in names():
         info = open_device(f"sim:{name}").info
         yield ListedDevice(f"sim:{name}", info.name, info.version, info.lacks)
+
+
+def simulated_phones() -> Iterator[ListedDevice]:
+    """Phones and boards whose dumps are public, by what they are sold as."""
+    from ...profiles.builtin import phone
+    from ...profiles.profile import phones
+
+    for name in phones():
+        table = phone(name)
+        info = open_device(f"sim:{name}").info
+        yield ListedDevice(
+            f"sim:{name}", f"{table['product']}: {table['chip']}, driver {table['driver']}", info.version, info.lacks
+        )
 
 
 def real_devices() -> Iterator[ListedDevice]:
@@ -88,6 +102,9 @@ def show(devices: Devices, file: IO[str]) -> None:
     print("simulated:", file=file)
     for one in devices.simulated:
         _describe(one, file)
+    print("simulated phones and boards:", file=file)
+    for one in devices.phones:
+        _describe(one, file)
     print("real OpenCL devices:", file=file)
     for one in devices.real:
         _describe(one, file)
@@ -114,6 +131,7 @@ def to_json(devices: Devices) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "simulated": [to_entry(one) for one in devices.simulated],
+        "phones": [to_entry(one) for one in devices.phones],
         "real": [{**to_entry(one), "wrong": list(one.wrong)} for one in devices.real],
         "no_opencl": devices.no_opencl,
         "portable": devices.portable,

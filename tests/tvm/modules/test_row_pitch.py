@@ -34,5 +34,5 @@ def test_rows_that_are_no_multiple_of_64_texels_are_refused(rule, width, is_refu
 
 def test_images_of_their_own_have_the_pitch_of_the_device():
     """TVM's runtime passes none where the device has no images over buffers."""
-    report = adreno_sim.check(convolution(28), device="sim:adreno-630,pitch_rule=pixels")
+    report = adreno_sim.check(convolution(28), device="sim:adreno-630,driver=mesa,pitch_rule=pixels")
     assert report.ok and report.checked == report.kernels_in_model

@@ -29,7 +29,9 @@ def test_bytes_of_a_view_follow_the_pitch_rule(rule, nbytes):
     assert device.view_nbytes(BufferSpec(50176, "float32")) == 50176
 
 
-@pytest.mark.parametrize("profile", ["adreno-740", "adreno-740,pitch_rule=hardware", "adreno-650", "adreno-630", "reference"])
+@pytest.mark.parametrize(
+    "profile", ["adreno-740", "adreno-740,pitch_rule=hardware", "adreno-650", "adreno-630,driver=mesa", "reference"]
+)
 def test_a_texture_gives_back_what_was_written_whatever_the_layout(profile):
     device = open_sim(profile)
     spec = TensorSpec((2, 3, 5, 7, 4), "float16", "global.texture").lower()
@@ -49,7 +51,7 @@ def test_a_buffer_view_shows_the_pitch_of_the_texture():
     assert np.isnan(floats[12:256]).all()
 
 
-@pytest.mark.parametrize("profile, warned", [("adreno-740", False), ("adreno-650", True), ("adreno-630", True)])
+@pytest.mark.parametrize("profile, warned", [("adreno-740", False), ("adreno-650", True), ("adreno-630,driver=mesa", True)])
 def test_an_array_over_a_buffer_warns_once_where_the_device_has_none(profile, warned):
     device = open_sim(profile)
     for _ in range(2):
@@ -191,7 +193,7 @@ def test_allocation_limits():
 
 
 def test_separate_images_take_what_the_pool_keeps_free():
-    device = open_sim("adreno-630,GLOBAL_MEM_SIZE=12288,MAX_MEM_ALLOC_SIZE=8192")
+    device = open_sim("adreno-630,driver=mesa,GLOBAL_MEM_SIZE=12288,MAX_MEM_ALLOC_SIZE=8192")
     storage = device.allocate(4096)
     device.free(device.allocate(8192))
     device.view(storage, ImageSpec("image2d", 8, 8))

@@ -98,7 +98,7 @@ def layouts(draw):
     height = draw(extent) if kind in ("image2d", "image2d_array", "image3d") else 1
     layers = draw(extent) if kind in ("image1d_array", "image2d_array", "image3d") else 1
     spec = ImageSpec(kind, width, height, layers, texel_format.order, texel_format.channel_type)
-    device = profile.load(draw(st.sampled_from(["adreno-740", "adreno-630", "reference"])))
+    device = profile.load(draw(st.sampled_from(["adreno-740", "adreno-630,driver=mesa", "reference"])))
     return image.layout_of(spec, device, draw(st.sampled_from(PITCH_RULES))), texel_format
 
 
