@@ -34,6 +34,7 @@ _TARGET = FrontEndTarget(300, fp16=True, fp64=True, builtins=False)
 
 _UNITS = {
     "arc": "acos acospi asin asinpi atan atan2 atan2pi atanpi",
+    "bits": "bit_reverse bitfield_extract_signed bitfield_extract_unsigned bitfield_insert",
     "common": "degrees fdim maxmag minmag mix radians sign smoothstep step",
     "erf": "erf erfc",
     "exp": "exp exp10 exp2 expm1 half_exp half_exp10 half_exp2 native_exp native_exp10 native_exp2",

@@ -95,6 +95,7 @@ def _names(text: str) -> list[str]:
 
 
 _ELEMENTWISE = _names("""
+bit_reverse bitfield_extract_signed bitfield_extract_unsigned bitfield_insert
 abs abs_diff add_sat sub_sat clz ctz popcount rotate mul_hi mad_hi mad_sat hadd rhadd upsample
 fma mad floor ceil trunc rint sqrt round half_sqrt native_sqrt fabs copysign fmin fmax min max clamp
 bitselect select
@@ -130,6 +131,10 @@ get_image_channel_order get_image_num_mip_levels get_image_num_samples __transla
 _ITEM_QUERIES = _names("get_global_id get_local_id get_local_linear_id get_global_linear_id")
 _WAVE_QUERIES = _names("get_sub_group_size get_sub_group_id get_sub_group_local_id")
 
+_OF_BALLOTS = [
+    "sub_group_inverse_ballot",
+    *(f"sub_group_ballot_{what}" for what in _names("bit_extract bit_count inclusive_scan exclusive_scan find_lsb find_msb")),
+]
 _FETCHES = _names("add sub or xor and min max")
 _FOLDS = [f"{how}_{what}" for how in ("reduce", "scan_inclusive", "scan_exclusive") for what in ("add", "min", "max")]
 _SHUFFLES = _names("shuffle shuffle_xor shuffle_up shuffle_down")
@@ -170,6 +175,9 @@ def _rows() -> Iterator[tuple[str, Builtin]]:
     yield from ((name, Builtin(uniformity="group", query=True)) for name in _GROUP_QUERIES)
     yield from ((name, Builtin(query=True)) for name in _ITEM_QUERIES)
     yield from ((name, Builtin(query=True, in_vectors=False)) for name in _WAVE_QUERIES)
+    masks = Builtin(query=True, in_vectors=False)
+    yield from ((f"get_sub_group_{which}_mask", masks) for which in _names("eq ge gt le lt"))
+    yield from ((name, Builtin(in_vectors=False)) for name in _OF_BALLOTS)
     yield from _memory_rows()
     yield from _sync_rows()
 
@@ -210,7 +218,8 @@ def _sync_rows() -> Iterator[tuple[str, Builtin]]:
     combine = replace(combine, sync="wave")
     yield from ((f"sub_group_{what}", combine) for what in ["all", "any", "elect", "ballot", *_FOLDS])
     hand_over = replace(combine, handed_over=(0,))
-    yield from ((f"sub_group_{what}", hand_over) for what in ["broadcast", "broadcast_first", *_SHUFFLES])
+    handing = [*_names("broadcast broadcast_first non_uniform_broadcast"), *_SHUFFLES]
+    yield from ((f"sub_group_{what}", hand_over) for what in handing)
     hand_over = replace(combine, handed_over=(0, 3))
     yield from ((f"qcom_sub_group_shuffle_{what}", hand_over) for what in _names("up down xor"))
 

@@ -3,6 +3,7 @@
 from . import (
     arith,
     atomics,
+    ballots,
     conversions,
     dot_products,
     floats,
@@ -18,6 +19,7 @@ from . import (
 __all__ = [
     "arith",
     "atomics",
+    "ballots",
     "conversions",
     "dot_products",
     "floats",

@@ -297,6 +297,7 @@ _OTHERS: dict[str, Callable[[_Combiner], None]] = {
     "broadcast_first": _broadcast_first,
     "elect": _elect,
     "ballot": _ballot,
+    "non_uniform_broadcast": _shuffle_by(lambda c, lane: _index(c, 1, lane)),
     "shuffle": _shuffle_by(lambda c, lane: _index(c, 1, lane)),
     "shuffle_xor": _shuffle_by(_relative_lane("xor")),
     "shuffle_up": _shuffle_by(_relative_lane("sub")),

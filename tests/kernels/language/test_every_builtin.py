@@ -35,7 +35,7 @@ FLOATS = {
     3: "fma mad clamp mix smoothstep",
 }
 INTEGERS = {
-    1: "abs clz ctz popcount",
+    1: "abs bit_reverse clz ctz popcount",
     2: "abs_diff add_sat sub_sat rotate mul_hi hadd rhadd mul24",
     3: "mad_hi mad_sat mad24 bitselect",
 }
@@ -58,6 +58,15 @@ SPECIAL = {
     "async_work_group_copy": "event_t e = async_work_group_copy(l, g, 4, 0); wait_group_events(1, &e);",
     "wait_group_events": "event_t e = async_work_group_copy(l, g, 4, 0); wait_group_events(1, &e);",
     "async_work_group_strided_copy": "event_t e = async_work_group_strided_copy(l, g, 4, 2, 0); wait_group_events(1, &e);",
+    "bitfield_insert": "n = bitfield_insert(n, m, 3u, 4u);", "bitfield_extract_signed": "n = bitfield_extract_signed(n, 3u, 4u);",
+    "bitfield_extract_unsigned": "u = bitfield_extract_unsigned(n, 3u, 4u);",
+    **{f"get_sub_group_{which}_mask": f"u = get_sub_group_{which}_mask();" for which in ("eq", "ge", "gt", "le", "lt")},
+    "sub_group_inverse_ballot": "x = sub_group_inverse_ballot(u);",
+    "sub_group_ballot_bit_extract": "x = sub_group_ballot_bit_extract(u, 3u);",
+    **{
+        f"sub_group_ballot_{what}": f"x = sub_group_ballot_{what}(u);"
+        for what in ("bit_count", "inclusive_scan", "exclusive_scan", "find_lsb", "find_msb")
+    },
     "sub_group_elect": "x = sub_group_elect();", "sub_group_ballot": "u = sub_group_ballot(x);",
     "atomic_init": f"atomic_init({ATOMIC}, 1);", "read_imageh": "k = read_imageh(img, s, (int2)(x, 0));",
     "read_imagef": "f = read_imagef(img, s, (int2)(x, 0));", "read_imagei": "n = read_imagei(imi, s, (int2)(x, 0));",
@@ -105,7 +114,14 @@ def patterned(name: str) -> str:
 
 def met(name: str) -> str:
     if found := re.fullmatch(r"(work|sub)_group_(?P<what>\w+)", name):
-        more = {"broadcast": ", 0", "shuffle": ", 0", "shuffle_xor": ", 1", "shuffle_up": ", 1", "shuffle_down": ", 1"}
+        more = {
+            "broadcast": ", 0",
+            "non_uniform_broadcast": ", 0u",
+            "shuffle": ", 0",
+            "shuffle_xor": ", 1",
+            "shuffle_up": ", 1",
+            "shuffle_down": ", 1",
+        }
         return f"x = {name}(x{more.get(found['what'], '')});"
     if name.startswith("qcom_sub_group_shuffle"):
         return f"x = {name}(x, 1u, 0u, x);"
