@@ -19,8 +19,13 @@ _FILTERED = {"image1d": 1, "image1d_buffer": 1, "image1d_array": 1, "image2d": 2
 _FAR = 1 << 30  # beyond every image, and its neighbours still fit in an int
 
 
-def read_image(texels: NDArray, texel_format: Format, kind: str, sampler: Sampler, coordinates: NDArray) -> NDArray:
-    """Colours (n, 4) at `coordinates` of an image held as `texels` (layers, height, width, channels)."""
+def read_image(
+    texels: NDArray, texel_format: Format, kind: str, sampler: Sampler, coordinates: NDArray, filter_bits: int = 0
+) -> NDArray:
+    """Colours (n, 4) at `coordinates` of an image held as `texels` (layers, height, width, channels).
+
+    filter_bits: fractional bits of a texel that linear filtering knows of a coordinate, 0 = all.
+    """
     extents = (texels.shape[2], texels.shape[1], texels.shape[0])
     axes = _FILTERED[kind]
     layer = _layers(kind, coordinates, texels.shape[0])
@@ -31,6 +36,11 @@ def read_image(texels: NDArray, texel_format: Format, kind: str, sampler: Sample
     if sampler.filter == "nearest":
         indices = [_nearest(u, extents[axis], sampler) for axis, u in enumerate(scaled)]
         return _fetch(texels, texel_format, indices, layer, kind)
+    if filter_bits:
+        scaled = [
+            np.rint((u - np.float32(0.5)) * np.float32(2**filter_bits)) / np.float32(2**filter_bits) + np.float32(0.5)
+            for u in scaled
+        ]
     return _linear(texels, texel_format, kind, sampler, scaled, layer)
 
 

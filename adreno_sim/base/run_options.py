@@ -26,6 +26,8 @@ class RunOptions:
     timeout: seconds one launch may run before the watchdog stops it (default 60).
     contract: "on" fuses a*b+c inside one expression (llvm.fma), "off" rounds twice (default "on", as GPUs do).
     flush_denormals: None = as the profile says (default).
+    filter_bits: bits of the weights with which linear filtering blends texels, up to 16: coordinates are rounded to so many
+        fractional bits of a texel (Mesa gives 8 for Adreno); 0 = those of a float (default).
     pitch_rule: one of `pitch_rules`, None = the profile's.
     pool: what keeps freed memory: "paged" as TVM's OpenCL runtime (default), "none", or "legacy" with its 2D texture pool.
     cache: keep compiled kernels on disk (default True).
@@ -44,6 +46,7 @@ class RunOptions:
     timeout: float = 60.0
     contract: Literal["on", "off"] = "on"
     flush_denormals: bool | None = None
+    filter_bits: int = 0
     pitch_rule: PitchRuleName | None = None
     pool: Literal["paged", "none", "legacy"] = "paged"
     cache: bool = True
@@ -54,6 +57,7 @@ class RunOptions:
 
 
 NAMES = tuple(field.name for field in dataclasses.fields(RunOptions))
+MOST_FILTER_BITS = 16
 LONGEST = 10**9
 """Seconds a launch may be given: below what the system's clocks can wait for."""
 
@@ -69,6 +73,8 @@ def make_options(given: Mapping[str, Any]) -> RunOptions:
     options = RunOptions(**{name: _value(name, value, types_of[name]) for name, value in given.items()})
     if not 0 < options.timeout <= LONGEST:
         _refuse("timeout", options.timeout, f"more than 0 and at most {LONGEST} seconds")
+    if not 0 <= options.filter_bits <= MOST_FILTER_BITS:
+        _refuse("filter_bits", options.filter_bits, f"0 to {MOST_FILTER_BITS}")
     if options.threads < 0:
         _refuse("threads", options.threads, "0 or more")
     return options

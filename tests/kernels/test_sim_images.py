@@ -161,6 +161,20 @@ def test_linear_reads(devices, case, addressing, normalized, is_argument):
     np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-7 * largest)
 
 
+@pytest.mark.parametrize("addressing", ["clamp_to_edge", "repeat"])
+@pytest.mark.parametrize("bits", [0, 4, 8])
+def test_the_bits_of_filter_weights_are_an_option(addressing, bits):
+    texels = np.random.default_rng(9).integers(0, 1 << 12, (1, 5, 7, 1)).astype(np.float32)
+    case = (ImageSpec("image2d", 7, 5, order="R"), format_of("R", "FLOAT"), texels, None)
+    coordinates = (np.random.default_rng(8).random((COUNT, 4)) * 1.2 - 0.1).astype(np.float32)
+    sampler = Sampler(True, addressing, "linear")
+    got, _ = read_on(adreno_sim.open_device(f"sim:adreno-740,filter_bits={bits}"), case, coordinates, sampler)
+    same = read_image(texels, case[1], "image2d", sampler, coordinates, bits)
+    np.testing.assert_allclose(got, same, rtol=1e-6, atol=1e-3)
+    other = read_image(texels, case[1], "image2d", sampler, coordinates, 0 if bits else 8)
+    assert np.abs(got - other).max() > 1  # the weights tell on texels so far apart
+
+
 @pytest.mark.parametrize("addressing", ADDRESSING)
 @pytest.mark.parametrize("filtering", ["nearest", "linear"])
 def test_coordinates_that_are_no_position_read_something(devices, addressing, filtering):

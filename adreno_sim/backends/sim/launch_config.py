@@ -141,6 +141,7 @@ def specialize_launch(
         contract=options.contract,
         flush_denormals=profile.flush_denormals if flush is None else flush,
         srgb_writes="cl_khr_srgb_image_writes" in profile.extensions,
+        filter_bits=options.filter_bits,
         wave_size=profile.wave_size(kernel.function.required_sub_group_size),
         most_groups=None if any(start) else bounds_of_grid(total, group),
         emitter=options.emitter,

@@ -59,6 +59,7 @@ LIMITS: Mapping[str, Limit] = {
     "seed": _ANY,
     "contract": _ANY,
     "flush_denormals": _ANY,
+    "filter_bits": _ANY,
     "pitch_rule": _ANY,
     "pool": _ANY,
     "emitter": _ANY,

@@ -126,6 +126,7 @@ class Specialization(CachedHash):
     local_size: work-items of a group along x, y, z. uniform: False if the global size is no multiple of it, so that groups at
     the edge are smaller. args: parallel to the kernel's parameters. watch: record stores into a range of memory. contract:
     whether a*b+c becomes an fma. wave_size: work-items of a sub-group. srgb_writes: whether the device writes sRGB images.
+    filter_bits: fractional bits of a texel to which linear filtering rounds coordinates, 0 = none.
     most_groups: bounds of the number of groups along each axis, if the code may rely on them (`bounds_of_grid`); every launch
     then has global offset 0.
 
@@ -153,6 +154,7 @@ class Specialization(CachedHash):
     flush_denormals: bool = False
     wave_size: int = 64
     srgb_writes: bool = True
+    filter_bits: int = 0
     most_groups: tuple[int, int, int] | None = None
     proofs: Proofs = NOTHING
     deferred_checks: bool = False

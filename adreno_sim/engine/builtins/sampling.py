@@ -93,6 +93,9 @@ def _emit_neighbours(e: Emitter, u: str, extent: str, sampler: Sampler) -> tuple
     """Returns the two texels to blend along one axis, and the weight of the second as a double."""
     t = e.body
     shifted = _float(e, "fsub", u, _number(0.5))
+    if bits := e.unit.spec.filter_bits:
+        steps = emit_intrinsic(e, "roundeven", _FLOAT, _float(e, "fmul", shifted, _number(2.0**bits)))
+        shifted = _float(e, "fmul", steps, _number(2.0**-bits))
     whole = emit_intrinsic(e, "floor", _FLOAT, shifted)
     low = _index(e, whole)
     share = _float(e, "fsub", shifted, whole)

@@ -29,6 +29,7 @@ VALUES = {
     "timeout": [0.1, 60, 61, 1e9],
     "contract": ["on", "off"],
     "flush_denormals": [True, False],
+    "filter_bits": [0, 8, 16],
     "pitch_rule": ["bytes", "pixels"],
     "pool": ["paged", "none", "legacy"],
     "cache": [True, False],
