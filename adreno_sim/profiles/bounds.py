@@ -16,6 +16,7 @@ FP_FLAGS = (
 )  # fmt: skip
 """CL_FP_*, in the order of their bits."""
 
+SUB_GROUP_RULES = ("full", "by_type")
 SVM_FLAGS = ("COARSE_GRAIN_BUFFER", "FINE_GRAIN_BUFFER", "FINE_GRAIN_SYSTEM", "ATOMICS")
 """CL_DEVICE_SVM_*, in the order of their bits."""
 WIDTHS = tuple(
@@ -71,6 +72,8 @@ def find_wrong_value(key: str, value: Any) -> str:
 def _wrong_text(key: str, value: str) -> str:
     if key == "pitch_rule" and value not in PITCH_RULES:
         return f"expected one of {', '.join(PITCH_RULES)}"
+    if key == "sub_group_rule" and value not in SUB_GROUP_RULES:
+        return f"expected {' or '.join(SUB_GROUP_RULES)}"
     if key == "opencl" and value not in VERSIONS:
         return f"expected {', '.join(VERSIONS[:-1])} or {VERSIONS[-1]}"
     return "" if value.isprintable() else "expected text without control characters"

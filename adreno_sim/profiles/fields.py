@@ -26,6 +26,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "compiler_extensions": _TEXTS,  # what the kernel compiler takes though the device does not list it
         "pitch_rule": _TEXT,  # one of PITCH_RULES; see base.pitch_rules
         "wave_sizes": _INTS,  # full and half wave; the first is the sub-group size
+        "sub_group_rule": _TEXT,  # which of them a kernel has that asks for none: "full", or "by_type" of what it computes with
         "page_size": _INT,  # bytes to which the pool rounds
         "non_uniform_work_groups": _BOOL,
         "SINGLE_FP_CONFIG": _TEXTS,
@@ -65,6 +66,7 @@ DEFAULTS: Mapping[str, Any] = {
     "vendor_id": 0x5143,
     "driver_version": "OpenCL {opencl} {name}",
     "opencl_c_version": "OpenCL C {opencl} {name}",
+    "sub_group_rule": "full",
     "SVM_CAPABILITIES": (),
     "PROFILING_TIMER_RESOLUTION": 1000,
     **dict.fromkeys(ATOMIC_ALIGNMENTS, 0),

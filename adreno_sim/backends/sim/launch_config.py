@@ -23,6 +23,7 @@ from ...profiles.profile import Profile
 from .arguments import bind_argument, specialize_argument
 from .limits import Size
 from .program import SimKernel
+from .sub_groups import choose_size
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def specialize_launch(
         flush_denormals=profile.flush_denormals if flush is None else flush,
         srgb_writes="cl_khr_srgb_image_writes" in profile.extensions,
         filter_bits=options.filter_bits,
-        wave_size=profile.wave_size(kernel.function.required_sub_group_size),
+        wave_size=choose_size(kernel.function, profile),
         most_groups=None if any(start) else bounds_of_grid(total, group),
         emitter=options.emitter,
         count=options.count_accesses,

@@ -13,6 +13,7 @@ from ...ir import ir
 from ...ir.layout import size_of
 from ...ir.mod_ref import written_arguments
 from ...profiles.profile import Profile
+from .sub_groups import choose_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,7 @@ class SimKernel:
     def sub_group_size(self) -> int:
         """Work-items of a full sub-group, which is also the multiple that work-groups should have."""
         profile: Profile = self.device.profile  # type: ignore[attr-defined]
-        return profile.wave_size(self.function.required_sub_group_size)
+        return choose_size(self.function, profile)
 
     def writes(self, index: int) -> bool:
         """Returns True if the kernel may write what argument `index` refers to."""

@@ -292,7 +292,7 @@ def test_every_extension_of_a_profile_is_known_here() -> None:
 @pytest.mark.parametrize("extension", FUNCTIONS)
 def test_every_function_of_an_extension_is_as_numpy_has_it(extension: str) -> None:
     device = adreno_sim.open_device(f"sim:{LISTED[extension]}")
-    rows, lanes = list(FUNCTIONS[extension]()), Lanes(device.info.profile.wave_size())
+    rows = list(FUNCTIONS[extension]())
     head = f"#ifndef {extension}\n#error not defined\n#endif\n#pragma OPENCL EXTENSION {extension} : enable\n"
     lines = [f"{{ ulong a = x, b = y; o[{at}ul * n + i] = (ulong)({text}); }}" for at, (text, _, _) in enumerate(rows)]
     source = f"""{head}__kernel void k(__global ulong *o, __global const ulong *p, __global const ulong *q, __global ulong *word,
@@ -300,6 +300,7 @@ def test_every_function_of_an_extension_is_as_numpy_has_it(extension: str) -> No
       ulong i = get_global_id(0), n = get_global_size(0); uint l = get_local_id(0); ulong x = p[i], y = q[i];
       {chr(10).join(lines)} }}"""
     kernel = device.build(source, f"-cl-std=CL{device.info.profile['opencl']}")["k"]
+    lanes = Lanes(kernel.sub_group_size)
     arrays = [np.zeros(len(rows) * ITEMS, np.uint64), lanes.a, lanes.b, np.zeros(ITEMS, np.uint64)]
     views = []
     for array in arrays:

@@ -1,0 +1,40 @@
+"""How many work-items a sub-group of a kernel has, where the device's compiler chooses.
+
+Up to 7xx Adreno's compiler takes the full wave where halves dominate a kernel and the half one where floats do, unless the
+kernel asks for one (https://github.com/ggml-org/llama.cpp/pull/23312); 8xx has one size. Which it takes for a kernel that
+computes with neither is not public: the full wave here.
+"""
+
+from __future__ import annotations
+
+from ...ir import ir, llvm_types
+from ...ir.builtins import BUILTINS, builtin_of
+from ...profiles.profile import Profile
+
+_QUERIES = frozenset(name for name, row in BUILTINS.items() if row.query and "sub_group" in name)
+_LOADS = ("load", "store", "phi", "getelementptr", "alloca")
+
+
+def choose_size(function: ir.Function, profile: Profile) -> int:
+    """Work-items of a full sub-group of a kernel on a device."""
+    wanted = function.required_sub_group_size
+    if not wanted and profile["sub_group_rule"] == "by_type" and function.fact("takes half waves", _takes_half_wave):
+        wanted = "half"
+    return profile.wave_size(wanted)
+
+
+def _takes_half_wave(function: ir.Function) -> bool:
+    """Whether a kernel sees sub-groups, and computes with floats at least as often as with halves."""
+    count = {16: 0, 32: 0}
+    sees = False
+    for block in function.blocks:
+        for instr in block.instrs:
+            sees = sees or _sees_sub_groups(instr)
+            type = llvm_types.elem_of(instr.type)
+            if isinstance(type, ir.Float) and type.bits in count and instr.op not in _LOADS:
+                count[type.bits] += 1
+    return sees and count[32] > 0 and count[32] >= count[16]
+
+
+def _sees_sub_groups(instr: ir.Instr) -> bool:
+    return instr.callee is not None and (instr.callee.name in _QUERIES or builtin_of(instr).sync == "wave")
