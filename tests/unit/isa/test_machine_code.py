@@ -23,7 +23,7 @@ from adreno_sim.isa.mesa import layout
 needs_mesa = pytest.mark.skipif(
     not is_installed("tinymesa"), reason="Mesa's compiler is not installed: pip install adreno-sim[isa], for glibc from 2.32 on"
 )
-FEATURES = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "features").glob("*.cl"))}
+FEATURES = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "features").rglob("*.cl"))}
 CHIPS = ("a630", "a650", "a740")
 
 ACCUMULATORS = (

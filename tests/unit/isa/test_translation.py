@@ -15,7 +15,7 @@ from adreno_sim.isa.translate.kernel import translate_kernel
 
 FULL = "sim:reference"
 HERE = Path(__file__).parent
-FEATURES = {path.stem: path.read_text() for path in sorted((HERE / "features").glob("*.cl"))}
+FEATURES = {path.stem: path.read_text() for path in sorted((HERE / "features").rglob("*.cl"))}
 """A small kernel for each feature of OpenCL C that machine code is made of."""
 REFUSED = {path.stem: path.read_text() for path in sorted((HERE / "refused").glob("*.cl"))}
 """What machine code is not made of. The first line is what the refusal says."""

@@ -17,7 +17,7 @@ from adreno_sim.findings import Severity
 from adreno_sim.ir import ir, layout
 from adreno_sim.isa.translate.kernel import translate_kernel
 
-FEATURES = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "features").glob("*.cl"))}
+FEATURES = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "features").rglob("*.cl"))}
 WITH_IMAGES = ("image", "sampler", "image-of-buffer")
 BYTES, SPACE = 1 << 15, 1 << 16
 """Of a buffer, and from one buffer to the next in the interpreter's memory."""
