@@ -51,6 +51,9 @@ from .shared_storage import find_shared
 from .views import ViewMaker
 from .watching import find_watched, with_value
 
+Sizes = Sequence[int]
+"""Of the NDRange along each axis."""
+
 
 class SimDevice:
     """A device of `profile`. Not for use by several threads at once; a launch uses threads of its own.
@@ -201,12 +204,12 @@ class SimDevice:
     def launch(
         self,
         kernel: Kernel,
-        global_size: Sequence[int],
-        local_size: Sequence[int] | None,
+        global_size: Sizes,
+        local_size: Sizes | None,
         args: Sequence[Argument],
         *,
         watch: Watch | None = None,
-        offset: Sequence[int] | None = None,
+        offset: Sizes | None = None,
     ) -> LaunchResult:
         """Run `kernel` over `global_size` work-items, whose global ids begin at `offset`, and wait for it.
 
@@ -225,11 +228,11 @@ class SimDevice:
     def prepare(
         self,
         kernel: Kernel,
-        global_size: Sequence[int],
-        local_size: Sequence[int] | None,
+        global_size: Sizes,
+        local_size: Sizes | None,
         args: Sequence[Argument],
         *,
-        offset: Sequence[int] | None = None,
+        offset: Sizes | None = None,
     ) -> PreparedLaunch:
         """Check a launch that is to run often, which `run_prepared` does. Errors as of `launch`."""
         kernel = self._own_kernel(kernel)
@@ -241,9 +244,7 @@ class SimDevice:
         """Have a thread make what the machine code of every kernel needs, before any does."""
         begin_runtime()
 
-    def compile_launch(
-        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
-    ) -> None:
+    def compile_launch(self, kernel: Kernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument]) -> None:
         """Make the machine code of a launch whose arguments hold data everywhere, and keep it on disk. Errors as of `launch`."""
         launch = self.prepare(kernel, global_size, local_size, args)
         analysis = launch.config.analysis
@@ -276,20 +277,13 @@ class SimDevice:
         """The kernel IR that the engine gets."""
         return print_function(self._own_kernel(kernel).function)
 
-    def explain(
-        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
-    ) -> LaunchProofs:
+    def explain(self, kernel: Kernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument]) -> LaunchProofs:
         """What is proven of a launch at level bounds, and also what level full relies on. Errors as of `launch`."""
         analysis = self._config(self._own_kernel(kernel), global_size, local_size, args).analysis
         return LaunchProofs(kernel.name) if analysis is None else analysis.explained
 
     def count_groups(
-        self,
-        kernel: Kernel,
-        global_size: Sequence[int],
-        local_size: Sequence[int] | None,
-        args: Sequence[Argument],
-        texel_blocks: bool = False,
+        self, kernel: Kernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument], texel_blocks: bool = False
     ) -> SampledLaunch:
         """What some groups of a launch do, as of `GroupCounter`."""
         line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
@@ -316,10 +310,10 @@ class SimDevice:
     def _config(
         self,
         kernel: SimKernel,
-        global_size: Sequence[int],
-        local_size: Sequence[int] | None,
+        global_size: Sizes,
+        local_size: Sizes | None,
         args: Sequence[Argument],
-        offset: Sequence[int] | None = None,
+        offset: Sizes | None = None,
     ) -> LaunchConfig:
         """Returns the cached configuration of a launch, and checks that its views are live. Raises as `launch` does."""
         try:
@@ -347,12 +341,7 @@ class SimDevice:
                 check_arguments(kernel, args, self)  # says what is wrong
 
     def _make_config(
-        self,
-        kernel: SimKernel,
-        global_size: Sequence[int],
-        local_size: Sequence[int] | None,
-        args: Sequence[Argument],
-        offset: Sequence[int] | None,
+        self, kernel: SimKernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument], offset: Sizes | None
     ) -> LaunchConfig:
         """Checks everything as clSetKernelArg and clEnqueueNDRangeKernel do, and returns the configuration."""
         require_launch(kernel.name, global_size, local_size, args, offset)
