@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -36,7 +37,8 @@ def enter_sandbox(
     try:
         outside = Path(tempfile.gettempdir())
         scratch = make_scratch_folder("sandbox")
-        make_cache_folder()
+        with contextlib.suppress(OSError):  # a cache that cannot be is none, as without the wall
+            make_cache_folder()
         begin_keeper(outputs, scratch)
     except OSError as error:
         raise AdrenoSimError(f"the sandbox cannot be made: {error.strerror or error}") from error

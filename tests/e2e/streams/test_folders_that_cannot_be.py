@@ -1,0 +1,32 @@
+"""A cache whose folder cannot be made is none: commands go on, behind the wall, too."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import adreno_sim
+
+pytestmark = pytest.mark.e2e
+
+LAUNCH = 'source = "k.cl"\nglobal_size = [4]\n[[argument]]\nkind = "buffer"\ndtype = "float32"\ncount = 4\ndata = "ones"\n'
+CASES = {
+    "a file": {"ADRENO_SIM_CACHE_DIR": "k.cl"},
+    "of a home that cannot be": {"HOME": "/dev/null", "XDG_CACHE_HOME": "", "ADRENO_SIM_CACHE_DIR": ""},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_kernel_is_checked_without_a_cache(case: str, tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text("kernel void k(global float *a) { a[get_global_id(0)] += 1; }\n")
+    (tmp_path / "l.toml").write_text(LAUNCH)
+    paths = os.pathsep.join([str(Path(adreno_sim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths, **CASES[case]}
+    words = [sys.executable, "-m", "adreno_sim", "kernel", "--launch", "l.toml"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert "ok: 0 errors" in done.stdout and "Traceback" not in done.stderr
