@@ -160,6 +160,10 @@ def _check_command(args: argparse.Namespace) -> str:
     for word in words:
         if word.partition("=")[0] in MODEL_OPTIONS:
             kept += [word] if "=" in word else [word, next(words)]
+    said = " ".join(kept)
+    for name, shape in args.shape or ():  # of the upper ends of --bound
+        text = f"{name}={'x'.join(map(str, shape))}"
+        kept += [] if text in said else ["--shape", text]
     device = [] if args.device is None else ["--device", _device_string(args.device)]
     return shlex.join(["adreno-sim", "check", args.source, *kept, *device])
 
@@ -224,9 +228,30 @@ def _source(args: argparse.Namespace, rules: DeviceRules, module: Any) -> tuple[
                 args, ("--pitch-rule",), f"is for tensors with shapes; {args.source} is a trace, which gives sizes"
             )
         return given, None
+    if args.bound and module is None and args.source.endswith(".onnx"):
+        return _at_upper_end(args, rules)
     model = _model(args, rules, module)
     symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
     return extract_bounded(model, dict(args.bound)) if symbolic or args.bound else extract_plan(model), model
+
+
+def _at_upper_end(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryPlan, CompiledModel]:
+    """The plan of an ONNX model at the upper ends of its open dimensions, with the totals at the lower ones; and the model there.
+
+    The options of `args` have the shapes of the upper ends from then on: the plan is for these.
+    """
+    from ..compiler.importers.open_dimensions import open_inputs
+    from ..compiler.plan.extract import extract_plan, ranges_of, sizes_at_ends
+
+    given = list(args.shape or [])
+    inputs = open_inputs(Path(args.source), dict(given))
+    ranges = ranges_of(inputs.symbols, dict(args.bound))
+    models = []
+    for sizes in sizes_at_ends(ranges):
+        args.shape = [*given, *inputs.at(sizes).items()]
+        models.append(_model(args, rules, None))
+    low, high = models
+    return replace(extract_plan(high), symbols=ranges, least=extract_plan(low).summary), high
 
 
 def _ml(rules: DeviceRules) -> MLCapabilities | None:

@@ -76,8 +76,8 @@ def extract_bounded(
 
     Raises AdrenoSimError for a symbol without bounds, bounds that are none, or unknown symbols.
     """
-    ranges = _ranges(model, bounds)
-    low, high = ({symbol.name: end for symbol, end in zip(ranges, ends, strict=True)} for ends in _ends(ranges))
+    ranges = ranges_of([dim for info in model.inputs for dim in info.shape if isinstance(dim, str)], bounds)
+    low, high = sizes_at_ends(ranges)
     least = extract_plan(model, _shapes_at(model, low), size, rule)
     plan = extract_plan(model, _shapes_at(model, high), size, rule)
     return replace(plan, tensors=_with_symbolic(model, plan, least, ranges), symbols=ranges, least=least.summary)
@@ -104,8 +104,9 @@ def _with_symbolic(
     return tuple(replace(tensor, symbolic=symbolic.get(tensor.storage, ())) for tensor in plan.tensors)
 
 
-def _ranges(model: CompiledModel, bounds: Mapping[str, tuple[int, int]]) -> tuple[SymbolRange, ...]:
-    symbols = list(dict.fromkeys(dim for info in model.inputs for dim in info.shape if isinstance(dim, str)))
+def ranges_of(names: Iterable[str], bounds: Mapping[str, tuple[int, int]]) -> tuple[SymbolRange, ...]:
+    """The range of each symbol. AdrenoSimError for one without bounds, bounds that are none, or bounds of something else."""
+    symbols = list(dict.fromkeys(names))
     there = f"the model's symbols are {', '.join(symbols) or 'none'}"
     for name in bounds:
         if name not in symbols:
@@ -118,9 +119,9 @@ def _ranges(model: CompiledModel, bounds: Mapping[str, tuple[int, int]]) -> tupl
     return tuple(SymbolRange(name, *bounds[name]) for name in symbols)
 
 
-def _ends(ranges: Iterable[SymbolRange]) -> tuple[list[int], list[int]]:
-    pairs = list(ranges)
-    return [symbol.low for symbol in pairs], [symbol.high for symbol in pairs]
+def sizes_at_ends(ranges: Sequence[SymbolRange]) -> tuple[dict[str, int], dict[str, int]]:
+    """The sizes of the symbols at the lower end of every range, and at the upper end."""
+    return {symbol.name: symbol.low for symbol in ranges}, {symbol.name: symbol.high for symbol in ranges}
 
 
 def _shapes_at(model: CompiledModel, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:

@@ -76,3 +76,33 @@ def test_check_says_why_a_plan_cannot_run(bundle, capsys):
     assert err.startswith("error: plan arena cannot be applied on adreno-650: ") and "cl_ext_image_from_buffer" in err
     assert main(["check", str(bundle), "--plan", "tvmfixed"]) == 2
     assert "did you mean tvm-fixed" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def open_onnx(tmp_path_factory):
+    """Scores of each row against all rows, of a batch and a length that the file leaves open."""
+    onnx = pytest.importorskip("onnx")
+    helper, types = onnx.helper, onnx.TensorProto
+    nodes = [helper.make_node("Transpose", ["x"], ["turned"], perm=[0, 2, 1]), helper.make_node("MatMul", ["x", "turned"], ["s"]),
+             helper.make_node("Softmax", ["s"], ["p"], axis=-1), helper.make_node("MatMul", ["p", "x"], ["y"])]  # fmt: skip
+    given = helper.make_tensor_value_info("x", types.FLOAT, ["batch", "length", 8])
+    graph = helper.make_graph(nodes, "scores", [given], [helper.make_tensor_value_info("y", types.FLOAT, None)])
+    path = tmp_path_factory.mktemp("open") / "scores.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_open_dimensions_of_onnx_have_bounds(open_onnx, capsys, tmp_path):
+    def planned(*options):
+        out = tmp_path / "footprint.json"
+        assert main(["footprint", str(open_onnx), *options, "--json", str(out)]) == 0, capsys.readouterr().err
+        return json.loads(out.read_text())["plan"]
+
+    bounded = planned("--bound", "batch=1:2", "--bound", "length=4:64")
+    said = capsys.readouterr().out
+    high, low = (planned("--shape", f"x={shape}") for shape in ("2x64x8", "1x4x8"))
+    assert bounded["summary"] == high["summary"] and bounded["least"] == low["summary"]
+    assert bounded["symbols"] == [{"name": "batch", "low": 1, "high": 2}, {"name": "length", "low": 4, "high": 64}]
+    assert "--plan " not in said or "--shape x=2x64x8" in said
+    assert main(["footprint", str(open_onnx), "--bound", "length=1:2"]) == 2
+    assert "no bounds for symbolic dimension 'batch'; the model's symbols are batch, length" in capsys.readouterr().err
