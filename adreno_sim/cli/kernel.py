@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from ..device.inspection import Inside
     from ..results.launch_report import LaunchReport
 
+OF_ISA = ("--max-registers", "--min-waves", "--build-options")
 OF_FUNCTIONS = (
     "--input", "--shape", "--scalar", "--expected", "--target", "--pipeline", "--without-fix", "--seed", "--keep-going",
 )  # fmt: skip
 OF_LAUNCHES = (
     "--launch", "--variant", "--set", "--root", "--save-outputs", "--unsafe-includes", "--dump",
-    "--isa", "--isa-of",
+    "--isa", "--isa-of", *OF_ISA,
 )  # fmt: skip
-
 OF_RUNS = (
     "--variant", "--set", "--root", "--checks", "--compare-with", "--save-outputs", "--strict", "--unsafe-includes", "--explain",
     "--counters", "--html", "--sarif",
@@ -123,6 +123,13 @@ def add(commands: Any) -> None:
         help="also compile to the machine code of the device's chip, by Mesa: registers, waves, instructions (extra isa); "
         "without --launch, of all kernels in FILE, and nothing runs",
     )
+    parser.add_argument(
+        "--max-registers", type=cli_options.count, metavar="N", help="with --isa alone: more of a kernel are an error (exit 1)"
+    )
+    parser.add_argument("--min-waves", type=cli_options.count, metavar="N", help="with --isa alone: fewer are an error (exit 1)")
+    parser.add_argument(
+        "--build-options", metavar="OPTIONS", help="with --isa alone: of the build: --build-options='-cl-std=CL3.0 -DN=4'"
+    )
     parser.add_argument("--isa-of", metavar="CHIP,CHIP", help="the same for these chips, side by side: a630,a740")
     cli_options.add(parser, "--counters")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
@@ -143,6 +150,7 @@ def _kernel(args: argparse.Namespace) -> int:
     chips = _chips(args)
     if args.launch is None and args.file and (chips is not None or args.dump == ["isa"]):
         return _show_machine_code(args, chips or ())
+    cli_options.refuse(args, OF_ISA, "is for --isa without --launch")
     if args.launch is None:
         raise AdrenoSimError(
             "--launch SPEC.toml says what a kernel is run with (adreno-sim init FILE.cl writes one); --function NAME runs a "
@@ -208,7 +216,10 @@ def _show_machine_code(args: argparse.Namespace, chips: tuple[str, ...]) -> int:
 
     cli_options.refuse(args, OF_RUNS, "is for a kernel that runs: it needs --launch SPEC.toml")
     try:
-        report = compile_machine_code(args.file, device=args.device, chips=chips)
+        report = compile_machine_code(
+            args.file, options=args.build_options or "", device=args.device, chips=chips,
+            max_registers=args.max_registers, min_waves=args.min_waves,
+        )  # fmt: skip
     except BuildError as error:
         write_build_error(args, error.diagnostics)
         raise

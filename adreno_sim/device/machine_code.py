@@ -35,17 +35,18 @@ class MachineCode:
     """The machine code of a kernel for one chip, compiled in one way.
 
     registers: of four words each, in which half registers lie as pairs; half_registers: of four halves. waves: that a core can
-    hold with so many registers, and the group's local memory. lanes: work-items of a wave, 64 or 128. spill_stores,
-    spill_loads: accesses of private memory for which there was no register. private_bytes: of a work-item. local_bytes: of a
-    group. constants: of four words, with parameters. loops: that are left. ss, sy: places that wait for special functions and
-    local memory, for textures and global memory; ss_stall, sy_stall: for how many cycles by Mesa's estimate, at most. text: the
-    assembly.
+    hold with so many registers, and the group's local memory. group_limit: work-items of a group that find registers. lanes:
+    work-items of a wave, 64 or 128. spill_stores, spill_loads: accesses of private memory for which there was no register.
+    private_bytes: of a work-item. local_bytes: of a group. constants: of four words, with parameters. loops: that are left.
+    ss, sy: places that wait for special functions and local memory, for textures and global memory; ss_stall, sy_stall: for how
+    many cycles by Mesa's estimate, at most. text: the assembly.
     """
 
     instructions: Instructions
     registers: int
     half_registers: int
     waves: int
+    group_limit: int
     lanes: int
     spill_stores: int
     spill_loads: int

@@ -15,22 +15,40 @@ else:
     import tomli as tomllib
 
 _PROFILE = "adreno-"
+_MOST_ITEMS = 1024
+"""Of a group, on every chip here."""
 
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip as Mesa knows it."""
+    """A chip as Mesa knows it.
+
+    file: registers of four words that a core has for each lane. granularity: waves that get registers together. wave: lanes of
+    the smallest wave.
+    """
 
     name: str
     gpu: int
     chip: int
+    file: int
+    granularity: int
+    wave: int
+
+    def group_limit(self, registers: int) -> int:
+        """Returns how many work-items of a group find registers on a core, where each needs so many.
+
+        Three public sources have this rule with the same numbers: Mesa (`ir3_get_reg_dependent_max_waves`), tinygrad's runtime
+        for these GPUs (`ops_qcom.py`) and TFLite's delegate (`gpu_info.cc`).
+        """
+        waves = self.file // max(1, registers) * self.granularity
+        return min(_MOST_ITEMS, waves * self.wave)
 
 
 @functools.cache
 def chips() -> dict[str, Chip]:
     """Returns all chips by name."""
     rows = tomllib.loads(Path(__file__).with_name("chips.toml").read_text(encoding="utf-8"))
-    return {name: Chip(name, row["gpu"], row["chip"]) for name, row in rows.items()}
+    return {name: Chip(name, **row) for name, row in rows.items()}
 
 
 def find_chip(name: str) -> Chip:

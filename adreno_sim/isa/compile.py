@@ -88,16 +88,17 @@ def _ask(library: Path, kernel: str, chip: Chip, program: str, unroll: bool) -> 
         raise UnsupportedError(f"unsupported by isa: Mesa runs in a child process, and there is none: {error}") from None
     except RuntimeError as error:
         raise UnsupportedError(f"unsupported by isa: kernel {kernel} for {chip.name}: {error}") from None
-    return _read(json.loads(reply))
+    return _read(json.loads(reply), chip)
 
 
-def _read(figures: dict[str, Any]) -> MachineCode:
-    text = figures["text"]
+def _read(figures: dict[str, Any], chip: Chip) -> MachineCode:
+    text, registers = figures["text"], figures["max_register"] + 1
     return MachineCode(
         instructions=count_instructions(text),
-        registers=figures["max_register"] + 1,
+        registers=registers,
         half_registers=count_half_registers(text),
         waves=figures["waves"],
+        group_limit=chip.group_limit(registers),
         lanes=_LANES * (1 + figures["double_wave"]),
         text=text,
         **{

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..backends.machine_code import compile_for_chips
@@ -26,12 +26,15 @@ def compile_machine_code(
     device: str | Device | None = None,
     chips: Sequence[str] = (),
     kernel: str = "",
+    max_registers: int | None = None,
+    min_waves: int | None = None,
 ) -> MachineCodeReport:
     """Compiles the kernels of an OpenCL C file to Adreno machine code, by Mesa's ir3. Needs the extra `isa`.
 
     options: of the build. device: whose compiler reads the source, and whose chip it is where no `chips` are named ("a630",
-    "a740"). kernel: one of them alone. A kernel that these GPUs or their compiler do not take is one of `refused`. Raises
-    BuildError, OptionError for a chip that is not known or a real device, MissingPackageError.
+    "a740"). kernel: one of them alone. max_registers, min_waves: limits; a kernel beyond one, with loops unrolled or left, is
+    named in `beyond`. A kernel that these GPUs or their compiler do not take is one of `refused`. Raises BuildError, OptionError
+    for a chip that is not known or a real device, MissingPackageError.
     """
     path = Path(source)
     opened = open_device(device or default_device()) if device is None or isinstance(device, str) else device
@@ -46,4 +49,14 @@ def compile_machine_code(
             found += compile_for_chips(opened, program[name], chips)
         except UnsupportedError as error:
             refused.append(RefusedKernel(name, str(error)))
-    return MachineCodeReport(str(source), tuple(found), tuple(refused))
+    return MachineCodeReport(str(source), tuple(found), tuple(refused), tuple(_find_beyond(found, max_registers, min_waves)))
+
+
+def _find_beyond(kernels: Sequence[KernelCode], max_registers: int | None, min_waves: int | None) -> Iterator[str]:
+    for one in kernels:
+        registers = max(one.unrolled.registers, one.rolled.registers)
+        waves = min(one.unrolled.waves, one.rolled.waves)
+        if max_registers is not None and registers > max_registers:
+            yield f"{one.kernel} for {one.chip}: {registers} registers, more than {max_registers} (--max-registers)"
+        if min_waves is not None and waves < min_waves:
+            yield f"{one.kernel} for {one.chip}: {waves} waves, fewer than {min_waves} (--min-waves)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ..base.json_io import plain_json
@@ -23,16 +23,18 @@ class RefusedKernel:
 
 @dataclass(frozen=True)
 class MachineCodeReport:
-    """The machine code of the kernels in a source, chip after chip. source: as the user named it."""
+    """The machine code of the kernels in a source, chip after chip. source: as the user named it. beyond: sentences on kernels
+    beyond the limits that the user set."""
 
     source: str
     kernels: tuple[KernelCode, ...] = ()
-    refused: tuple[RefusedKernel, ...] = field(default=())
+    refused: tuple[RefusedKernel, ...] = ()
+    beyond: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """0, or 3 where a kernel is refused."""
-        return 3 if self.refused else 0
+        """1 where a kernel is beyond a limit, else 3 where one is refused, else 0."""
+        return 1 if self.beyond else 3 if self.refused else 0
 
     def as_json(self) -> dict[str, Any]:
         """JSON-ready data."""
@@ -43,6 +45,7 @@ class MachineCodeReport:
             "exit_code": self.exit_code,
             "kernels": kernels_to_json(self.kernels),
             "refused": [asdict(one) for one in self.refused],
+            "beyond": list(self.beyond),
         }
         encoded: dict[str, Any] = plain_json(data)
         return encoded

@@ -199,6 +199,18 @@ def _mad_hi(translation: Translation, type: Spelled, x: Value, y: Value, z: Valu
     return translation.program.op("iadd", _mul_hi(translation, type, x, y), z)
 
 
+def _mad_sat(translation: Translation, type: Spelled, x: Value, y: Value, z: Value) -> Value:
+    program = translation.program
+    if type.bits == 64:
+        raise refuse("mad_sat of 64 bits")
+    wide = [translation.resize(value, 64, not type.unsigned) for value in (x, y, z)]
+    total = program.op("iadd", program.op("imul", wide[0], wide[1]), wide[2])
+    low, high = _limits(type)  # a sum of unsigned ones is below 2**64, and so is not taken for a negative one
+    letter = _letter(type)
+    total = program.op(f"{letter}max", total, program.constant(low, 64))
+    return translation.resize(program.op(f"{letter}min", total, program.constant(high, 64)), type.bits)
+
+
 def _popcount(translation: Translation, type: Spelled, x: Value) -> Value:
     return count_bits(translation, x)
 
@@ -262,7 +274,7 @@ def _upsample(translation: Translation, type: Spelled, high: Value, low: Value) 
 
 _INTEGER: dict[str, _Lane] = {
     "abs": _abs, "min": _signed_pair("min"), "max": _signed_pair("max"), "clamp": _clamp, "abs_diff": _abs_diff, "mul24": _mul24,
-    "mad24": _mad24, "mul_hi": _mul_hi, "mad_hi": _mad_hi, "popcount": _popcount, "clz": _clz, "ctz": _ctz,
+    "mad24": _mad24, "mul_hi": _mul_hi, "mad_hi": _mad_hi, "mad_sat": _mad_sat, "popcount": _popcount, "clz": _clz, "ctz": _ctz,
     "add_sat": _signed_pair("add_sat"), "sub_sat": _signed_pair("sub_sat"), "hadd": _signed_pair("hadd"),
     "rhadd": _signed_pair("rhadd"), "rotate": rotate, "upsample": _upsample,
 }  # fmt: skip

@@ -78,7 +78,7 @@ def _local_size(translation: Translation, dimension: int) -> Value:
 
 
 def find_local_linear_id(translation: Translation) -> Value:
-    """Returns the number of a work-item in its group. ir3 has the intrinsic for it only where the size of the group is known."""
+    """Returns the number of a work-item in its group. NIR has an intrinsic for it that ir3 does not take."""
     op = translation.program.op
     x, y, z = (_ask_dimension(translation, "get_local_id", dimension) for dimension in range(3))
     width, height = (_local_size(translation, dimension) for dimension in range(2))

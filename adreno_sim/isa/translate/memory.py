@@ -91,7 +91,8 @@ def place_of(translation: Translation, pointer: ir.Value) -> Place:
     if element is not None:
         return element
     assert isinstance(type, ir.Pointer)
-    bits_of(type)  # refuses a generic one
+    if type.space == ir.GENERIC:
+        raise refuse("a generic pointer whose memory is not known")
     return Address(translation.scalar(pointer), _SPACES[type.space])
 
 

@@ -197,9 +197,7 @@ def bits_of(type: ir.Type) -> int:
     if isinstance(type, (ir.Int, ir.Float)):
         return type.bits
     if isinstance(type, ir.Pointer):
-        if type.space == ir.GENERIC:
-            raise refuse("a generic pointer whose memory is not known")
-        return 64 if type.space in (ir.GLOBAL, ir.CONSTANT) else 32
+        return 64 if type.space in (ir.GLOBAL, ir.CONSTANT, ir.GENERIC) else 32
     if isinstance(type, ir.Event):
         return 32
     raise refuse(f"a value of type {type}")

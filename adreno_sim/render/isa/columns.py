@@ -23,6 +23,7 @@ COLUMNS: list[Column[KernelCode]] = [
     text_column("chip", lambda kernel: kernel.chip),
     figure_column("registers", _range(lambda code: code.registers)),
     figure_column("waves", _range(lambda code: code.waves)),
+    figure_column("group limit", _range(lambda code: code.group_limit)),
     figure_column("lanes", _range(lambda code: code.lanes)),
     figure_column("spills", _range(lambda code: code.spills)),
     figure_column("private bytes", _range(lambda code: code.private_bytes)),

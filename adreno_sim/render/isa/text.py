@@ -22,6 +22,8 @@ def show(report: MachineCodeReport, file: IO[str]) -> None:
     show_kernels(console, report.kernels)
     for refused in report.refused:
         teller(console)(f"{refused.kernel}: {refused.reason}")
+    for sentence in report.beyond:
+        teller(console)(sentence)
 
 
 def show_kernels(console: Console, kernels: Sequence[KernelCode]) -> None:

@@ -158,6 +158,33 @@ def test_a_launch_shows_its_machine_code(tmp_path, capsys):
     assert "stg" in (tmp_path / "r.html").read_text() and "registers" in capsys.readouterr().out
 
 
+@needs_mesa
+def test_a_limit_that_a_kernel_is_beyond_ends_the_command_with_1(tmp_path, capsys):
+    source = tmp_path / "k.cl"
+    source.write_text(with_accumulators(32))
+    command = ["kernel", str(source), "--isa-of", "a630,a650"]
+    assert command_line.main([*command, "--max-registers", "40", "--min-waves", "2"]) == 0
+    assert command_line.main([*command, "--min-waves", "4"]) == 1
+    assert "k for a650: 2 waves, fewer than 4" in capsys.readouterr().out
+    source.write_text("kernel void k(global int *a) { a[get_global_id(0)] = N; }")
+    assert command_line.main([*command, "--build-options=-DN=3", "--max-registers", "1"]) == 1
+
+
+@needs_mesa
+def test_the_limit_of_a_group_is_what_the_waves_hold():
+    for count in (8, 16, 32, 40):
+        for one in compiled(with_accumulators(count), "a630", "a650", "a740"):
+            assert one.rolled.group_limit == min(1024, 64 * one.rolled.waves)
+
+
+def test_the_rule_of_the_group_limit():
+    limits = {name: [find_chip(name).group_limit(registers) for registers in (6, 12, 13, 24, 32, 48)] for name in chips()}
+    assert limits["a630"] == [1024, 1024, 896, 512, 384, 256]  # min(1024, 384 * 32 // (registers * 128) * 128): tinygrad's
+    assert limits["a650"] == [1024, 640, 512, 256, 256, 128]
+    assert limits["a530"] == [640, 320, 256, 128, 128, 64]
+    assert limits["a610"] == [512, 256, 192, 128, 64, 64]
+
+
 def test_a_chip_that_is_not_known_is_named(tmp_path, capsys):
     (tmp_path / "k.cl").write_text("kernel void k(global int *o) { o[get_global_id(0)] = 1; }")
     assert command_line.main(["kernel", str(tmp_path / "k.cl"), "--isa-of", "a631"]) == 2

@@ -25,7 +25,8 @@ LOCAL = 1024
 GROUPS = (2, 1, 1)
 
 INTEGER_FUNCTIONS = {
-    1: "abs clz ctz popcount", 2: "min max abs_diff mul_hi add_sat sub_sat hadd rhadd rotate", 3: "clamp mad_hi bitselect select",
+    1: "abs clz ctz popcount", 2: "min max abs_diff mul_hi add_sat sub_sat hadd rhadd rotate",
+    3: "clamp mad_hi mad_sat bitselect select",
 }  # fmt: skip
 REAL_FUNCTIONS = {
     1: "fabs floor ceil trunc rint round sqrt sign isnan isinf isfinite isnormal signbit native_sqrt native_recip native_exp2",
@@ -36,6 +37,8 @@ REAL_FUNCTIONS = {
 
 def kernel_of_functions(type: str, functions: dict[int, str]) -> str:
     """A kernel that applies each function to elements of three arrays."""
+    if "long" in type:
+        functions = {count: names.replace(" mad_sat", "") for count, names in functions.items()}
     lines, at = [], 0
     for count, names in functions.items():
         for name in names.split():
