@@ -196,7 +196,7 @@ class Objects:
     def _encode_kernel(self, kernel: SimKernel) -> bytes:
         required = kernel.required_work_group_size
         attributes = f"reqd_work_group_size({','.join(map(str, required))})" if required else ""
-        largest, wave = self.device.profile["MAX_WORK_GROUP_SIZE"], kernel.sub_group_size
+        largest, wave = self.device.profile.largest_group, kernel.sub_group_size
         head = encode_text(kernel.name) + encode_text(attributes)
         facts = _KERNEL_FACTS.pack(kernel.local_bytes, kernel.private_bytes, *(required or (0, 0, 0)), largest, wave, wave)
         return head + facts + encode_list(map(_encode_param, kernel.params))

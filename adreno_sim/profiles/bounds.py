@@ -33,7 +33,8 @@ _U32, _U63 = (1 << 32) - 1, (1 << 63) - 1
 MOST: Mapping[str, int] = {
     **dict.fromkeys(
         (
-            "MAX_WORK_GROUP_SIZE", "MAX_COMPUTE_UNITS", "ADDRESS_BITS", "MAX_READ_IMAGE_ARGS", "MAX_WRITE_IMAGE_ARGS",
+            "MAX_WORK_GROUP_SIZE", "kernel_group_limit", "MAX_COMPUTE_UNITS", "ADDRESS_BITS", "MAX_READ_IMAGE_ARGS",
+            "MAX_WRITE_IMAGE_ARGS",
             "MAX_READ_WRITE_IMAGE_ARGS", "MAX_SAMPLERS", "MEM_BASE_ADDR_ALIGN", "GLOBAL_MEM_CACHELINE_SIZE", "MAX_CONSTANT_ARGS",
             "IMAGE_PITCH_ALIGNMENT", "IMAGE_BASE_ADDRESS_ALIGNMENT", "vendor_id", *COST_FIELDS, *ANSWERED,
         ),

@@ -48,6 +48,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
             *ATOMIC_ALIGNMENTS,
             *WIDTHS,
             "ONCHIP_GLOBAL_MEM_SIZE",  # of cl_qcom_onchip_global_memory
+            "kernel_group_limit",  # work-items of a group of any kernel; 0 = as many as the device has
             "ml_interface",  # newest version of cl_qcom_ml_ops, 1 to 5; 0 = none
             "ml_gflops", "kernel_gflops", "memory_mbps", "ml_start_ns", "kernel_start_ns",  # see mlops.capabilities
         ),
@@ -67,6 +68,7 @@ DEFAULTS: Mapping[str, Any] = {
     "driver_version": "OpenCL {opencl} {name}",
     "opencl_c_version": "OpenCL C {opencl} {name}",
     "sub_group_rule": "full",
+    "kernel_group_limit": 0,
     "SVM_CAPABILITIES": (),
     "PROFILING_TIMER_RESOLUTION": 1000,
     **dict.fromkeys(ATOMIC_ALIGNMENTS, 0),

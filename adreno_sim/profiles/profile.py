@@ -85,6 +85,13 @@ class Profile:
         return int(sizes[-1 if wanted == "half" else 0])
 
     @property
+    def largest_group(self) -> int:
+        """Work-items of a group that a kernel can have. On a phone a kernel of many registers has fewer than the device: that is
+        given, as `kernel_group_limit`."""
+        most: int = self.values["MAX_WORK_GROUP_SIZE"]
+        return min(most, self.values["kernel_group_limit"] or most)
+
+    @property
     def flush_denormals(self) -> bool:
         """Whether single (and half) arithmetic flushes denormals to zero."""
         return "DENORM" not in self.values["SINGLE_FP_CONFIG"]

@@ -50,6 +50,11 @@ def test_a_kernel_says_what_it_takes(shim) -> None:
     ]  # fmt: skip
 
 
+def test_a_kernel_has_the_limit_that_the_device_string_gives(connect) -> None:
+    _, (kernel,) = connect(device="sim:adreno-740,kernel_group_limit=256").build(1, ADD)
+    assert kernel["largest"] == 256
+
+
 def test_a_right_launch_computes_and_finds_nothing(shim, report) -> None:
     fill_second(shim)
     add(shim, COUNT)

@@ -161,6 +161,9 @@ def _check_group(kernel: SimKernel, group: Size, profile: Profile) -> None:
             _group_error(kernel, group, f"MAX_WORK_ITEM_SIZES[{axis}] = {limit}", "CL_INVALID_WORK_ITEM_SIZE")
     if math.prod(group) > profile["MAX_WORK_GROUP_SIZE"]:
         _group_error(kernel, group, f"{math.prod(group)} work-items, MAX_WORK_GROUP_SIZE = {profile['MAX_WORK_GROUP_SIZE']}")
+    if math.prod(group) > profile.largest_group:
+        why = f"{math.prod(group)} work-items, CL_KERNEL_WORK_GROUP_SIZE = {profile.largest_group} (kernel_group_limit)"
+        _group_error(kernel, group, why)
 
 
 def _check_edges(kernel: SimKernel, total: Size, group: Size, profile: Profile) -> None:
@@ -184,7 +187,7 @@ def _group_error(kernel: SimKernel, group: Size, why: str, code: str = "CL_INVAL
 def choose_local(total: Size, profile: Profile) -> Size:
     """Returns the local size for a caller that gives none: along x, y, then z the largest divisor that keeps a group in one
     wave."""
-    room = min(profile["wave_sizes"][0], profile["MAX_WORK_GROUP_SIZE"])
+    room = min(profile["wave_sizes"][0], profile.largest_group)
     chosen = []
     for size, limit in zip(total, profile["MAX_WORK_ITEM_SIZES"], strict=True):
         part = max((n for n in range(1, min(size, limit, room) + 1) if size % n == 0), default=1)

@@ -189,3 +189,8 @@ def test_the_wave_of_an_unknown_device_is_its_kernels_multiple(tmp_path):
     path.write_text(json.dumps({"devices": [{"online": [device]}]}))
     other = profiles.load(str(path))
     assert other["wave_sizes"] == (32,) and other.marks["wave_sizes"] == "inferred"
+
+
+@pytest.mark.parametrize(("given", "largest"), [(0, 1024), (256, 256), (4096, 1024)])
+def test_the_limit_of_a_kernel_is_what_is_given_and_no_more_than_the_devices(given, largest):
+    assert profiles.load("adreno-740").with_values({"kernel_group_limit": given}).largest_group == largest
