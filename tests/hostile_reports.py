@@ -35,6 +35,7 @@ from adreno_sim.image import layout_of, layout_svg
 from adreno_sim.profiles.profile import load
 from adreno_sim.render.devices import listing
 from adreno_sim.render.doctor import text as doctor_text
+from adreno_sim.render.isa import text as isa_text
 from adreno_sim.render.launch import encode as launch_json
 from adreno_sim.render.launch import html as launch_html
 from adreno_sim.render.launch import text as launch_text
@@ -58,6 +59,7 @@ from adreno_sim.render.sweep import text as sweep_text
 from adreno_sim.render.tuning import text as tuning_text
 from adreno_sim.results.encode import report_to_json
 from adreno_sim.results.launch_report import LaunchReport
+from adreno_sim.results.machine_code import MachineCodeReport
 from adreno_sim.results.model import Report
 from adreno_sim.results.plain_text import failure_text, plain
 from adreno_sim.results.plan_summary import PlanSummary
@@ -153,6 +155,7 @@ def list_json(text: str) -> Iterator[tuple[str, str]]:
     """Name and text of everything that is JSON."""
     yield "check", dumped(report_to_json(report(text)))
     yield "launch", dumped(launch_json.to_json(launch_report(text)))
+    yield "machine code", dumped(hold(MachineCodeReport, text).as_json())
     yield "run", dumped(run_to_json(run_report(text)))
     yield "sweep", dumped(sweep_of(text).as_json())
     yield "code quality", dumped(sweep_findings.code_quality(sweep_of(text)))
@@ -175,6 +178,7 @@ def list_texts(text: str) -> Iterator[tuple[str, str]]:
     yield "explained findings", printed(lambda file: explain.show([finding(text)], {text: source(text)}, file))
     yield "launch", printed(launch_text.show, launch_report(text))
     yield "launch explained", printed(lambda file: launch_text.show(launch_report(text), file, explained=True))
+    yield "machine code", printed(isa_text.show, hold(MachineCodeReport, text))
     yield "run", printed(run_text.show, run_report(text))
     yield "sweep", printed(sweep_text.show, sweep_of(text))
     yield "footprint", printed(footprint_text.show, footprint(text))
