@@ -148,7 +148,7 @@ def _kernel(args: argparse.Namespace) -> int:
         return _prim_func(args)
     cli_options.refuse(args, OF_FUNCTIONS, "is for a PrimFunc (--function)")
     chips = _chips(args)
-    if args.launch is None and args.file and (chips is not None or args.dump == ["isa"]):
+    if args.launch is None and args.file and (chips is not None or set(args.dump or ()) == {"isa"}):
         return _show_machine_code(args, chips or ())
     cli_options.refuse(args, OF_ISA, "is for --isa without --launch")
     if args.launch is None:
@@ -210,11 +210,14 @@ def _chips(args: argparse.Namespace) -> tuple[str, ...] | None:
 
 def _show_machine_code(args: argparse.Namespace, chips: tuple[str, ...]) -> int:
     """Compile the kernels of a file to machine code, and run nothing."""
-    from ..base.errors import BuildError
+    from ..base.errors import BuildError, OptionError
     from ..launch_spec.machine_code import compile_machine_code
     from ..render.isa.text import assembly_text, show
 
     cli_options.refuse(args, OF_RUNS, "is for a kernel that runs: it needs --launch SPEC.toml")
+    inside = _inside(args)
+    if inside is not None and inside.wanted != {"isa"}:
+        raise OptionError("dump", "without --launch there is nothing but isa: expected --dump isa, or --launch SPEC.toml")
     try:
         report = compile_machine_code(
             args.file, options=args.build_options or "", device=args.device, chips=chips,

@@ -129,7 +129,7 @@ def _peel(translation: Translation, index: ir.Value) -> tuple[Value, int]:
     Unsigned ones may wrap, and stay."""
     wide = isinstance(index, ir.Instr) and index.op == "sext"
     inner, known = (index.operands[0] if isinstance(index, ir.Instr) and wide else index), 0
-    if not wide and ir.type_of(index) != ir.Int(64):
+    if ir.type_of(inner) != ir.Int(32 if wide else 64):
         return translation.scalar(index), 0
     while isinstance(inner, ir.Instr) and inner.op == "add":
         constant = constant_index(inner.operands[1])

@@ -21,7 +21,7 @@ from adreno_sim.isa.compile import compile_kernel
 from adreno_sim.isa.mesa import layout
 
 needs_mesa = pytest.mark.skipif(
-    not is_installed("tinymesa"), reason="Mesa's compiler is not installed: pip install adreno-sim[isa], for glibc from 2.32 on"
+    not is_installed("tinymesa"), reason="Mesa's compiler is not installed: the extra isa, for glibc from 2.32 on"
 )
 FEATURES = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "features").rglob("*.cl"))}
 CHIPS = ("a630", "a650", "a740")
@@ -153,7 +153,9 @@ def test_a_launch_shows_its_machine_code(tmp_path, capsys):
         str(tmp_path / "r.json"),
     ]
     assert command_line.main([*command, "--html", str(tmp_path / "r.html")]) == 0
-    (code,) = json.loads((tmp_path / "r.json").read_text())["machine_code"]
+    report = json.loads((tmp_path / "r.json").read_text())
+    validator("launch-report").validate(report)
+    (code,) = report["machine_code"]
     assert code["chip"] == "a740" and code["unrolled"]["registers"] >= 1
     assert "stg" in (tmp_path / "r.html").read_text() and "registers" in capsys.readouterr().out
 
