@@ -171,6 +171,11 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "The device's pitch, base or layer rule differs from what the memory plan assumes.",
     )
+    DRIVER_ERRATUM = (
+        "driver-erratum",
+        Severity.WARNING,
+        "A construct that the device's driver is known to compile wrongly, or not at all.",
+    )
     NO_IMAGE_FROM_BUFFER = (
         "no-image-from-buffer",
         Severity.WARNING,

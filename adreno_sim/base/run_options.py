@@ -36,6 +36,7 @@ class RunOptions:
     count_accesses: count executed memory accesses, and those of them proven in range; slower (default False).
     counters: count what each launch does: operations, bytes, transactions of waves (docs/counters.md). A launch then runs once
         more, one work-item at a time (default False).
+    all_drivers: warn of constructs that any known driver compiles wrongly, not only the device's (default False).
     unsafe_includes: a kernel's source reads any file of the host, not only those below the include folders that its build names
         (default False). A real device's driver reads what it likes.
     """
@@ -53,6 +54,7 @@ class RunOptions:
     emitter: Literal["scalar", "spmd"] = "spmd"
     count_accesses: bool = False
     counters: bool = False
+    all_drivers: bool = False
     unsafe_includes: bool = False
 
 

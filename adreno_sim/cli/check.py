@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="show findings under their source lines, and for each kernel why an access is not proven in range",
     )
-    cli_options.add(check, "--counters")
+    cli_options.add(check, "--counters", "--all-drivers")
     isolation.add_arguments(check)
     check.set_defaults(run=_check)
 
@@ -92,6 +92,7 @@ def _check(args: argparse.Namespace) -> int:
         cli_options.refuse(args, ("--time-limit",), "is for a check in a process of its own (--isolate)")
     if args.isolate and args.progress_file is None:
         return _check_isolated(args)
+    args.device = cli_options.device_for_all_drivers(args)
     report = run_check(args, reproduce=args.reproduce, explain=args.explain, counters=args.counters)
     write_report(report, args)
     return report.exit_code

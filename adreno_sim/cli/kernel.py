@@ -131,7 +131,7 @@ def add(commands: Any) -> None:
         "--build-options", metavar="OPTIONS", help="with --isa alone: of the build: --build-options='-cl-std=CL3.0 -DN=4'"
     )
     parser.add_argument("--isa-of", metavar="CHIP,CHIP", help="the same for these chips, side by side: a630,a740")
-    cli_options.add(parser, "--counters")
+    cli_options.add(parser, "--counters", "--all-drivers")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page")
     add_outputs(parser)
@@ -186,6 +186,7 @@ def _kernel(args: argparse.Namespace) -> int:
             keep_arrays=bool(args.save_outputs),
             counters=args.counters,
             chips=chips,
+            all_drivers=args.all_drivers,
         )
     except BuildError as error:
         write_build_error(args, error.diagnostics)
@@ -280,7 +281,7 @@ def _prim_func(args: argparse.Namespace) -> int:
         load_function(args.file, args.function),
         {**given, **dict(args.scalar or ())},
         expected,
-        device=args.device,
+        device=cli_options.device_for_all_drivers(args),
         checks=args.checks,
         name=args.function,
         strict=args.strict,

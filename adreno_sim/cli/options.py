@@ -138,6 +138,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "also count operations, bytes, and transactions and divergence of waves (simulated devices; runs longer)",
     },
+    "--all-drivers": {
+        "action": "store_true",
+        "help": "warn of constructs that any known driver compiles wrongly, not only the device's (driver-erratum)",
+    },
     "--input": {"metavar": "FILE", "help": "inputs: .npz by name; .npy or a picture for a model with one input"},
 }
 """Flag -> keyword arguments of argparse's add_argument."""
@@ -202,6 +206,20 @@ def refuse(args: argparse.Namespace, flags: Iterable[str], reason: str) -> None:
         value = _value(args, flag)
         if not (value is None or value is False or value == []):
             raise AdrenoSimError(f"{flag}: {reason}")
+
+
+def device_for_all_drivers(args: argparse.Namespace) -> str | None:
+    """The device that the command line names, with the option in it where --all-drivers asks for it; None where it names none."""
+    from ..base.errors import OptionError
+    from ..base.trust.device_string import default_device
+
+    named: str | None = args.device
+    if not args.all_drivers:
+        return named
+    device = named or default_device()
+    if not device.startswith("sim:"):
+        raise OptionError("device", f"{device}: --all-drivers is for simulated devices: a real one has the driver that it has")
+    return f"{device},all_drivers=true"
 
 
 def refuse_counters(chosen: RunOptions) -> None:

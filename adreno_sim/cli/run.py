@@ -49,7 +49,9 @@ def add(commands: Any) -> None:
         "--device", metavar="DEVICE", help="sim:PROFILE[,key=value...] (default: ADRENO_SIM_DEVICE, else sim:adreno-740)"
     )
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="how closely accesses are watched (default: bounds)")
-    options.add(parser, "--seed", seed="of the order of work-items at level full, and of fresh memory (default: 0)")
+    options.add(
+        parser, "--all-drivers", "--seed", seed="of the order of work-items at level full, and of fresh memory (default: 0)"
+    )
     parser.add_argument(
         "--strict", action="store_true", help="warnings count as errors, and a launch with an error fails (CL_OUT_OF_RESOURCES)"
     )
@@ -167,6 +169,8 @@ def _device_of(args: argparse.Namespace) -> tuple[str, str]:
     backend, _, rest = text.partition(":")
     if backend != "sim":
         raise OptionError("device", f"{text}: expected sim:PROFILE: a real device has a driver of its own")
+    if args.all_drivers:
+        rest += ",all_drivers=true"
     if args.seed is not None:
         rest += f",seed={args.seed}"
     _, chosen = read_device(rest, **({"checks": args.checks} if args.checks else {}))

@@ -79,9 +79,10 @@ class Launches:
             _print(result.printed)
         for sentence in result.failures:
             log.note(f"kernel {kernel.name}: {sentence}")
-        if not result.findings:
+        findings = [*result.findings, *self._objects.device.take_warnings()]
+        if not findings:
             return False
-        for finding in result.findings:
+        for finding in findings:
             log.add(finding, launch.source, lambda: launch.describe_call(header))
         return any(finding.severity is Severity.ERROR for finding in result.findings)
 

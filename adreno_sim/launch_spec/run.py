@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ def run_launch(
     keep_arrays: bool = False,
     counters: bool = False,
     chips: Sequence[str] | None = None,
+    all_drivers: bool = False,
 ) -> LaunchReport:
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
 
@@ -61,7 +62,8 @@ def run_launch(
     accesses are not proven in range, and why. unsafe_includes: the source reads any file of the host, not only those below its
     own folder and the folders of -I. compare_with: a second device, which runs the launch on the same inputs. keep_arrays: the
     report has what arguments hold afterwards. counters: also count what the launch does, on a simulated device. chips: also
-    compile the kernel to their machine code, to the device's own where none is named.
+    compile the kernel to their machine code, to the device's own where none is named. all_drivers: warn of what any known driver
+    compiles wrongly.
     Defects are the report's findings, and so are calls that an OpenCL driver would refuse. Raises AdrenoSimError for a launch
     file that does not fit the kernel, BuildError, UnsupportedError.
     """
@@ -70,7 +72,8 @@ def run_launch(
         raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
     first = device or spec.device or default_device()
     announce_devices(text for text in (first, compare_with) if isinstance(text, str))
-    opened = _open(spec, device, checks, unsafe_includes, counters)
+    asked = {"unsafe_includes": unsafe_includes, "counters": counters, "all_drivers": all_drivers}
+    opened = _open(spec, device, checks, {name: True for name, wanted in asked.items() if wanted})
     if inside is not None or chips is not None:
         require_inspectable(opened, opened.info.name, "isa" if inside is None else "dump")
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
@@ -94,20 +97,16 @@ def run_launch(
     return report
 
 
-def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, unsafe_includes: bool, counters: bool) -> Device:
+def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, asked: Mapping[str, bool]) -> Device:
+    """asked: options that the caller wants, each true."""
     if device is not None and not isinstance(device, str):
-        if unsafe_includes and not device.options.unsafe_includes:
-            raise AdrenoSimError("unsafe_includes=True: the device is already open with unsafe_includes=False")
-        if counters and not device.options.counters:
-            raise AdrenoSimError("counters=True: the device is already open with counters=False")
+        for name in asked:
+            if not getattr(device.options, name):
+                raise AdrenoSimError(f"{name}=True: the device is already open with {name}=False")
         if checks not in (None, device.options.checks):
             raise AdrenoSimError(f"checks={checks!r}: the device is already open with checks={device.options.checks!r}")
         return device
-    options: dict[str, Any] = {} if checks is None else {"checks": checks}
-    if unsafe_includes:
-        options["unsafe_includes"] = True
-    if counters:
-        options["counters"] = True
+    options = {**({} if checks is None else {"checks": checks}), **asked}
     opened = open_device(device or spec.device or None, defaults=_defaults(spec, device), **options)
     refuse_checks(opened, checks)
     return opened

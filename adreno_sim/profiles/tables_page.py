@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import builtin
+from .errata import errata
 from .profile import FIELDS, Profile, load, names, phones
 
 _LISTS = ("extensions", "compiler_extensions")
@@ -23,7 +24,7 @@ with what they are a guess from. Sizes that phones choose carry the range seen.
 def make_page() -> str:
     """The text of the page."""
     made = [load(name) for name in names() if name != "reference"]
-    return "\n".join([_HEAD, *_values(made), *_drivers(), *_phones(), *_lists(made)]).rstrip() + "\n"
+    return "\n".join([_HEAD, *_values(made), *_drivers(), *_phones(), *_faults(), *_lists(made)]).rstrip() + "\n"
 
 
 def _values(made: list[Profile]) -> Iterator[str]:
@@ -57,6 +58,15 @@ def _phones() -> Iterator[str]:
         table, one = builtin.phone(name), load(name)
         sizes = " | ".join(f"{_shown(one, key)}, {_origin(one, key)}" for key in builtin.VENDOR_CHOICES)
         yield f"| `{name}` | {table['product']} | {table['chip']} | {table['driver']} | {sizes} |"
+    yield ""
+
+
+def _faults() -> Iterator[str]:
+    yield "## Known faults of drivers\n"
+    yield "What `driver-erratum` warns of, where a kernel meets it.\n"
+    yield "| Name | Construct | Symptom | Compilers | Instead | Source |\n|---|---|---|---|---|---|"
+    for one in errata():
+        yield f"| `{one.name}` | {one.construct} | {one.symptom} | {one.owners} | {one.workaround} | {one.source} |"
     yield ""
 
 

@@ -29,7 +29,7 @@ CASES = sorted(CORPUS.rglob("*.toml"))
 
 CLASSES = {
     "clamped-read", "data-race", "divergent-barrier", "division-by-zero",
-    "division-overflow", "format-mismatch", "format-reinterpreted",
+    "division-overflow", "driver-erratum", "format-mismatch", "format-reinterpreted",
     "image-read-out-of-range", "image-write-out-of-range", "limit-exceeded", "local-memory", "misaligned-access",
     "misaligned-view", "no-image-from-buffer", "out-of-bounds-read", "out-of-bounds-write", "overwide-shift", "pitch-differs",
     "printf-argument-size",

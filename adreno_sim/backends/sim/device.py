@@ -42,6 +42,7 @@ from ...profiles.profile import Profile
 from . import limits
 from .argument_shadows import ShadowRange, Shadows
 from .arguments import bind_argument, check_arguments
+from .driver_errata import ErrataWatch
 from .group_counts import count_sample
 from .info import device_info, front_end_target
 from .launch_config import LaunchConfig, PreparedLaunch, asked_for, launch_signature, specialize_launch
@@ -59,8 +60,7 @@ class SimDevice:
     """A device of `profile`. Not for use by several threads at once; a launch uses threads of its own.
 
     Views see the bytes of their storage, images through the profile's pitch rule. Where the profile has no image of a kind
-    over a buffer, such a view is a separate image: reading or writing either side first copies what the other changed,
-    texels without padding, and take_warnings() says so.
+    over a buffer, such a view is a separate image: either side first copies what the other changed, and take_warnings() says so.
     """
 
     def __init__(self, profile: Profile, options: RunOptions, heap: Heap | None = None):
@@ -69,7 +69,7 @@ class SimDevice:
             profile = profile.with_values({"pitch_rule": options.pitch_rule})
         self.profile, self.options, self.info = profile, options, device_info(profile)
         full = options.checks == "full"
-        self._shadows = Shadows() if full else None
+        self._shadows, self._errata = Shadows() if full else None, ErrataWatch(profile, options.all_drivers)
         self._memory = limits.memory_of(profile, options.seed, full, heap)
         self._pool = PagedPool(self._memory, profile["page_size"], keep=options.pool != "none")
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
@@ -302,8 +302,7 @@ class SimDevice:
 
     def take_warnings(self) -> list[Finding]:
         """Findings about the device rather than one launch, each given once."""
-        taken, self._views.warnings = self._views.warnings, []
-        return taken
+        return self._views.take_warnings()
 
     # -- inside
 
@@ -349,6 +348,7 @@ class SimDevice:
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
         start = limits.global_offset(kernel, global_size, offset)
         limits.check_resources(kernel, checked, self.profile)
+        self._views.warnings += self._errata.look_at(kernel)
         views = tuple(index for index, arg in enumerate(checked) if isinstance(arg, StorageView))
         known = tuple(None if index in views else arg for index, arg in enumerate(checked))
         analysis = self._analyze(kernel, total, group, start, checked) if 0 not in total else None

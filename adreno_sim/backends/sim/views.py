@@ -28,6 +28,11 @@ class ViewMaker:
         self.warnings: list[Finding] = []
         self._warned: set[object] = set()
 
+    def take_warnings(self) -> list[Finding]:
+        """What was collected since it was asked last."""
+        taken, self.warnings = self.warnings, []
+        return taken
+
     def buffer(self, storage: Storage, spec: BufferSpec, offset: int) -> StorageView:
         """A sub-buffer of the storage; its length must be a whole number of elements."""
         limits.check_buffer(spec, offset, storage.nbytes, self.profile)

@@ -65,6 +65,7 @@ LIMITS: Mapping[str, Limit] = {
     "emitter": _ANY,
     "count_accesses": _ANY,
     "counters": _ANY,
+    "all_drivers": _ANY,
     "cache": _NOTHING,
     "unsafe_includes": _NOTHING,
 }

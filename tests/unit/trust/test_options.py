@@ -36,6 +36,7 @@ VALUES = {
     "emitter": ["scalar", "spmd"],
     "count_accesses": [True, False],
     "counters": [True, False],
+    "all_drivers": [True, False],
     "unsafe_includes": [True, False],
 }
 ORDER = ("off", "bounds", "full")
@@ -77,7 +78,7 @@ def test_a_launch_file_sets_an_option_or_is_refused(name: str, value: object) ->
             assert "the command line may (--" in str(error) and "\n" not in str(error)
             assert not guards_hold(make_options({name: value})) or name in ("cache", "unsafe_includes")
             continue
-        opened = _open(spec, None, None, False, False)
+        opened = _open(spec, None, None, {})
         assert guards_hold(opened.options)
         assert getattr(opened.options, name) == getattr(make_options({name: value}), name)
 
@@ -86,14 +87,14 @@ def test_what_a_command_says_goes_before_what_a_launch_file_says(monkeypatch: py
     spec = read_tables({"global_size": [1], "run": {"checks": "full", "timeout": 5, "seed": 3}}, Path("launch.toml"))
     lower = read_tables({"global_size": [1], "run": {"checks": "bounds"}}, Path("launch.toml"))
     named = read_tables({"global_size": [1], "device": "sim:adreno-650", "run": {"seed": 3}}, Path("launch.toml"))
-    assert _open(spec, None, None, False, False).options.checks == "full"
-    assert _open(spec, None, "off", False, False).options.checks == "off"
-    opened = _open(spec, "sim:adreno-740,checks=bounds,timeout=90", None, False, False).options
+    assert _open(spec, None, None, {}).options.checks == "full"
+    assert _open(spec, None, "off", {}).options.checks == "off"
+    opened = _open(spec, "sim:adreno-740,checks=bounds,timeout=90", None, {}).options
     assert (opened.checks, opened.timeout, opened.seed) == ("bounds", 90, 3)
-    assert _open(lower, "sim:adreno-740,checks=full", None, False, False).options.checks == "full"
+    assert _open(lower, "sim:adreno-740,checks=full", None, {}).options.checks == "full"
     monkeypatch.setenv("ADRENO_SIM_DEVICE", "sim:adreno-740,checks=full,seed=9")
-    assert _open(lower, None, None, False, False).options.checks == "full"
-    opened = _open(named, None, None, False, False)
+    assert _open(lower, None, None, {}).options.checks == "full"
+    opened = _open(named, None, None, {})
     assert (opened.info.name, opened.options.checks, opened.options.seed) == ("adreno-650", "full", 3)
 
 
@@ -152,7 +153,7 @@ def test_a_launch_file_names_profiles_of_its_own_folder_alone(tmp_path: Path, mo
 
     def opened(device: str) -> str:
         spec = read_tables({"global_size": [1], "device": device}, inside / "launch.toml")
-        return _open(spec, None, None, False, False).info.name
+        return _open(spec, None, None, {}).info.name
 
     for device in ("sim:phone.toml", f"sim:{inside}/phone.toml", "sim:inside/phone.toml"):
         assert opened(device) == "phone"

@@ -1,0 +1,123 @@
+"""Which known faults of the device's driver a kernel meets. Nothing is simulated as the driver would compile it; it is named."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import re
+from collections.abc import Callable, Iterator
+
+from ...findings import Finding, Kind
+from ...ir import ir, llvm_types
+from ...profiles.errata import Erratum, errata
+from ...profiles.profile import Profile
+from .program import SimKernel
+
+Test = Callable[[ir.Instr], bool]
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+
+
+def find_errata(kernel: SimKernel, profile: Profile, all_drivers: bool) -> Iterator[Finding]:
+    """A warning for each fault that a kernel meets: of the device's compiler, or of any."""
+    compiler = profile.compiler_version
+    for erratum in errata():
+        here = bool(compiler) and erratum.is_of(compiler, profile["device_version"])
+        if (here or all_drivers) and (place := _find_place(erratum, kernel, profile)) is not None:
+            owners = f"compiler {compiler}" if here else f"another driver ({erratum.owners})"
+            message = (
+                f"{erratum.name}: {erratum.construct}: with {owners}, {erratum.symptom}; instead: {erratum.workaround} "
+                f"({erratum.source})"
+            )
+            yield Finding(Kind.DRIVER_ERRATUM, message, kernel=kernel.name, line=place.line, column=place.column)
+
+
+def _find_place(erratum: Erratum, kernel: SimKernel, profile: Profile) -> ir.SourceLoc | None:
+    """Where a kernel meets a fault; None where it does not."""
+    place = kernel.function.loc
+    if erratum.kernel and not any(fnmatch.fnmatchcase(kernel.name, pattern) for pattern in erratum.kernel):
+        return None
+    if erratum.text and not re.search(erratum.text, _without_comments(kernel.source)):
+        return None
+    asked = kernel.required_work_group_size
+    if erratum.required_group and (asked is None or math.prod(asked) < profile["MAX_WORK_GROUP_SIZE"]):
+        return None
+    if erratum.multiply_adds and not any(_products(block) >= erratum.multiply_adds for block in kernel.function.blocks):
+        return None
+    for meets in filter(None, (_calls(erratum), _packs(erratum))):
+        found = next((instr for block in kernel.function.blocks for instr in block.instrs if meets(instr)), None)
+        if found is None:
+            return None
+        place = found.loc
+    return place
+
+
+def _calls(erratum: Erratum) -> Test | None:
+    """The test whether an instruction makes one of the erratum's calls; None where it names none."""
+    if not erratum.calls:
+        return None
+
+    def meets(instr: ir.Instr) -> bool:
+        if instr.callee is None or not any(fnmatch.fnmatchcase(instr.callee.name, pattern) for pattern in erratum.calls):
+            return False
+        if not erratum.constant:
+            return True
+        value = instr.operands[erratum.constant["position"]]
+        number = value.value if isinstance(value, ir.Const) else None
+        if not isinstance(number, int):
+            return False
+        return number == erratum.constant.get("exactly", number) and number >= erratum.constant.get("least", number)
+
+    return meets
+
+
+def _packs(erratum: Erratum) -> Test | None:
+    """The test whether an instruction shifts a nibble up that an 8-bit variable holds after a mask."""
+
+    def meets(instr: ir.Instr) -> bool:
+        if instr.op != "shl" or not _is_number(instr.operands[1], 4):
+            return False
+        narrow = _source(instr.operands[0], "zext")
+        wide = None if narrow is None else _source(narrow, "trunc")
+        return wide is not None and narrow is not None and narrow.type == ir.Int(8) and _source(wide, "and") is not None
+
+    return meets if erratum.narrowed_nibbles else None
+
+
+def _source(value: ir.Value, op: str) -> ir.Value | None:
+    """Operand 0 of an instruction `op`; None of any other value."""
+    return value.operands[0] if isinstance(value, ir.Instr) and value.op == op else None
+
+
+def _is_number(value: ir.Value, number: int) -> bool:
+    return isinstance(value, ir.Const) and value.value == number
+
+
+def _products(block: ir.Block) -> int:
+    """Multiply-adds of a block, each lane of a vector one."""
+    return sum(
+        llvm_types.lanes_of(instr.type)
+        for instr in block.instrs
+        if instr.callee is not None
+        and (instr.callee.name in ("fma", "mad") or instr.callee.name.startswith(("llvm.fma.", "llvm.fmuladd.")))
+    )  # fmt: skip
+
+
+def _without_comments(source: str) -> str:
+    return _COMMENT.sub(" ", source)
+
+
+class ErrataWatch:
+    """Warns of each kernel's faults once."""
+
+    def __init__(self, profile: Profile, all_drivers: bool):
+        self._profile, self._all = profile, all_drivers
+        self._seen: set[tuple[str, str]] = set()
+
+    def look_at(self, kernel: SimKernel) -> list[Finding]:
+        """The warnings of a kernel that was not looked at before; none of another."""
+        key = kernel.name, kernel.source
+        if key in self._seen:
+            return []
+        self._seen.add(key)
+        return list(find_errata(kernel, self._profile, self._all))
