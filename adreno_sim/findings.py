@@ -56,7 +56,11 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "An access at an address that is no multiple of the alignment its type needs.",
     )
-    UNINITIALIZED_READ = ("uninitialized-read", Severity.ERROR, "A read of memory that nothing has written.")
+    UNINITIALIZED_READ = (
+        "uninitialized-read",
+        Severity.ERROR,
+        "Something depends on memory that nothing has written, or on a variable that nothing has set.",
+    )
     DATA_RACE = (
         "data-race",
         Severity.ERROR,

@@ -128,7 +128,8 @@ class LaunchResult:
     failures: sentences, each something that was not found out: by an analysis that failed, or that does not follow what the
     kernel does. code: what ran, in order,
     where the backend makes the code: the second, if there are two, started over after a check had failed in the first.
-    counters: where they were asked for (the option counters).
+    counters: where they were asked for (the option counters). left: undefined values that the launch stored and left in memory,
+    each with the view, of a device that was told to defer them; of others they are findings.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -139,6 +140,7 @@ class LaunchResult:
     failures: tuple[str, ...] = ()
     code: tuple[LaunchCode, ...] = field(default=(), repr=False)
     counters: LaunchCounters | None = None
+    left: Sequence[tuple[View, Finding]] = ()
 
 
 @dataclass(frozen=True)

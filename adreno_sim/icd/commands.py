@@ -12,6 +12,7 @@ from ..base.errors import AdrenoSimError, DeviceError
 from .device_lock import DeviceLock
 from .finding_log import FindingLog
 from .launches import Launches
+from .left_undefined import LeftUndefined
 from .objects import Objects
 from .ordering.unordered import UnorderedAccesses
 from .protocol import COPY_BODY, FILL_BODY, ORDER_BODY, RANGE, RESULTS, TRANSFER, Command
@@ -41,11 +42,13 @@ class Commands:
         recorder: Recorder | None = None,
     ):
         self._objects, self._log, self._strict, self._recorder = objects, log, strict, recorder
-        self.launches = Launches(objects, log)
+        self._left = LeftUndefined(log)
+        self.launches = Launches(objects, log, self._left)
         self.transfers = transfers = Transfers(objects, staging)
         self._unordered = None
         if objects.device.options.checks != "off":
             self._unordered = UnorderedAccesses(objects, log, self.launches, transfers)
+        self._looks_at_values = objects.device.options.checks == "full"
         self._any_order = False
         self.has_error = False
         self._moves: dict[Command, Callable[[bytes], None]] = {
@@ -111,6 +114,22 @@ class Commands:
             self._log.add_unsupported(f"call {header.call}: internal error: {type(error).__name__}: {error} (a bug)")
         return code_of("CL_OUT_OF_RESOURCES")
 
+    def look(self, header: Header, body: bytes) -> int:
+        """The host reads of a memory, as a recording has it. Returns the status, as `run`."""
+
+        def run() -> int:
+            if len(body) < _LEAST[header.kind]:
+                raise DeviceError("CL_INVALID_VALUE", f"a look of {len(body)} bytes: expected at least {_LEAST[header.kind]}")
+            self._look(header.kind, body)
+            return SUCCESS
+
+        return self.guard(header, header.kind.name, run)
+
+    def _look(self, kind: Command, body: bytes) -> None:
+        if self._looks_at_values:
+            for box, _ in self.transfers.boxes(kind, body):
+                self._left.look(box)
+
     def _execute(self, header: Header, body: bytes) -> int:
         kind, recorder = header.kind, self._recorder
         if recorder is not None:
@@ -120,8 +139,13 @@ class Commands:
             return SUCCESS
         if len(body) < _LEAST.get(kind, 0):
             raise DeviceError("CL_INVALID_VALUE", f"{kind.name} of {len(body)} bytes: expected at least {_LEAST[kind]}")
+        if kind in (Command.READ, Command.HOST_READ):
+            self._look(kind, body)
         if kind in self._moves:
             self._moves[kind](body)
+            if self._looks_at_values and kind is Command.COPY:
+                (source, _), (target, _) = self.transfers.boxes(kind, body)
+                self._left.copy(source, target)
             if recorder is not None:
                 recorder.add_store(header, body, self.transfers)
         elif kind in (Command.FREE, Command.FREE_PROGRAM):

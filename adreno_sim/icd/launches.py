@@ -19,6 +19,7 @@ from ..findings import Severity
 from ..memory.storage import StorageView
 from ..results.run_report import HostCall
 from .finding_log import FindingLog
+from .left_undefined import LeftUndefined
 from .objects import Objects
 from .protocol import ARGUMENT, LAUNCH_BODY, Argument
 from .ring import Header
@@ -59,8 +60,9 @@ class Launch:
 class Launches:
     """Runs LAUNCH commands on the device of `objects`. The caller holds the device's lock."""
 
-    def __init__(self, objects: Objects, log: FindingLog):
-        self._objects, self._log = objects, log
+    def __init__(self, objects: Objects, log: FindingLog, left: LeftUndefined):
+        self._objects, self._log, self._left = objects, log, left
+        objects.device.defers_outputs = True
         self._known: dict[bytes, Launch] = {}
         self._generation = objects.generation
 
@@ -79,6 +81,9 @@ class Launches:
             _print(result.printed)
         for sentence in result.failures:
             log.note(f"kernel {kernel.name}: {sentence}")
+        for view, finding in result.left:
+            assert isinstance(view, StorageView)
+            self._left.add(view, finding, launch.source, lambda: launch.describe_call(header))
         findings = [*result.findings, *self._objects.device.take_warnings()]
         if not findings:
             return False

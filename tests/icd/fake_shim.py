@@ -185,6 +185,9 @@ class Shim:
     def written(self, memory: int, offset: int, nbytes: int) -> int:
         return self.put(Command.WRITTEN, protocol.RANGE.pack(memory, offset, nbytes))
 
+    def host_read(self, memory: int, offset: int, nbytes: int) -> int:
+        return self.put(Command.HOST_READ, protocol.RANGE.pack(memory, offset, nbytes))
+
     def launch(
         self, program: int, kernel: int, size: Sequence[int], group: Sequence[int], args: Sequence[bytes], **more: Any
     ) -> int:

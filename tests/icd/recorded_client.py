@@ -44,6 +44,7 @@ shim.build(1, '''kernel void scale(global float *out, global const float *in, fl
 shim.buffer(2, 64)
 host(1, place, np.arange(16, dtype=np.float32))
 shim.launch(1, 0, (ITEMS,), (), [buffer(2), buffer(1), value(struct.pack("<f", 3))])
+shim.host_read(2, 0, 64)
 """
 
 BUILT_NOT = """

@@ -89,9 +89,23 @@ def test_bytes_that_nobody_wrote_are_found_and_those_written_are_not(shim, repor
     shim.written(2, 0, 4 * COUNT - 4)
     add(shim, COUNT - 1)
     add(shim, COUNT)
+    shim.host_read(1, 0, 4 * COUNT - 4)
+    shim.host_read(1, 4 * COUNT - 4, 4)
     shim.finish()
     (found,) = report(shim)["findings"]
     assert found["kind"] == "uninitialized-read" and found["count"] == 1
+
+
+def test_an_undefined_value_that_the_host_does_not_read_is_no_finding(shim, report) -> None:
+    """Not even where a copy takes it along, and not where something defined replaces it first."""
+    shim.written(2, 0, 4 * COUNT - 4)
+    add(shim, COUNT)
+    shim.host_read(1, 0, 4 * COUNT - 4)
+    fill_second(shim)
+    add(shim, COUNT)
+    shim.host_read(1, 0, 4 * COUNT)
+    shim.finish()
+    assert report(shim)["findings"] == []
 
 
 def test_a_strict_launch_with_an_error_fails_and_what_waits_for_it(connect) -> None:

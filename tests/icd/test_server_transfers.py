@@ -92,6 +92,7 @@ def test_bytes_around_what_was_written_stay_unwritten(shim, report, how) -> None
         fill(shim, 3, b"\1", (0, 0, 0), (64, 1, 1))
         copy(shim, 2, 3, (32, 1, 1))  # of which 16 are unwritten: that goes along
     shim.launch(1, 0, (1,), (), [buffer(1), buffer(3 if how == "copy" else 2), struct.pack("<IIi4x", 0, 4, 17)])
+    shim.host_read(1, 0, 4)
     assert shim.finish() == 0
     assert [found["kind"] for found in report(shim)["findings"]] == ["uninitialized-read"]
 

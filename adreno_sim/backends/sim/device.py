@@ -46,6 +46,7 @@ from .driver_errata import ErrataWatch
 from .group_counts import count_sample
 from .info import device_info, front_end_target
 from .launch_config import LaunchConfig, PreparedLaunch, asked_for, launch_signature, specialize_launch
+from .left_undefined import sort_out
 from .program import SimKernel, SimProgram, allows_non_uniform
 from .reproducer import save_launch
 from .shared_storage import find_shared
@@ -64,7 +65,7 @@ class SimDevice:
     """
 
     def __init__(self, profile: Profile, options: RunOptions, heap: Heap | None = None):
-        """heap: where all its memory lies; without it, in memory of this process."""
+        """heap: where all its memory lies; without it, in this process. defers_outputs may be set: as of `left_undefined`."""
         if options.pitch_rule:
             profile = profile.with_values({"pitch_rule": options.pitch_rule})
         self.profile, self.options, self.info = profile, options, device_info(profile)
@@ -76,7 +77,7 @@ class SimDevice:
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)
         self._storages: set[Storage] = set()
         self._configs: KernelMemo[LaunchConfig] = KernelMemo()
-        self._peak_used = 0
+        self.defers_outputs, self._peak_used = False, 0
         self._ml: Workspace | None = None
         self._last: PreparedLaunch | None = None  # launches are often done once more
 
@@ -252,7 +253,8 @@ class SimDevice:
             return
         for index in launch.config.views:
             launch.args[index].mark()
-        optimistic.compile_first(self._variant(analysis, self._lay_out(analysis, launch.args)), self.options.cache)
+        ranges = self._shadows.lay_out(analysis, launch.args) if self._shadows else {}
+        optimistic.compile_first(self._variant(analysis, ranges), self.options.cache)
 
     def run_prepared(self, launch: PreparedLaunch) -> LaunchResult:
         """Run a launch once more. DeviceError CL_INVALID_MEM_OBJECT if a view was released since."""
@@ -271,7 +273,8 @@ class SimDevice:
         stores = [with_value(event, self._own(watch.view)) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys(raw.failures)) if raw.failures else ()
         code = tuple(compiled.code for compiled in raw.ran)
-        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses, failures, code, raw.counters)
+        found, left = sort_out(raw.findings, args, self.defers_outputs)
+        return LaunchResult(shared + found, raw.seconds, stores, raw.printed, raw.accesses, failures, code, raw.counters, left)
 
     def print_ir(self, kernel: Kernel) -> str:
         """The kernel IR that the engine gets."""
@@ -366,7 +369,7 @@ class SimDevice:
         args, options, plain = launch.args, self.options, launch.bind()
         ranges: dict[int, ShadowRange] = {}
         if self._shadows:
-            ranges = self._lay_out(analysis, args)
+            ranges = self._shadows.lay_out(analysis, args)
             variant, bound, epoch = self._variant(analysis, ranges), self._shadows.bind(ranges, args, plain), self._shadows.epoch
         else:
             variant, bound, epoch = analysis.plain, plain, 1
@@ -393,9 +396,6 @@ class SimDevice:
         return (
             f"report the folder {folder}; {second_run.SWITCH}=all adreno-sim kernel --launch {folder}/launch.toml shows it again"
         )
-
-    def _lay_out(self, analysis: LaunchAnalysis, args: Sequence[Any]) -> dict[int, ShadowRange]:
-        return self._shadows.lay_out(analysis, args) if self._shadows else {}
 
     def _variant(self, analysis: LaunchAnalysis, ranges: Mapping[int, ShadowRange]) -> LaunchVariant:
         return analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items()))

@@ -1,9 +1,9 @@
 """Uninitialised reads: of memory that nobody has written, and of variables to which nothing was assigned.
 
-Each byte of memory has a byte of init shadow (`shadow.init_shadow`), and each value that may be undefined a mask of its
-undefined lanes (`shadow.undefined_values`, `shadow.values`). A copy of uninitialised bytes by a load and a store is reported
-at the load; memcpy, struct assignment and asynchronous copies copy the shadow too, and the report comes where the copy is read.
-Vector code: `definedness_vectors`.
+Each byte of memory has a mark (`shadow.init_shadow`), and each value that may be undefined a shadow of its undefined bits
+(`shadow.undefined_values`, `shadow.values`). Stores, memcpy, struct assignment and asynchronous copies of whole blocks take both
+along. What is undefined is reported where it decides something (`shadow.sinks`), and where a launch leaves it in memory. Vector
+code: `definedness_vectors`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from dataclasses import dataclass, field
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
-from ...ir.provenance import Object, Ptr
+from ...ir.builtins import builtin_of
+from ...ir.memory_ops import is_plain_store
+from ...ir.provenance import Object, Ptr, is_pointer
 from ...ir.queries import private_bytes
-from ..abi.specialization import shadow_of
-from ..analysis.lane_uses import Demand, LaneUses, demand_all
+from ..abi.specialization import LocalArg, shadow_of
+from ..analysis.lane_uses import LaneUses
 from ..emit.check import Check
+from ..emit.diagnostic_sites import ANY_ARGUMENT
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
 from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.region import RegionEmitter
-from ..shadow import init_shadow
+from ..llvm.text import Text
+from ..shadow import init_shadow, texels
 from ..shadow.access_info import (
     AccessInfo,
     describe_access,
@@ -32,8 +36,8 @@ from ..shadow.access_info import (
     report_access_if,
     shadow_spec,
 )
-from ..shadow.undefined_values import UndefinedValues
-from ..shadow.values import UndefMasks
+from ..shadow.undefined_values import PADDING, UndefinedValues
+from ..shadow.values import ShadowValues
 from . import definedness_vectors
 
 MISSING = {
@@ -45,13 +49,13 @@ MISSING = {
 class Definedness(Check):
     def plan(self, plan: KernelPlan) -> CheckPlan | None:
         uses = plan.unit.lane_uses(plan.unit.kernel)
-        undefined = UndefinedValues(plan.unit.kernel, uses)
+        undefined = UndefinedValues(plan.unit.kernel, lambda load: uses.demand(load).any if _may_lack(plan, load) else ())
         reason = find_memory(plan) or ("variables that may have no value" if undefined.any else "")
         return DefinednessPlan.make(plan, reason, uses, undefined) if reason else None
 
     def plan_vectors(self, plan: KernelPlan) -> CheckPlan | None:
         uses = plan.unit.lane_uses(plan.unit.kernel)
-        definedness_vectors.check_variables(plan.unit.kernel, UndefinedValues(plan.unit.kernel, uses))
+        definedness_vectors.check_variables(plan.unit.kernel, UndefinedValues(plan.unit.kernel))
         reason = find_memory(plan, marks_all=False)
         return definedness_vectors.VectorDefinednessPlan.make(plan, reason, uses) if reason else None
 
@@ -69,6 +73,20 @@ def find_memory(plan: KernelPlan, marks_all: bool = True) -> str:
     if any(instr.op == "alloca" for instr in unit.kernel.blocks[0].instrs):
         return "private variables, which may not be initialised"
     return ""
+
+
+def _may_lack(plan: KernelPlan, load: ir.Instr) -> bool:
+    """Returns whether a load may read what nobody has written."""
+    if builtin_of(load).image:
+        image = load.operands[0]
+        return not isinstance(image, ir.Param) or shadow_of(plan.unit.spec.args[image.index]) is not None
+    object_id = plan.provenance.object_id(next(filter(is_pointer, load.operands)))
+    kind, which = object_id if object_id is not None else ("", 0)
+    if kind == "param":
+        assert isinstance(which, int)
+        arg = plan.unit.spec.args[which]
+        return isinstance(arg, LocalArg) or shadow_of(arg) is not None
+    return kind != "global" or any(variable.name == which and variable.space == ir.LOCAL for variable in plan.globals)
 
 
 @dataclass
@@ -97,7 +115,7 @@ class DefinednessInstrumentation(Instrumentation):
 
     def __init__(self, e: RegionEmitter, plan: DefinednessPlan):
         self.e, self.plan = e, plan
-        self.values = UndefMasks(e, plan.undefined)
+        self.values = ShadowValues(e, plan.undefined)
         self._private: dict[object, str] = {}
 
     # Values that may be undefined
@@ -117,9 +135,15 @@ class DefinednessInstrumentation(Instrumentation):
     def forget(self, instr: ir.Instr) -> None:
         self.values.forget(instr)
 
+    def on_end(self) -> None:
+        self.values.end()
+
+    def undefined_flags(self, type: ir.Type) -> str:
+        return self.values.undefined_flags(type)
+
     def after_load(self, instr: ir.Instr | None) -> None:
         if instr is not None:
-            self.values.load_read_masks(instr)
+            self.values.end_load(instr)
 
     # Memory
 
@@ -128,10 +152,35 @@ class DefinednessInstrumentation(Instrumentation):
         self._check(self._init_bytes(pointer), type, instr, what)
 
     def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
+        undefined = value is not None and bool(self.plan.undefined.lanes(value))
+        if value is not None and undefined:
+            self._report_store(pointer, value)
         init = self._init_bytes(pointer)
-        if init is not None:
-            masks = self.values.parts(value) if value is not None else []
-            self._if_present(pointer, init, lambda: init_shadow.emit_mark(self.e.body, init, type, masks))
+        if init is None:
+            return
+        if value is None or not undefined:
+            self._if_present(pointer, init, lambda: init_shadow.emit_mark(self.e.body, init, type))
+            return
+        shadow, padding = self._in_memory(value, type), self._padding(value)
+        self._if_present(pointer, init, lambda: init_shadow.emit_mark_bits(self.e.body, init, type, shadow, padding))
+
+    def _report_store(self, pointer: Ptr, value: ir.Value) -> None:
+        """Emits the report of an undefined value that is stored where others may see it."""
+        lanes = self.plan.undefined.used_lanes(value)
+        if pointer.object is None:
+            self.values.report(value, lanes, "it is stored in memory", ANY_ARGUMENT)
+        elif pointer.object.kind == "buffer":
+            which = pointer.object.id[1]
+            assert isinstance(which, int)
+            self.values.report(value, lanes, f"it is stored in {pointer.object.name}", which)
+
+    def _in_memory(self, value: ir.Value, type: ir.Type) -> str:
+        """Emits the shadow of a value as memory of `type` holds it."""
+        return self.values.rules.convert(value.type, type, self.values.shadow(value))
+
+    def _padding(self, value: ir.Value) -> frozenset[int]:
+        """Returns the lanes of a value that are padding, and nothing else."""
+        return frozenset(lane for lane, why in self.plan.undefined.lanes(value).items() if why == {PADDING})
 
     def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
         size = llvm_types.store_size(type)
@@ -139,12 +188,20 @@ class DefinednessInstrumentation(Instrumentation):
         if reads:
             self._check(init, type, None, describe_access(self.e, pointer, size))
         if writes and init is not None:
-            self._if_present(pointer, init, lambda: init_shadow.emit_mark(self.e.body, init, type, []))
+            self._if_present(pointer, init, lambda: init_shadow.emit_mark(self.e.body, init, type))
 
     def on_memset(self, pointer: Ptr, nbytes: int) -> None:
         init = self._init_bytes(pointer)
         if init is not None:
-            self._if_present(pointer, init, lambda: init_shadow.emit_fill(self.e.body, self.e.unit, init, str(nbytes)))
+            mark = self._mark_of_result()
+            self._if_present(pointer, init, lambda: init_shadow.emit_fill(self.e.body, self.e.unit, init, str(nbytes), mark))
+
+    def _mark_of_result(self) -> str:
+        """Emits the mark of what the current instruction writes from all its operands."""
+        instr, rules = self.e.current, self.values.rules
+        operands = instr.operands if instr is not None and not is_plain_store(instr) else []
+        undefined = [rules.flag(v) for v in operands if not is_pointer(v) and self.plan.undefined.used_lanes(v)]
+        return init_shadow.emit_one_mark(self.e.body, init_shadow.emit_or(self.e.body, undefined))
 
     def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
         """The init shadow is copied with the bytes: a copy is not a use."""
@@ -152,8 +209,11 @@ class DefinednessInstrumentation(Instrumentation):
         init, origin = self._init_bytes(target), self._init_bytes(source)
         if init is not None and origin is not None and not self._is_known(source):
             self._if_present(target, init, lambda: self._copy_from_optional(init, origin, nbytes))
-        elif init is not None:
+        elif init is not None and origin is not None:
             self._if_present(target, init, lambda: init_shadow.emit_copy(t, unit, init, origin, nbytes))
+        elif init is not None:
+            mark = self._mark_of_result() if source is None else "1"
+            self._if_present(target, init, lambda: init_shadow.emit_fill(t, unit, init, nbytes, mark))
 
     def _copy_from_optional(self, init: str, origin: str, nbytes: str) -> None:
         """Copies the init shadow from `origin`, which is null if all bytes are initialised."""
@@ -174,13 +234,22 @@ class DefinednessInstrumentation(Instrumentation):
         if shadow_spec(self.e, image.param.index) is None:
             return
         init = self.e.body.op(f"getelementptr i8, ptr {init_shadow_of_argument(self.e, image.param.index)}, i64 {offset}")
-        self._check_texel(init, image, instr, describe_texel(image, where))
+        self._check_texel(init, image, instr or self.e.current, describe_texel(image, where))
 
     def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
-        if shadow_spec(self.e, image.param.index) is not None:
-            t = self.e.body
-            init = t.op(f"getelementptr i8, ptr {init_shadow_of_argument(self.e, image.param.index)}, i64 {offset}")
-            init_shadow.emit_mark(t, init, type, [])
+        if shadow_spec(self.e, image.param.index) is None:
+            return
+        t, instr = self.e.body, self.e.current
+        init = t.op(f"getelementptr i8, ptr {init_shadow_of_argument(self.e, image.param.index)}, i64 {offset}")
+        colour = instr.operands[-1] if instr is not None else None
+        lanes = texels.stored_lanes(image.format)
+        used = [lane for lane in self.plan.undefined.used_lanes(colour) if lane in lanes] if colour is not None else []
+        if colour is None or not used:
+            init_shadow.emit_mark(t, init, type)
+            return
+        why = f"it is written to {image.param.name}"
+        self.values.report(colour, used, why, image.param.index)
+        init_shadow.emit_mark_bits(t, init, type, texels.emit_stored_shadow(self.values.rules, image.format, colour, type), _NONE)
 
     def on_alloca(self, variable: ir.Instr) -> None:
         fill = self.e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
@@ -262,34 +331,44 @@ class DefinednessInstrumentation(Instrumentation):
     # Findings
 
     def _check(self, init: str | None, type: ir.Type, instr: ir.Instr | None, what: AccessInfo) -> None:
-        if init is None:
+        if init is None or (instr is not None and not self.plan.uses.demand(instr).any):
             return
-        demand = self._demand(instr, type)
-        if not demand.any:
+        init = init_shadow.emit_or_all_init(self.e, init, what.view != "")
+        bad = init_shadow.emit_any_uninit(self.e.body, init, type)
+        if instr is None or not self.plan.undefined.is_deferred(instr):
+            report_access_if(self.e, bad, what, Kind.UNINITIALIZED_READ, MISSING[what.shape])
             return
-        sure = what.view != ""
-        init = init_shadow.emit_or_all_init(self.e, init, sure)
-        lanes = llvm_types.lanes_of(type)
-        if len(demand.hard) == lanes:
-            bad = init_shadow.emit_any_uninit(self.e.body, init, type)
-        else:
-            flags = init_shadow.emit_uninit_lanes(self.e.body, init, type)
-            bad = init_shadow.emit_or(self.e.body, [flags[lane] for lane in sorted(demand.hard)])
-            self.values.store_read_masks(instr, {lane: flags[lane] for lane in demand.soft})
-        report_access_if(self.e, bad, what, Kind.UNINITIALIZED_READ, MISSING[what.shape])
+
+        def note(t: Text) -> None:
+            found = init_shadow.emit_undefined_bits(t, init, type)
+            self.values.note_unwritten(instr, self.values.rules.convert(type, instr.type, found, t), t, what, MISSING[what.shape])
+
+        self._aside_if(bad, note)
 
     def _check_texel(self, init: str, image: ImageRef, instr: ir.Instr | None, what: AccessInfo) -> None:
-        """Emits the check of a texel, which counts as uninitialised if any of its bytes is."""
-        demand = self._demand(instr, None)
-        if not demand.any:
+        if instr is None or not self.plan.undefined.is_deferred(instr):
             return
-        bad = init_shadow.emit_any_uninit(self.e.body, init, ir.Vector(ir.Int(8), image.format.texel_bytes))
-        if instr is not None and demand.soft:
-            self.values.store_read_masks(instr, dict.fromkeys(demand.soft, bad))
-        if demand.hard or instr is None:
-            report_access_if(self.e, bad, what, Kind.UNINITIALIZED_READ, MISSING[what.shape])
+        stored = texels.stored_type(image.format)
+        bad = init_shadow.emit_any_uninit(self.e.body, init, stored)
 
-    def _demand(self, instr: ir.Instr | None, type: ir.Type | None) -> Demand:
-        if instr is not None:
-            return self.plan.uses.demand(instr)
-        return demand_all(ir.Const(type, None)) if type is not None else Demand(frozenset({0}))
+        def note(t: Text) -> None:
+            found = init_shadow.emit_undefined_bits(t, init, stored)
+            shadow = texels.emit_fetched_shadow(self.values.rules, image.format, found, instr.type, t)
+            self.values.note_unwritten(instr, shadow, t, what, MISSING[what.shape])
+
+        self._aside_if(bad, note)
+
+    def _aside_if(self, bad: str, emit: Callable[[Text], None]) -> None:
+        """Emits cold code that runs if the i1 `bad` is set."""
+        t = self.e.body
+        failed, on = t.fresh("unwritten"), t.fresh("on")
+        t.branch(bad, failed, on, unlikely=True)
+        cold = t.aside()
+        cold.block(failed)
+        emit(cold)
+        cold.jump(on)
+        t.put_aside(cold)
+        t.block(on)
+
+
+_NONE: frozenset[int] = frozenset()

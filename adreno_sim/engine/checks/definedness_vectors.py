@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
-from ...ir.memory_ops import is_plain_store
+from ...ir.memory_ops import is_plain_store, touches_memory
 from ...ir.provenance import Object, Ptr
 from ..analysis.lane_uses import LaneUses
 from ..emit.check import NotVectorizable
@@ -20,7 +20,8 @@ from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
 from ..shadow import init_shadow
 from ..shadow.access_info import init_shadow_of_argument, shadow_spec
-from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues, consumed_operands
+from ..shadow.sinks import find_sinks
+from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues
 from ..vector.lane_access import transfers
 from ..vector.lane_access.memory import emit_load_elements, emit_store_elements
 from ..vector.private_room import emit_masked_clear, emit_private_fill, private_address
@@ -32,13 +33,29 @@ if TYPE_CHECKING:
 
 
 def check_variables(kernel: ir.Function, undefined: UndefinedValues) -> None:
-    """Raises NotVectorizable if a use may see a variable without a value, or a store leave some of its bytes unwritten."""
+    """Raises NotVectorizable if it may matter that a variable has no value, or a store leave some of its bytes undefined."""
     for instr in (i for block in kernel.blocks for i in block.instrs):
-        stores = is_plain_store(instr) or builtin_of(instr).image == "write"
-        for operand in consumed_operands(instr, undefined):
+        stored = _stored_operand(instr)
+        for operand in [*(value for value, _ in find_sinks(instr)), *([stored] if stored is not None else [])]:
             reasons = frozenset().union(*undefined.lanes(operand).values())
-            if VARIABLE in reasons or (stores and PADDING in reasons):
+            if VARIABLE in reasons or (operand is stored and PADDING in reasons):
                 raise NotVectorizable("a variable that may have no value")
+        if any(map(undefined.lanes, instr.operands)) and _writes_result(instr):
+            raise NotVectorizable("a variable that may have no value")
+
+
+def _stored_operand(instr: ir.Instr) -> ir.Value | None:
+    """Returns the value that an instruction only stores, to memory or an image."""
+    if instr.op == "memset":
+        return instr.operands[1]
+    if is_plain_store(instr):
+        return instr.operands[0]
+    return instr.operands[-1] if builtin_of(instr).image == "write" else None
+
+
+def _writes_result(instr: ir.Instr) -> bool:
+    """Returns whether an instruction stores what it computes."""
+    return instr.op == "call" and touches_memory(instr) and _stored_operand(instr) is None
 
 
 @dataclass
@@ -94,7 +111,7 @@ class VectorDefinedness(Instrumentation):
     def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
         init = self._shadow_address(pointer)
         if init is not None:
-            init_shadow.emit_mark(self.e.body, init, type, [])
+            init_shadow.emit_mark(self.e.body, init, type)
 
     def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
         raise NotVectorizable("atomic operations")
@@ -121,7 +138,7 @@ class VectorDefinedness(Instrumentation):
     def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
         base = self._image_shadow(image)
         if base is not None:
-            init_shadow.emit_mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type, [])
+            init_shadow.emit_mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type)
 
     def on_alloca(self, variable: ir.Instr) -> None:
         if self._elements.holds(variable):

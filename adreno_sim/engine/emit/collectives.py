@@ -57,7 +57,7 @@ class _Combiner:
 
     def give(self, value: str, lane: str) -> None:
         """Emits the store of a result that is defined."""
-        self.give_parts([value, *["false"] * (len(self.slots.types) - 1)], lane)
+        self.give_parts([value, *["zeroinitializer"] * (len(self.slots.types) - 1)], lane)
 
     def give_parts(self, parts: Sequence[str], lane: str) -> None:
         for part, type, offset in zip(parts, self.slots.types, self.slots.result, strict=True):

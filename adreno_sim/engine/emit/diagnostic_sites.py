@@ -21,6 +21,8 @@ class DiagnosticSite:
     "split": the synchronisation points that two work-items of a group reached. `size` is the number of this one.
 
     statement: where statements that share a place (a macro, one line) are told apart, the number of the instruction.
+    target: the argument to which an undefined value is stored, ANY_ARGUMENT if only the run knows; None of other sites. It is a
+    finding if the value is still there when somebody looks.
     """
 
     kind: Kind
@@ -31,7 +33,10 @@ class DiagnosticSite:
     dimensions: int = 0
     text: str = ""
     statement: int = 0
+    target: int | None = None
 
+
+ANY_ARGUMENT = -1
 
 IMMEDIATE_KINDS = (Kind.WATCHDOG, Kind.DIVERGENT_BARRIER)
 """Kinds that code with deferred checks still reports at once: they end the group, and no access causes them."""

@@ -146,17 +146,18 @@ class Emitter:
     def part_types(self, value: ir.Value) -> list[str]:
         """Returns the LLVM types of the parts of a value."""
         if is_pointer(value):
-            return ["ptr", "i64", "i64"] if self.provenance.object_id(value) is None else ["i64"]
+            known = self.provenance.object_id(value) is not None
+            return [*(["i64"] if known else ["ptr", "i64", "i64"]), *self.hooks.mask_types(value)]
         return [llvm_types.spell(value.type), *self.hooks.mask_types(value)]
 
     def parts(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
         """Returns the operands of the parts of a value, in the form that `like` (default: the value) has."""
         if not is_pointer(value):
             return [self.value(value), *self.hooks.masks(value, like)]
-        pointer = self.pointer(value)
+        pointer, masks = self.pointer(value), self.hooks.masks(value, like)
         if self.provenance.object_id(like if like is not None else value) is None:
-            return [pointer.base, str(pointer.length), str(pointer.offset)]
-        return [str(pointer.offset)]
+            return [pointer.base, str(pointer.length), str(pointer.offset), *masks]
+        return [str(pointer.offset), *masks]
 
     def rebuild_pointer(self, value: ir.Value, parts: list[str]) -> Ptr:
         """Returns the pointer that consists of `parts`."""
@@ -182,6 +183,7 @@ class Emitter:
         """Binds a value to its parts, as a phi or a reload yields them."""
         if isinstance(instr.type, ir.Pointer):
             self.pointers[id(instr)] = self.rebuild_pointer(instr, parts)
+            self.hooks.bind(instr, parts[-1:] if self.hooks.mask_types(instr) else [])
         else:
             self.values[id(instr)] = parts[0]
             self.hooks.bind(instr, parts[1:])
@@ -270,6 +272,7 @@ class Emitter:
                 self.leave_at_sync(segment)
             else:
                 self._terminator(segment, polled)
+        self.hooks.on_end()
         self._complete_phis()
 
     def leave_at_sync(self, segment: Segment) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Instrumentation:
     """Callbacks that add no code.
 
-    A value that may be undefined has further parts besides its operand: the mask of its undefined lanes.
+    A value that may be undefined has a further part besides its operand: the mask of its undefined bits.
     """
 
     def before_instr(self, instr: ir.Instr) -> None:
@@ -44,6 +44,13 @@ class Instrumentation:
     def forget(self, instr: ir.Instr) -> None:
         """Drops the masks of `instr`, which are in its stack slots from now on."""
 
+    def on_end(self) -> None:
+        """Is called when the code of the region is complete, but for what the check still has to add."""
+
+    def undefined_flags(self, type: ir.Type) -> str:
+        """Returns which lanes of the current instruction's result are undefined, if they are like those of `type`; else ""."""
+        return ""
+
     def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
         """Precedes a load of `type` into the lanes of `instr`. None means that every lane counts as used."""
 
@@ -60,7 +67,7 @@ class Instrumentation:
         """Precedes a copy, or a fill if there is no source."""
 
     def on_memset(self, pointer: Ptr, nbytes: int) -> None:
-        """Precedes a write of `nbytes` bytes that all count as defined."""
+        """Precedes a write of `nbytes` bytes by the current instruction, which are defined if its operands are."""
 
     def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
         """Precedes a read of the texel at byte `offset` of the image."""
@@ -98,7 +105,7 @@ class Instrumentation:
 
 
 class InstrumentationList(Instrumentation):
-    """The callbacks of several checks, in their order. One of them at most has masks: values have one mask a lane."""
+    """The callbacks of several checks, in their order. One of them at most has masks: values have one mask."""
 
     def __init__(self, parts: Sequence[Instrumentation]):
         self.parts = list(parts)
@@ -126,6 +133,13 @@ class InstrumentationList(Instrumentation):
 
     def forget(self, instr: ir.Instr) -> None:
         self._masking.forget(instr)
+
+    def on_end(self) -> None:
+        for part in self.parts:
+            part.on_end()
+
+    def undefined_flags(self, type: ir.Type) -> str:
+        return self._masking.undefined_flags(type)
 
     def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
         for part in self.parts:

@@ -21,13 +21,18 @@ _DIGITS = {32: 24, 64: 53}
 
 def emit_lane_report(e: Emitter, type: ir.Type, flags: str, kind: Kind) -> None:
     """Emits a finding of `kind` if any lane of `flags` (i1 lanes like those of `type`) is set whose result is used: a lane that
-    is computed beside others and ignored may hold anything."""
+    is computed beside others and ignored may hold anything. So may one that is computed from what is undefined."""
     unused = e.unused_lanes(type)
     if len(unused) == llvm_types.lanes_of(type):
         return
     if unused and isinstance(type, ir.Vector):
         kept = ", ".join(f"i1 {'false' if lane in unused else 'true'}" for lane in range(type.count))
         flags = e.body.op(f"and <{type.count} x i1> {flags}, <{kept}>")
+    undefined = e.hooks.undefined_flags(type)
+    if undefined:
+        spelled = llvm_types.spell(llvm_types.with_elem(type, _FLAG))
+        defined = e.body.op(f"xor {spelled} {undefined}, {constants.splat(llvm_types.with_elem(type, _FLAG), 'true')}")
+        flags = e.body.op(f"and {spelled} {flags}, {defined}")
     e.report_if(emit_any_lane(e, type, e.mask_inactive(type, flags)), DiagnosticSite(kind, e.loc))
 
 

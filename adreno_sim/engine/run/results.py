@@ -28,6 +28,8 @@ _MEANING = {
     Kind.WATCHDOG: "still running when the launch's time was over",
 }
 
+TARGET = "target"
+
 
 def work_item(
     key_size: tuple[int, int, int], global_size: Sequence[int], offset: Sequence[int], group: int, local: int
@@ -47,7 +49,8 @@ def findings_of(
     args: Sequence[Any],
     offset: Sequence[int] = (0, 0, 0),
 ) -> list[Finding]:
-    """Returns a finding for each site that fired, in source order."""
+    """Returns a finding for each site that fired, in source order. Of one that tells of an undefined value in memory, the detail
+    `target` is the argument."""
     found, read = [], set()
     fired = records[:, context.SITE_COUNT].any()
     for site, record in zip(compiled.module.sites, records.tolist() if fired else (), strict=False):
@@ -82,6 +85,13 @@ def _place(access: Access | None) -> str:
     return "" if access is None else f"offset {access.offset}" if access.coordinate is None else str(access.coordinate)
 
 
+def split_left(found: Sequence[Finding]) -> tuple[list[Finding], list[tuple[int, Finding]]]:
+    """Returns the findings of a launch, and those that are some only if somebody looks at what it left in an argument."""
+    left = [(finding.detail[TARGET], finding) for finding in found if TARGET in finding.detail]
+    clean = [(index, replace(f, detail={k: v for k, v in f.detail.items() if k != TARGET})) for index, f in left]
+    return [finding for finding in found if TARGET not in finding.detail], clean  # type: ignore[return-value]
+
+
 def add_watchdog(compiled: CompiledKernel, found: list[Finding]) -> list[Finding]:
     """Adds the watchdog finding of a launch that ended before all its groups ran, so that it cannot pass for a complete one."""
     if any(finding.kind is Kind.WATCHDOG for finding in found):
@@ -104,6 +114,8 @@ def _finding(
     message = _message(compiled, site, access, values)
     loc = site.loc
     detail: dict[str, object] = {"callers": list(loc.callers)} if loc.callers else {}
+    if site.target is not None:
+        detail[TARGET] = site.target
     return Finding(
         site.kind, message, compiled.name, loc.line, loc.column, item, access, count, file=loc.file, detail=detail
     )  # fmt: skip
@@ -116,7 +128,7 @@ def access_of(compiled: CompiledKernel, site: DiagnosticSite, values: list[int],
     if site.shape == "coordinate":
         coordinate = tuple(_signed(v, 32) for v in values[: site.dimensions])
         return Access(site.view, site.size, None, coordinate, tuple(values[3 : 3 + site.dimensions]))
-    return None
+    return Access(site.view, site.size) if site.view else None
 
 
 def _offset_access(compiled: CompiledKernel, site: DiagnosticSite, values: list[int], args: Sequence[Any]) -> Access:

@@ -1,5 +1,8 @@
-"""The init shadow (definedness): one byte per byte of memory, 1 if it was written; and the machine code that tests and sets
-it."""
+"""The init shadow (definedness): one byte, the mark, for each byte of memory; and the machine code that tests and sets it.
+
+A mark of 0 says that nobody has written the byte, 1 that it is defined. A byte that was written with a value of which some bits
+are undefined has one more than these bits, as a number; UNDEFINED if all of them are.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,12 @@ from ...ir import ir, llvm_types
 from ..emit.emitter import Emitter
 from ..emit.unit import Unit
 from ..llvm.text import Text, any_of
+from .propagation import shadow_type
 
 _ONES = 0x0101010101010101
+
+UNDEFINED = 0xAB
+"""The mark of a byte that was written with an undefined value. It also stands for the bits 0xAA, which are too rare to matter."""
 
 
 def _word_split(nbytes: int) -> tuple[int, int]:
@@ -55,24 +62,48 @@ def emit_or(t: Text, flags: list[str]) -> str:
     return result
 
 
-def emit_mark(t: Text, init: str, type: ir.Type, masks: list[str]) -> None:
-    """Emits the update after a store of a value of `type`. `masks` has an i1 per lane that is set if the lane is undefined,
-    or is empty."""
-    if not masks:
-        size, count = _word_split(llvm_types.store_size(type))
-        t.do(f"store {_word_type(size, count)} {_all_init(size, count)}, ptr {init}, align 1")
-        return
-    size = llvm_types.store_size(llvm_types.elem_of(type))
-    for lane, mask in enumerate(masks):
-        at = t.op(f"getelementptr i8, ptr {init}, i64 {lane * size}") if lane else init
-        word = t.op(f"select i1 {mask}, i{8 * size} 0, i{8 * size} {_all_init(size, 1)}")
-        t.do(f"store i{8 * size} {word}, ptr {at}, align 1")
+def emit_mark(t: Text, init: str, type: ir.Type) -> None:
+    """Emits the update after a store of a value of `type` that is defined."""
+    size, count = _word_split(llvm_types.store_size(type))
+    t.do(f"store {_word_type(size, count)} {_all_init(size, count)}, ptr {init}, align 1")
 
 
-def emit_fill(t: Text, unit: Unit, init: str, nbytes: str) -> None:
-    """Emits code that marks `nbytes` bytes as initialised."""
+def emit_mark_bits(t: Text, init: str, type: ir.Type, shadow: str, padding: frozenset[int]) -> None:
+    """Emits the update after a store of a value of `type`, of which `shadow` has the undefined bits. padding: the lanes that
+    count as unwritten in any case."""
+    size = llvm_types.store_size(type)
+    spelled, bits = f"<{size} x i8>", llvm_types.spell(shadow_type(type))
+    undefined = t.op(f"bitcast {bits} {shadow} to {spelled}")
+    whole = t.op(f"icmp eq {spelled} {undefined}, splat (i8 -1)")
+    partly = t.op(f"add {spelled} {undefined}, splat (i8 1)")
+    marks = t.op(f"select <{size} x i1> {whole}, {spelled} splat (i8 {UNDEFINED}), {spelled} {partly}")
+    if padding:
+        width = llvm_types.store_size(llvm_types.elem_of(type))
+        kept = ", ".join(f"i8 {0 if byte // width in padding else -1}" for byte in range(size))
+        marks = t.op(f"and {spelled} {marks}, <{kept}>")
+    t.do(f"store {spelled} {marks}, ptr {init}, align 1")
+
+
+def emit_undefined_bits(t: Text, init: str, type: ir.Type) -> str:
+    """Returns the shadow of a value of `type` that lies in memory: its bits that are undefined."""
+    size = llvm_types.store_size(type)
+    spelled = f"<{size} x i8>"
+    marks = t.op(f"load {spelled}, ptr {init}, align 1")
+    whole = t.op(f"icmp eq {spelled} {marks}, splat (i8 {UNDEFINED})")
+    partly = t.op(f"add {spelled} {marks}, splat (i8 -1)")
+    bits = t.op(f"select <{size} x i1> {whole}, {spelled} splat (i8 -1), {spelled} {partly}")
+    return t.op(f"bitcast {spelled} {bits} to {llvm_types.spell(shadow_type(type))}")
+
+
+def emit_one_mark(t: Text, undefined: str) -> str:
+    """Returns the mark of bytes that are undefined if the i1 `undefined` is set."""
+    return "1" if undefined == "false" else t.op(f"select i1 {undefined}, i8 {UNDEFINED}, i8 1")
+
+
+def emit_fill(t: Text, unit: Unit, init: str, nbytes: str, mark: str = "1") -> None:
+    """Emits code that gives `nbytes` bytes a mark: without another, that of initialised ones."""
     memset = unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-    t.do(f"call {memset}(ptr {init}, i8 1, i64 {nbytes}, i1 false)")
+    t.do(f"call {memset}(ptr {init}, i8 {mark}, i64 {nbytes}, i1 false)")
 
 
 def emit_copy(t: Text, unit: Unit, init: str, origin: str | None, nbytes: str) -> None:

@@ -38,7 +38,8 @@ _MOST_RATIO = 1100
 class Kind(IntEnum):
     """MEMORY, BUILD, COMPILE, LINK, MISUSE, CLOSE: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of commands;
     STORE: itself, then the data; SEEN: any command as the search for commands that nothing orders sees it, before it runs;
-    FAILED: an event before it ended with an error."""
+    FAILED: an event before it ended with an error; LOOKED: the host reads of a memory. A session that holds these begins with an
+    empty one."""
 
     MEMORY = 1
     BUILD = 2
@@ -54,11 +55,15 @@ class Kind(IntEnum):
     CLOSE = 12
     SEEN = 13
     FAILED = 14
+    LOOKED = 15
 
 
 REQUESTS = {kind: Request[kind.name] for kind in (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK, Kind.MISUSE, Kind.CLOSE)}
 COMMANDS = {kind: Command[kind.name] for kind in (Kind.LAUNCH, Kind.COPY, Kind.FILL, Kind.FREE, Kind.FREE_PROGRAM)}
-"""What the bodies of events are of. STORE, SEEN and FAILED are neither."""
+"""What the bodies of events are of. STORE, SEEN, FAILED and LOOKED are neither."""
+
+LOOK = struct.Struct("<Q")
+"""The kind of the command, READ or HOST_READ; then its body."""
 
 FAILURE = struct.Struct("<B3xi")
 """The body of FAILED: kind of the event, and OpenCL's error."""
@@ -99,6 +104,14 @@ def decode_seen(body: bytes) -> tuple[Command, int, tuple[int, ...], bytes, bool
         return Command(kind), number, struct.unpack_from(f"<{count}Q", body, SEEN.size), body[SEEN.size + 8 * count :], bool(runs)
     except struct.error:
         raise ValueError(f"a command of {len(body)} bytes: expected its kind, number and waits") from None
+
+
+def decode_look(body: bytes) -> tuple[Command, bytes]:
+    """Returns the command of a LOOKED event, and its body. Raises ValueError for what is none."""
+    kind = LOOK.unpack_from(body)[0] if len(body) >= LOOK.size else 0
+    if kind not in (Command.READ, Command.HOST_READ):
+        raise ValueError(f"a look by command {kind}: expected {Command.READ:d} or {Command.HOST_READ:d}")
+    return Command(kind), body[LOOK.size :]
 
 
 def decode_failure(body: bytes) -> tuple[Kind, int]:

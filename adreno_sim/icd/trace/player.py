@@ -24,7 +24,7 @@ from ..settings import Settings
 from ..status import NAMES, code_of
 from .archive import Session
 from .counterpart import Counterpart
-from .events import COMMANDS, REQUESTS, Event, Kind, decode_seen, read_events
+from .events import COMMANDS, REQUESTS, Event, Kind, decode_look, decode_seen, read_events
 from .outcomes import Outcomes
 from .own_files import drop_folders
 
@@ -37,7 +37,8 @@ class Player:
         self._log, self._counterpart = log, counterpart
         self._requests = Requests(objects, log, DeviceLock())
         self._commands = Commands(objects, log, np.zeros(0, np.uint8))
-        self._last_seen = 0
+        self._device, self._last_seen = objects.device, 0
+        self._device.defers_outputs = False
         self.outcomes = Outcomes()
 
     def play(self, events: Iterable[Event | None]) -> None:
@@ -52,6 +53,8 @@ class Player:
         self.outcomes.go_on()
         if event.kind is Kind.SEEN:
             self._see(event)
+        elif event.kind is Kind.LOOKED:
+            self._look(event)
         elif event.kind is Kind.FAILED:
             self.outcomes.add_recorded(event)
         elif event.kind in REQUESTS:
@@ -86,6 +89,13 @@ class Player:
         if self._counterpart is not None:
             return self._counterpart.run_beside(header, event.body, self._commands), ""
         return self._commands.run_whole(header, event.body), ""
+
+    def _look(self, event: Event) -> None:
+        """The host reads. In a session that does not say so, the results of launches count as read at once."""
+        self._device.defers_outputs = True
+        if event.body:
+            kind, body = decode_look(event.body)
+            self._commands.look(Header(kind, 0, event.call, event.thread, event.queue, ()), body)
 
     def _see(self, event: Event) -> None:
         kind, number, waits, body, runs = decode_seen(event.body)

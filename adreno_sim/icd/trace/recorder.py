@@ -9,7 +9,7 @@ from pathlib import Path
 from ..protocol import Command
 from ..ring import Header
 from ..transfers import Transfers
-from .events import COMMANDS, FAILURE, MAGIC, Event, Kind, encode_event, encode_seen
+from .events import COMMANDS, FAILURE, LOOK, MAGIC, Event, Kind, encode_event, encode_seen
 
 _KINDS = {command: kind for kind, command in COMMANDS.items()}
 
@@ -26,6 +26,7 @@ class Recorder:
             stopped(f"nothing is recorded: {error.strerror}")
             return
         self._write(MAGIC)
+        self._add(Event(Kind.LOOKED, b"", 0))
 
     def add_request(self, kind: Kind, call: int, body: bytes) -> None:
         """A request that is about to be answered, or MEMORY, which was."""
@@ -37,7 +38,9 @@ class Recorder:
         self._add(Event(Kind.SEEN, seen, header.call, header.thread, header.queue))
 
     def add_command(self, header: Header, body: bytes) -> None:
-        """A command that is about to run. Those that change nothing are left out."""
+        """A command that is about to run. Those that neither change nor read anything are left out."""
+        if header.kind in (Command.READ, Command.HOST_READ):
+            self._add(Event(Kind.LOOKED, LOOK.pack(header.kind) + body, header.call, header.thread, header.queue))
         kind = _KINDS.get(header.kind)
         if kind is not None:
             self._add(Event(kind, body, header.call, header.thread, header.queue), flush=kind is Kind.LAUNCH)

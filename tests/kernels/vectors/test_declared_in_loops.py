@@ -59,7 +59,7 @@ class Kernel:
         lines += inner
         for (name, _, kind), condition, index, sets in self.statements:
             element = KINDS[kind][1].format(v=name, n=index)
-            lines.append(f"if ({condition}) " + (f"{element} = i;" if sets else f"s += {element};"))
+            lines.append(f"if ({condition}) " + (f"{element} = i;" if sets else f"if ({element} > 9) s++;"))
         return HEAD + "\n".join([*lines, "} o[i] = s; }"])
 
     def count_reads(self) -> Counter[int]:

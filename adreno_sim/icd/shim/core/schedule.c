@@ -335,7 +335,7 @@ void end_by_host(struct event *made, uint16_t kind, const void *range, cl_event 
     struct link *link = made->link;
     cl_int error = CL_SUCCESS;
     state_lock(link);
-    if (kind == ADRENO_COMMAND_WRITTEN || link->tells_order) {
+    if (kind != ADRENO_COMMAND_NOTHING || link->tells_order) {
         uint32_t size = kind == ADRENO_COMMAND_NOTHING ? 0 : ADRENO_SIZE_RANGE;
         uint64_t number = push_with_waits(made, kind, range, size, &error);
         if (number) link->running[number % ADRENO_RESULTS] = NULL;

@@ -1,7 +1,7 @@
 // Each iteration has a scalar, a vector and an array of its own, which only the first one sets.
 __kernel void sum(__global const float *in, __global float *out) {
   const int i = get_global_id(0);
-  float total = 0.0f;
+  float scales = 0.0f, rows = 0.0f, parts = 0.0f;
   for (int round = 0; round < 3; ++round) {
 #ifdef CLEAN
     const int first = 1;
@@ -17,9 +17,11 @@ __kernel void sum(__global const float *in, __global float *out) {
       for (int n = 0; n < 4; ++n)
         part[n] = in[n];
     }
-    total += scale;
-    total += row.w;
-    total += part[i & 3];
+    scales += scale;
+    rows += row.w;
+    parts += part[i & 3];
   }
-  out[i] = total;
+  out[3 * i] = scales;
+  out[3 * i + 1] = rows;
+  out[3 * i + 2] = parts;
 }
