@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-_LINE = re.compile(r"^\s*(\S.*?)(?: {2,}|\t+)(\S.*?)\s*$")
 _QUOTED = re.compile(r"^\s*>+ ?")
-_NUMBER = re.compile(r"(0x[0-9a-fA-F]+|\d+)")
+_WORD = re.compile(r"[a-z0-9_]+")
+_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,16}|[0-9]{1,20}")
 
 _TEXTS = {
     "Device Name": "NAME", "Device Vendor": "VENDOR", "Device Version": "VERSION", "Device OpenCL C Version": "OPENCL_C_VERSION",
@@ -69,19 +69,29 @@ def parse_text(text: str) -> dict[str, Any]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Names and values; a line without a value is a name alone, one that goes on with a list belongs to the one before."""
-    pending: tuple[str, str] | None = None
+    """Names and values. A list of extensions goes on in lines of names alone: in the word itself where they are not indented."""
+    name, parts = "", [""]
     for quoted in text.splitlines():
         line = _QUOTED.sub("", quoted)
-        if pending is not None and pending[0] == "Device Extensions" and re.fullmatch(r"\s*[a-z0-9_]+(\s+[a-z0-9_]+)*\s*", line):
-            pending = (pending[0], pending[1] + (line.rstrip() if not line[:1].isspace() else f" {line.strip()}"))
+        if name == "Device Extensions" and _is_list(line):
+            parts.append(line.rstrip() if not line[:1].isspace() else f" {line.strip()}")
             continue
-        if pending is not None:
-            yield pending
-        match = _LINE.match(line)
-        pending = (match[1], match[2]) if match else (line.strip(), "")
-    if pending is not None:
-        yield pending
+        yield name, "".join(parts)
+        name, value = _split(line)
+        parts = [value]
+    yield name, "".join(parts)
+
+
+def _split(line: str) -> tuple[str, str]:
+    """A line's name, and what stands in the column after it."""
+    text = line.strip()
+    ends = [at for at in (text.find("  "), text.find("\t")) if at >= 0]
+    return (text[: min(ends)], text[min(ends) :].strip()) if ends else (text, "")
+
+
+def _is_list(line: str) -> bool:
+    words = line.split()
+    return bool(words) and all(_WORD.fullmatch(word) for word in words)
 
 
 def _section(name: str, section: str) -> str:
@@ -95,15 +105,12 @@ def _section(name: str, section: str) -> str:
 
 def _read(name: str, value: str, section: str, so_far: dict[str, Any]) -> dict[str, Any]:
     if section in _CONFIGS and name in _FLAGS:
-        key = f"CL_DEVICE_{_CONFIGS[section]}"
-        flags: Sequence[str] = so_far.get(key, {"config": []})["config"]
-        return {key: {"config": [*flags, *([f"CL_FP_{_FLAGS[name]}"] if value == "Yes" else [])]}}
+        return _add_flag(f"CL_DEVICE_{_CONFIGS[section]}", f"CL_FP_{_FLAGS[name]}", value, so_far)
     if section == "Double-precision" and name.startswith(section):
         return {"CL_DEVICE_DOUBLE_FP_CONFIG": {"config": []}}
     if section.startswith("Shared") and name in _SVM:
-        capabilities = so_far.get("CL_DEVICE_SVM_CAPABILITIES", {"config": []})["config"]
-        return {"CL_DEVICE_SVM_CAPABILITIES": {"config": [*capabilities, *([_SVM[name]] if value == "Yes" else [])]}}
-    if section.endswith("vector sizes") and name in _VECTORS and len(widths := _NUMBER.findall(value)) >= 2:
+        return _add_flag("CL_DEVICE_SVM_CAPABILITIES", _SVM[name], value, so_far)
+    if section.endswith("vector sizes") and name in _VECTORS and len(widths := re.findall(r"[0-9]{1,9}", value)) >= 2:
         element = name.upper()
         return {
             f"CL_DEVICE_{kind}_VECTOR_WIDTH_{element}": int(width)
@@ -122,13 +129,18 @@ def _read(name: str, value: str, section: str, so_far: dict[str, Any]) -> dict[s
     return _number(_NUMBERS[name], value) if name in _NUMBERS else {}
 
 
+def _add_flag(key: str, flag: str, value: str, so_far: dict[str, Any]) -> dict[str, Any]:
+    flags: Sequence[str] = so_far.get(key, {"config": []})["config"]
+    return {key: {"config": [*flags, flag] if value == "Yes" and flag not in flags else flags}}
+
+
 def _number(key: str, value: str) -> dict[str, Any]:
     found = _NUMBER.match(value)
-    return {f"CL_DEVICE_{key}": int(found[1], 0)} if found else {}
+    return {f"CL_DEVICE_{key}": int(found[0], 16 if found[0].startswith("0x") else 10)} if found else {}
 
 
 def _sizes(keys: Sequence[str], value: str) -> dict[str, Any]:
-    sizes = [int(size) for size in re.findall(r"\d+", value.partition(" ")[0])]
+    sizes = [int(size) for size in re.findall(r"[0-9]{1,20}", value.partition(" ")[0])]
     if len(keys) == 1:
         return {f"CL_DEVICE_{keys[0]}": sizes}
     return {f"CL_DEVICE_{key}": size for key, size in zip(keys, sizes, strict=True)} if len(sizes) == len(keys) else {}

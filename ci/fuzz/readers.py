@@ -240,6 +240,7 @@ READERS: dict[str, Reader] = {
     "plan-trace": Reader(lambda data: trace.read(file("trace.json", data)) and None),
     "profile": Reader(_profile("p.toml")),
     "clinfo": Reader(_profile("p.json")),
+    "clinfo-text": Reader(_profile("p.txt")),
     "launch-file": Reader(lambda data: read_launch(file("launch.toml", data)) and None),
     "allow-list": Reader(lambda data: read_file(file("allow.toml", data)) and None),
     "device-string": Reader(_device),

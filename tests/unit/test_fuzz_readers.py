@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 FUZZ = Path(__file__).parents[2] / "ci" / "fuzz"
-NAMES = ("recording", "bundle", "plan", "plan-trace", "profile", "clinfo", "launch-file", "allow-list", "device-string",
+NAMES = ("recording", "bundle", "plan", "plan-trace", "profile", "clinfo", "clinfo-text", "launch-file", "allow-list",
+         "device-string",
          "stored-value", "request", "ring", "llvm-text")  # fmt: skip
 CASES = 60
 
