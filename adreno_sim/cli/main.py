@@ -46,6 +46,9 @@ EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 2, 3, 4, 130
 LONGEST_LINE = 1200
 """Characters of an error's line that are shown."""
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of the system where what is printed is not taken: a full disk, a limit on the size of files, a terminal that is gone."""
+
 TRACEBACK = "ADRENO_SIM_TRACEBACK"
 """Environment variable: not empty = show the traceback of an internal error."""
 
@@ -110,7 +113,7 @@ def _run(args: argparse.Namespace, is_program: bool) -> tuple[int, str]:
             return error.exit_code, show_error(error)
         if os.environ.get(TRACEBACK):
             raise
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        if isinstance(error, OSError) and error.errno in FULL:
             drop_output()
             return EXIT_USAGE, f"cannot write: {error.strerror}"
         if isinstance(error, OSError) and error.filename is not None and error.errno == errno.ENAMETOOLONG:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -55,3 +56,20 @@ def test_the_reader_went_away(name: str, folder: Path) -> None:
 @pytest.mark.parametrize("name", ["check", "kernel"])
 def test_with_a_reader_the_verdict_counts(name: str, folder: Path) -> None:
     assert run(folder, name, subprocess.DEVNULL).returncode == 0
+
+
+def test_a_limit_on_the_size_of_files_is_told(folder: Path) -> None:
+    """Where the report is printed to a file."""
+    limit = (300, 300)
+    with open(folder / "said", "wb") as said:
+        paths = os.pathsep.join([str(Path(adreno_sim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+        words = [sys.executable, "-m", "adreno_sim", *COMMANDS["devices"]]
+        done = subprocess.run(
+            words,
+            env={**os.environ, "PYTHONPATH": paths, "ADRENO_SIM_CACHE": "off"},
+            stdout=said,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+        )
+    assert (done.returncode, done.stderr) == (2, "error: cannot write: File too large\n")
