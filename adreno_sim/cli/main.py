@@ -91,6 +91,10 @@ def _run_shown(argv: Sequence[str] | None, is_program: bool) -> int:
 def _run(args: argparse.Namespace, is_program: bool) -> tuple[int, str]:
     """Run a command; the exit code, and the line that says why there is no result ("" where there is one)."""
     try:
+        os.getcwd()
+    except FileNotFoundError:
+        return EXIT_USAGE, "the working folder is gone: change to another one"
+    try:
         refuse_outputs(args)
         with cache.cache_option(args), sandbox.sandbox_option(args):
             sandbox.enter_sandbox(args, is_program)

@@ -1,4 +1,4 @@
-"""A cache whose folder cannot be made is none: commands go on, behind the wall, too."""
+"""Folders that cannot be: commands go on without a cache, behind the wall, too; without a working folder they end in a line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import adreno_sim
+from adreno_sim.cli.main import main
 
 pytestmark = pytest.mark.e2e
 
@@ -30,3 +31,18 @@ def test_a_kernel_is_checked_without_a_cache(case: str, tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     assert "ok: 0 errors" in done.stdout and "Traceback" not in done.stderr
+
+
+def test_a_working_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k.cl").write_text("kernel void k(global float *a) { a[get_global_id(0)] += 1; }\n")
+    (tmp_path / "l.toml").write_text(LAUNCH)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for words in (["kernel", "--launch", str(tmp_path / "l.toml")], ["devices"], ["check", str(tmp_path / "m.asim")]):
+        assert main(words) == 2
+        assert capsys.readouterr().err == "error: the working folder is gone: change to another one\n"
+    monkeypatch.chdir(tmp_path)
+    assert main(["kernel", "--launch", str(tmp_path / "l.toml")]) == 0
