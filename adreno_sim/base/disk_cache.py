@@ -176,6 +176,9 @@ def _open(path: Path) -> BufferedReader:
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file")
+    if status.st_size > max(limit(), DEFAULT_LIMIT << 20):
+        os.close(descriptor)
+        raise OSError(errno.EFBIG, "an entry is no larger than all may be together")
     if reason := find_stranger(status):
         os.close(descriptor)
         _tell_once(f"{path} is not read: {reason}")

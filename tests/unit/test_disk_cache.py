@@ -176,3 +176,16 @@ def test_entries_that_a_wheel_brings_along_are_used_where_the_cache_has_none(bas
     assert disk_cache.load(base.parent / "elsewhere") is None
     (base / "wheel" / "runtime" / "brought").write_bytes(b"damaged")
     assert disk_cache.load(place) is None
+
+
+@pytest.mark.parametrize(("size", "is_read"), [((disk_cache.DEFAULT_LIMIT << 20) + 1, False), (1 << 20, True)])
+def test_what_is_larger_than_all_may_be_is_not_read(base, monkeypatch, size, is_read):
+    """A file of nothing but holes has any size."""
+    read = []
+    monkeypatch.setattr(disk_cache, "_digest", lambda path, *data: read.append(sum(map(len, data))) or b"")
+    path = base / "objects" / "x"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+        file.truncate(size)
+    assert disk_cache.load(path) is None and disk_cache.map_pages(path) is None
+    assert any(read) == is_read
