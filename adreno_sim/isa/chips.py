@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.errors import OptionError, UnsupportedError
+from ..profiles import builtin
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -60,10 +61,12 @@ def find_chip(name: str) -> Chip:
 
 
 def chip_of_profile(profile: str) -> Chip:
-    """Returns the chip of a device profile. UnsupportedError for a profile without machine code."""
-    name = profile.removeprefix(_PROFILE)
+    """Returns the chip of a device profile, of a chip or of a phone. UnsupportedError for a profile without machine code."""
+    chip = profile.partition(",")[0]
+    chip = builtin.phone(chip)["chip"] if chip in builtin.phones() else chip
+    name = chip.removeprefix(_PROFILE)
     found = chips().get(name) or chips().get(f"a{name}")
-    if found is None or not profile.startswith(_PROFILE):
+    if found is None or not chip.startswith(_PROFILE):
         raise UnsupportedError(
             f"unsupported: Mesa has no machine code for {profile}; expected a chip by name (--isa-of): {', '.join(chips())}"
         )

@@ -16,7 +16,7 @@ from adreno_sim.cli import main as command_line
 from adreno_sim.device.machine_code import Instructions
 from adreno_sim.isa import compile as isa_compile
 from adreno_sim.isa.assembly import count_instructions
-from adreno_sim.isa.chips import chips, find_chip
+from adreno_sim.isa.chips import chip_of_profile, chips, find_chip
 from adreno_sim.isa.compile import compile_kernel
 from adreno_sim.isa.mesa import layout
 
@@ -185,6 +185,20 @@ def test_the_rule_of_the_group_limit():
     assert limits["a650"] == [1024, 640, 512, 256, 256, 128]
     assert limits["a530"] == [640, 320, 256, 128, 128, 64]
     assert limits["a610"] == [512, 256, 192, 128, 64, 64]
+
+
+@pytest.mark.parametrize(
+    ("profile", "chip"),
+    [("adreno-650", "a650"), ("adreno-740,driver=E031.41.03", "a740"), ("galaxy-s23", "a740"), ("adreno-x1-85", "x1-85")],
+)
+def test_a_profile_has_the_machine_code_of_its_chip(profile, chip):
+    assert chip_of_profile(profile).name == chip
+
+
+@pytest.mark.parametrize("profile", ["adreno-830", "reference", "my-gpu"])
+def test_a_profile_without_machine_code_is_refused(profile):
+    with pytest.raises(UnsupportedError, match=f"no machine code for {profile}; expected a chip by name"):
+        chip_of_profile(profile)
 
 
 def test_a_chip_that_is_not_known_is_named(tmp_path, capsys):
