@@ -89,6 +89,12 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "A sampler whose combination of settings leaves the read undefined.",
     )
+    GROUP_MAY_BE_REFUSED = (
+        "group-may-be-refused",
+        Severity.WARNING,
+        "A group larger than the registers of the chip hold, by the registers that Mesa's compiler takes: a phone may refuse the "
+        "launch.",
+    )
     LIMIT_EXCEEDED = ("limit-exceeded", Severity.ERROR, "More than the device's limit.")
     VIEW_TOO_LARGE = ("view-larger-than-storage", Severity.ERROR, "A buffer or image that is larger than the storage under it.")
     STORAGE_REUSED_LIVE = (

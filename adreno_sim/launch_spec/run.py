@@ -32,6 +32,7 @@ from ..results.unwatched import find_unwatched
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
 from .build_errors import name_source
 from .expected import match
+from .group_limits import find_refused_groups
 from .include_folders import add_source_folder
 from .model import LaunchSpec
 from .second_device import compare_devices, run_beside
@@ -236,7 +237,9 @@ class _Run:
             report.unchecked.append(f"machine code: {error}")
             return
         self.inside.machine_code = found
-        report.machine_code = None if self.chips is None else found
+        if self.chips is not None:
+            report.machine_code = found
+            self._add(kernel, list(find_refused_groups(found, self.spec.local_size)))
 
     def _prove(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
         """Ask what is proven of the launch if that is wanted. A device that does not know says nothing."""

@@ -179,6 +179,20 @@ def test_the_limit_of_a_group_is_what_the_waves_hold():
             assert one.rolled.group_limit == min(1024, 64 * one.rolled.waves)
 
 
+@needs_mesa
+@pytest.mark.parametrize(("chip", "items", "found"), [("a650", 512, 1), ("a650", 128, 0), ("a630", 256, 0), ("a630", 320, 1)])
+def test_a_group_that_finds_no_registers_is_a_warning(chip, items, found, tmp_path):
+    (tmp_path / "k.cl").write_text(with_accumulators(32))
+    array = f'[[argument]]\nkind = "buffer"\ndtype = "float32"\ncount = {items * 128}\ndata = {{fill = "ones"}}\n'
+    launch = f'global_size = [{items}]\nlocal_size = [{items}]\n{array * 2}[[argument]]\nkind = "scalar"\nvalue = 1\n'
+    (tmp_path / "k.toml").write_text(launch)
+    command = ["kernel", str(tmp_path / "k.cl"), "--launch", str(tmp_path / "k.toml"), "--isa-of", chip]
+    assert command_line.main([*command, "--json", str(tmp_path / "r.json")]) == 0
+    findings = json.loads((tmp_path / "r.json").read_text())["findings"]
+    assert [(one["kind"], one["severity"]) for one in findings] == [("group-may-be-refused", "warning")] * found
+    assert command_line.main([*command, "--strict"]) == found
+
+
 def test_the_rule_of_the_group_limit():
     limits = {name: [find_chip(name).group_limit(registers) for registers in (6, 12, 13, 24, 32, 48)] for name in chips()}
     assert limits["a630"] == [1024, 1024, 896, 512, 384, 256]  # min(1024, 384 * 32 // (registers * 128) * 128): tinygrad's
