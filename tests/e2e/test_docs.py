@@ -155,7 +155,7 @@ def _commands(lines: list[str]) -> list[Command]:
 
 @pytest.fixture(scope="module")
 def scratch(request, tmp_path_factory):
-    """A user's folder: models (which nothing reads without --slow), inputs, a kernel with its launch file."""
+    """A user's folder: models (which nothing reads without --slow), inputs, a kernel with its launch file, a phone's clinfo."""
     folder = tmp_path_factory.mktemp("docs")
     (folder / "models").mkdir()
     if request.config.getoption("--slow"):
@@ -165,6 +165,7 @@ def scratch(request, tmp_path_factory):
     corpus = ROOT / "tests" / "kernels" / "corpus" / "out-of-bounds-read"
     shutil.copy(corpus / "conv_channel_tail.cl", folder / "conv.cl")
     shutil.copy(corpus / "conv_channel_tail.toml", folder / "launch.toml")
+    shutil.copy(ROOT / "ci" / "fuzz" / "corpus" / "clinfo-text" / "phone.txt", folder)
     return folder
 
 
@@ -263,7 +264,7 @@ def test_commands_and_examples_are_well_formed(page):
                 pytest.fail(f"{page.name}: {part.text}")
         elif isinstance(part, (Example, Written)) and (isinstance(part, Example) or part.name.endswith(".py")):
             compile(part.text, page.name, "exec")
-    assert parts or page.stem in ("architecture", "emitted-checks", "kinds", "trust")
+    assert parts or page.stem in ("architecture", "devices-evidence", "emitted-checks", "kinds", "trust")
 
 
 def test_links_lead_somewhere():
