@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ...findings import Finding, Kind
 from ...ir import ir, llvm_types
@@ -15,6 +15,7 @@ from .program import SimKernel
 
 Test = Callable[[ir.Instr], bool]
 
+_MULTIPLY_ADDS = ("fma", "mad", "llvm.fma.*", "llvm.fmuladd.*")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
@@ -58,7 +59,7 @@ def _calls(erratum: Erratum) -> Test | None:
         return None
 
     def meets(instr: ir.Instr) -> bool:
-        if instr.callee is None or not any(fnmatch.fnmatchcase(instr.callee.name, pattern) for pattern in erratum.calls):
+        if not _is_call_of(instr, erratum.calls):
             return False
         if not erratum.constant:
             return True
@@ -95,12 +96,11 @@ def _is_number(value: ir.Value, number: int) -> bool:
 
 def _products(block: ir.Block) -> int:
     """Multiply-adds of a block, each lane of a vector one."""
-    return sum(
-        llvm_types.lanes_of(instr.type)
-        for instr in block.instrs
-        if instr.callee is not None
-        and (instr.callee.name in ("fma", "mad") or instr.callee.name.startswith(("llvm.fma.", "llvm.fmuladd.")))
-    )  # fmt: skip
+    return sum(llvm_types.lanes_of(instr.type) for instr in block.instrs if _is_call_of(instr, _MULTIPLY_ADDS))
+
+
+def _is_call_of(instr: ir.Instr, patterns: Sequence[str]) -> bool:
+    return instr.callee is not None and any(fnmatch.fnmatchcase(instr.callee.name, pattern) for pattern in patterns)
 
 
 def _without_comments(source: str) -> str:
