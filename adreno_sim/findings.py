@@ -203,7 +203,7 @@ class Kind(enum.Enum):
     SAME_VALUE_RACE = (
         "same-value-race",
         Severity.NOTE,
-        "Two work-items write the same value to one place without synchronisation.",
+        "Two work-items access one place without synchronisation, and no value depends on which comes first.",
     )
 
     # Earlier names of members; an enum takes a second name of one value as an alias.

@@ -8,7 +8,7 @@ check: its lanes would have to take turns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import address_operands, touches_memory
@@ -23,11 +23,11 @@ from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.region import RegionEmitter
 from ..emit.successions import Successions
 from ..emit.sync_points import varying_fence_flags
-from ..llvm.text import Text
+from ..llvm.text import Text, emit_add_i64
 from ..shadow import init_shadow
 from ..shadow.access_info import cells_of_argument, describe_access, describe_texel, shadow_spec
 from ..shadow.argument_cells import words_of_cells
-from ..shadow.granularity import MAX_GRANULARITY, granularities_of
+from ..shadow.granularity import MAX_GRANULARITY, granularities_of, is_used_whole, used_runs
 from ..shadow.races import CellRange, RaceChecks
 
 
@@ -135,7 +135,16 @@ class RaceInstrumentation(Instrumentation):
         t.do(f"store i64 {missing}, ptr {at}, align 8")
 
     def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
-        size = llvm_types.store_size(type)
+        uses, size = self.e.unit.lane_uses(self.e.function), llvm_types.store_size(type)
+        if instr is None or is_used_whole(instr, uses) or not isinstance(type, ir.Vector):
+            self._check_read(pointer, size)
+            return
+        element = size // type.count
+        for first, count in used_runs(instr, uses):
+            offset = emit_add_i64(self.e.body, pointer.offset, first * element)
+            self._check_read(replace(pointer, offset=offset, address=None), count * element)
+
+    def _check_read(self, pointer: Ptr, size: int) -> None:
         self.code.emit_read_check(self._cells(pointer, size), describe_access(self.e, pointer, size), "reads")
 
     def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:

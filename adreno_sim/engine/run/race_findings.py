@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...findings import Finding, Kind, WorkItem
+from ...ir import ir
 from ..abi import context, race_cells
 from ..analysis.hand_over import HandOvers
+from ..analysis.retries import Retries
 from ..emit.diagnostic_sites import DiagnosticSite
 from . import results
 
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Clash:
-    """A race record: two accesses, the work-item and values of the later one, and the work-item of the earlier one."""
+    """A race record: two accesses, the work-item and values of the later one, and the work-item of the earlier one.
+
+    waited: the group met somewhere in between. retried: one only reads what a compare-and-swap expects there.
+    """
 
     how: int
     later: DiagnosticSite
@@ -31,13 +36,15 @@ class Clash:
     item: WorkItem
     other: WorkItem
     values: list[int]
+    waited: bool
+    retried: bool
 
     @property
     def kind(self) -> Kind:
         """The kind of finding. A pair that ever leaves different values is an error."""
         if self.how == race_cells.OVERWRITTEN:
             return Kind.STORE_OVERWRITTEN
-        return Kind.SAME_VALUE_RACE if self.same == self.count else Kind.DATA_RACE
+        return Kind.SAME_VALUE_RACE if self.same == self.count or self.retried else Kind.DATA_RACE
 
 
 @dataclass(frozen=True)
@@ -76,9 +83,11 @@ def race_findings(
 ) -> tuple[list[Finding], list[str]]:
     """Returns the findings of the race records of a launch, and sentences on pairs that atomics may order, which are none."""
     undecided: dict[str, None] = {}
-    clashes = [_make_clash(compiled, record, part, global_size, offset) for part, record in _merge_records(parts)]
-    if not clashes:
+    records = _merge_records(parts)
+    if not records:
         return [], []
+    retries = Retries(compiled.kernel)
+    clashes = [_make_clash(compiled, record, part, global_size, offset, retries) for part, record in records]
     hand_overs = HandOvers(compiled.kernel)
     groups: dict[object, list[Clash]] = {}
     for clash in clashes:
@@ -126,21 +135,26 @@ def _make_clash(
     part: RaceRecords,
     global_size: Sequence[int],
     offset: Sequence[int],
+    retries: Retries,
 ) -> Clash:
-    key, before = record[context.RACE_KEY], record[context.RACE_BEFORE]
+    key, before, mine = record[context.RACE_KEY], record[context.RACE_BEFORE], record[context.RACE_MINE]
     sites = compiled.module.sites
+    later, earlier = sites[key >> 16 & race_cells.ACCESS], sites[key & race_cells.ACCESS]
+    sides = ((later, earlier), (earlier, later))
     position = int(np.searchsorted(part.group_epochs, before & ~0xFFFFFFFF, side="right")) - 1
     size = compiled.spec.local_size
     return Clash(
         key >> 32,
-        sites[key >> 16 & race_cells.ACCESS],
-        sites[key & race_cells.ACCESS],
+        later,
+        earlier,
         record[context.RACE_HITS],
         record[context.RACE_SAME],
         record[context.RACE_ORDER],
         results.work_item(size, global_size, offset, record[context.RACE_GROUP], record[context.RACE_LOCAL]),
         results.work_item(size, global_size, offset, int(part.group_order[position]), before >> 16 & 0xFFFF),
         record[context.RACE_VALUES : context.RACE_VALUES + race_cells.VALUE_COUNT],
+        before >> 32 != mine >> 32,
+        any(one.text == "reads" and other.text == "updates" and retries.is_retried(one.statement) for one, other in sides),
     )
 
 
@@ -183,7 +197,7 @@ def _finding(compiled: CompiledKernel, clashes: list[Clash], args: Sequence[Any]
         detail["callers"] = list(loc.callers)
     return Finding(
         kind,
-        _message(first, access.view, where),
+        _message(compiled.kernel, first, access.view, where),
         compiled.name,
         loc.line,
         loc.column,
@@ -195,11 +209,25 @@ def _finding(compiled: CompiledKernel, clashes: list[Clash], args: Sequence[Any]
     )
 
 
-def _message(clash: Clash, view: str, where: str) -> str:
+def _message(kernel: ir.Function, clash: Clash, view: str, where: str) -> str:
     line = clash.earlier.loc.line
     if clash.kind is Kind.STORE_OVERWRITTEN:
         return f"writes {view} {where} over another value that the same work-item wrote there in line {line} and nobody read"
     other = f"work-item {clash.other.global_id} {clash.earlier.text} in line {line}"
-    apart = "no barrier orders them" if clash.item.group_id == clash.other.group_id else "they are of different groups"
+    apart = "they are of different groups"
+    if clash.item.group_id == clash.other.group_id:
+        apart = "no barrier orders them"
+        if clash.waited:
+            apart = f"no barrier of the group with {_fence_flag(kernel, clash, view)} stands between them, only what orders less"
     same = "; the value stays the same" if clash.kind is Kind.SAME_VALUE_RACE else ""
+    if clash.retried:
+        same = "; the compare-and-swap tries again where the value read is old"
     return f"{clash.later.text} {view} {where}, which {other}: {apart}{same}"
+
+
+def _fence_flag(kernel: ir.Function, clash: Clash, view: str) -> str:
+    """Returns the flag of a barrier that orders accesses to a view."""
+    if clash.later.shape == "coordinate":
+        return "CLK_IMAGE_MEM_FENCE"
+    type = next((param.type for param in kernel.params if param.name == view), ir.Pointer(ir.LOCAL))
+    return f"CLK_{'LOCAL' if isinstance(type, ir.Pointer) and type.space == ir.LOCAL else 'GLOBAL'}_MEM_FENCE"

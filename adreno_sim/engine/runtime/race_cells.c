@@ -49,6 +49,7 @@ COLD void shadow_record(
   record[RACE_GROUP] = group;
   record[RACE_LOCAL] = local;
   record[RACE_BEFORE] = before;
+  record[RACE_MINE] = mine;
   store_values(&record[RACE_VALUES], VALUES);
 }
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
-from ...ir.memory_ops import is_atomic
+from ...ir.memory_ops import is_atomic, is_plain_load
 from ...ir.provenance import ObjectId, Provenance, is_pointer
+from ..analysis.lane_uses import LaneUses
 from ..builtins.vectors import element_bytes
 
 MAX_GRANULARITY = 16
@@ -36,15 +37,16 @@ class Granularities:
 
 def granularities_of(function: ir.Function, provenance: Provenance | None = None) -> Granularities:
     """Returns the granularities of all objects of a function."""
-    provenance = provenance or Provenance(function)
+    provenance, uses = provenance or Provenance(function), LaneUses(function)
     by_object: dict[ObjectId, int] = {}
     least, unknown, has_atomics = MAX_GRANULARITY, False, False
     read: set[ObjectId] = set()
     atomic: set[ObjectId] = set()
     for block in function.blocks:
         for instr in block.instrs:
-            for position, size in accesses_of(instr):
+            for position, whole in accesses_of(instr):
                 pointer = instr.operands[position]
+                size = whole if is_used_whole(instr, uses) else whole // llvm_types.lanes_of(instr.type)
                 granularity = min(largest_power_of_two(size), provenance.align(pointer))
                 object_id = provenance.object_id(pointer)
                 least = min(least, granularity)
@@ -77,6 +79,23 @@ def argument_granularities(function: ir.Function) -> Granularities:
 
 def _of_params(objects: frozenset[ObjectId]) -> frozenset[ObjectId]:
     return frozenset(object_id for object_id in objects if object_id[0] == "param")
+
+
+def is_used_whole(instr: ir.Instr, uses: LaneUses) -> bool:
+    """Returns whether an access is of all its elements. Of a vector that is loaded, lanes that nothing uses are not accessed."""
+    return not (is_plain_load(instr) and isinstance(instr.type, ir.Vector)) or len(uses.demand(instr).any) == instr.type.count
+
+
+def used_runs(instr: ir.Instr, uses: LaneUses) -> list[tuple[int, int]]:
+    """Returns the used lanes of a vector that is loaded, as runs: the first lane, and how many."""
+    runs: list[tuple[int, int]] = []
+    for lane in sorted(uses.demand(instr).any):
+        first, count = runs[-1] if runs else (lane, 0)
+        if first + count == lane and runs:
+            runs[-1] = first, count + 1
+        else:
+            runs.append((lane, 1))
+    return runs
 
 
 def largest_power_of_two(value: int) -> int:
