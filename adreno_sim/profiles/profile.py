@@ -46,6 +46,8 @@ __all__ = [
 DEFAULT = "adreno-740"
 
 _DRIVER = ",driver="
+_UNSAID = "nothing public says otherwise"
+"""The origin of a value that no table has."""
 _COMPILER = re.compile(r"(?:Compiler )?\b((?:E\d+|DX)(?:\.\d+)+)")
 
 
@@ -252,6 +254,7 @@ def _complete(
         key: value.format_map(words) if isinstance(value, str) else value for key, value in DEFAULTS.items() if key not in values
     }
     values, marks = {**values, **added}, {**marks, **dict.fromkeys(added, "inferred")}
+    origins = {**origins, **dict.fromkeys(added, _UNSAID)}
     missing = [key for key in FIELDS if key not in values]
     if missing:
         raise AdrenoSimError(f"device profile {name}: no value for {', '.join(missing)}; name a base that has them")
