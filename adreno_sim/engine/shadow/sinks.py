@@ -6,7 +6,7 @@ A store is none of these: whoever reads what it leaves in memory is.
 from __future__ import annotations
 
 from ...ir import ir
-from ...ir.builtins import UNKNOWN, builtin_of
+from ...ir.builtins import UNKNOWN, Builtin, builtin_of
 from ...ir.memory_ops import is_atomic, is_plain_load, is_plain_store, touches_memory
 from ...ir.provenance import is_pointer
 
@@ -45,10 +45,11 @@ def _of_call(instr: ir.Instr) -> list[tuple[ir.Value, str]]:
         return [(value, COMBINED) for position, value in enumerate(instr.operands) if position not in row.handed_over]
     if instr.callee is not None and instr.callee.name == "printf":
         return [(value, PRINTED) for value in instr.operands]
-    if row is UNKNOWN or (touches_memory(instr) and row.effect(0) == "none") or _copies(instr):
+    if row is UNKNOWN or (touches_memory(instr) and row.effect(0) == "none") or _copies(row):
         return [(value, ADDRESS if is_pointer(value) else TAKEN) for value in instr.operands]
     return [(value, ADDRESS) for value in instr.operands if is_pointer(value)]
 
 
-def _copies(instr: ir.Instr) -> bool:
-    return instr.callee is not None and instr.callee.name.startswith("async_work_group_")
+def _copies(row: Builtin) -> bool:
+    """Whether a function writes through a pointer what it reads through another; its other operands say how much."""
+    return "read" in row.effects and "write" in row.effects
