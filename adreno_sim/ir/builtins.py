@@ -41,6 +41,7 @@ class Builtin:
 
     effects: of its pointer operands in order; the last one holds for all that follow. vector, image, atomic: the kind of
     access it makes ("read" or "write" for an image). one_element: an atomic that accesses one element at its first operand.
+    compares: one that stores its third operand where it finds its second.
     orders: an atomic that orders other accesses: "always", or as the operand of type memory_order says.
     sync: the scope in which work-items meet at it. has_result: it gives what they met for. handed_over: the positions of operands
     of which the result is that of some work-item, unchanged. fence_flags: its first operand says
@@ -56,6 +57,7 @@ class Builtin:
     image: Literal["", "read", "write"] = ""
     atomic: bool = False
     one_element: bool = False
+    compares: bool = False
     orders: Literal["", "always", "as_given"] = ""
     sync: Scope | None = None
     has_result: bool = True
@@ -144,8 +146,9 @@ def _atomics() -> Iterator[tuple[str, Builtin]]:
     atomic = Builtin(("read_write",), atomic=True, in_vectors=False)
     of_one = replace(atomic, one_element=True)
     for operation in _names("add sub xchg inc dec min max and or xor cmpxchg"):
-        yield f"atomic_{operation}", of_one
-        yield f"atom_{operation}", of_one
+        row = replace(of_one, compares=operation == "cmpxchg")
+        yield f"atomic_{operation}", row
+        yield f"atom_{operation}", row
     yield "atomic_init", of_one
     yield from _ordered_atomics("", replace(atomic, orders="always"))
     yield from _ordered_atomics("_explicit", replace(atomic, orders="as_given"))

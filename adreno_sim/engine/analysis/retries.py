@@ -64,7 +64,7 @@ def _computes(instr: ir.Instr) -> bool:
 
 
 def _is_exchange(instr: ir.Instr) -> bool:
-    return instr.op == "cmpxchg" or (instr.callee is not None and instr.callee.name in ("atomic_cmpxchg", "atom_cmpxchg"))
+    return instr.op == "cmpxchg" or builtin_of(instr).compares
 
 
 def _expects(instr: ir.Instr, value: ir.Value) -> bool:
