@@ -392,7 +392,7 @@ class CheckRun:
             self.unchecked.append(f"an order of sorted values that rounding decides, {what}")
         known = Circumstances(agree, ready.bound, rounding)
         movement = None if wrong else ready.movement
-        report.outputs, findings = judge_outputs(references, names, outputs, known, truth, movement)
+        report.outputs, findings = judge_outputs(references, names, outputs, known, truth, movement, ready.wrong_pass)
         self.unchecked += ready.unchecked[said:]
         self.findings.add(findings)
         if ready.movement is not None:

@@ -21,6 +21,8 @@ LLVM, ONNX_RUNTIME, PYTORCH = "TVM llvm", "ONNX Runtime", "PyTorch"
 OWN = (ONNX_RUNTIME, PYTORCH)
 """References that run a model as its author gave it; what TVM computes for the CPU has been through TVM's importer and passes."""
 
+KERNELS, PASS = "; every kernel computes what its PrimFunc says", ", so a pass before scheduling changed the meaning"
+
 SHARE_OF_MOVEMENT = 0.5
 """An output says nothing where its reference itself moves by this share of the difference: a few runs see most of what the last
 places of all numbers can do, and not all."""
@@ -43,20 +45,26 @@ class Circumstances:
         """The kind of an output's difference, and what the kernels say of it."""
         if self.kernels_agree and self.rounding:
             return Kind.LARGE_ROUNDING, f"; every kernel agrees but for rounding, which is large in {', '.join(self.rounding)}"
-        if self.kernels_agree:
-            what = "every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
-            return Kind.WRONG_VALUE, f"; {what}"
         return Kind.WRONG_VALUE, ""
+
+    @property
+    def earlier(self) -> bool:
+        """Whether what makes an output wrong lies before the kernels."""
+        return self.kernels_agree and not self.rounding
 
 
 @dataclass(frozen=True)
 class _Row:
     """One output against one reference, and what is found. report: None where they have no elements in common to compare.
-    difference: the largest, inf where one of them alone is not finite."""
+    difference: the largest, inf where one of them alone is not finite. earlier: though every kernel agrees, so that what went
+    wrong lies before them."""
 
     report: OutputReport | None
     found: tuple[Finding, ...] = ()
+    output: str = ""
+    reference: str = ""
     difference: float = 0.0
+    earlier: bool = False
 
     @property
     def is_wrong(self) -> bool:
@@ -78,12 +86,14 @@ def judge_outputs(
     known: Circumstances,
     truth: Callable[[], Golden] | None = None,
     movement: Movement | None = None,
+    wrong_pass: Callable[[], str] | None = None,
 ) -> tuple[list[OutputReport], list[Finding]]:
     """The outputs against every reference.
 
     truth: the same references, computed only if an output is wrong: they know how far rounding may take it beyond what the type
     allows; None where a kernel is wrong. movement: how far one unit in the last place of the weights and inputs moves each output
-    of a reference, asked only if an output is wrong; None where that is not known.
+    of a reference, asked only if an output is wrong; None where that is not known. wrong_pass: the name of the pass that changed
+    the meaning, "" where it is not found, asked only if one did.
     """
 
     def compare_all(golden: Golden) -> list[_Row]:
@@ -96,7 +106,34 @@ def judge_outputs(
         rows = compare_all({name: list(map(_no_stricter, outputs)) for name, outputs in wider.items()})
         rows = [_explain_rounding(row, usual) for row in rows]
     rows = [_settle(row, rows, names, movement) for row in rows]
-    return _listed(rows)
+    return _listed(_with_stages(rows, wrong_pass))
+
+
+def _with_stages(rows: Sequence[_Row], wrong_pass: Callable[[], str] | None = None) -> list[_Row]:
+    """The rows, each that is wrong though every kernel agrees with the stage that changed the meaning.
+
+    TVM for the CPU, and the truth, begin with the imported model: where one of them agrees with the device, and the model's own
+    runtime does not, the import is wrong. Else it is a pass.
+    """
+    from_import = {
+        row.report.output: row.report.reference
+        for row in rows
+        if row.report is not None and row.agrees and row.report.reference not in OWN
+    }
+    name = ""
+    found: list[_Row] = []
+    for row in rows:
+        if not row.earlier:
+            found.append(row)
+            continue
+        same = from_import.get(row.output, "") if row.reference in OWN else ""
+        if not same and not name and wrong_pass is not None:
+            name, wrong_pass = wrong_pass(), None
+        wrong = f"{PASS}: {name}" if name else PASS
+        stage = f", and so does {same}: TVM's import of the model changed the meaning" if same else wrong
+        said = [replace(finding, message=f"{finding.message}{KERNELS}{stage}") for finding in row.found]
+        found.append(replace(row, found=tuple(said)))
+    return found
 
 
 def _listed(rows: Sequence[_Row]) -> tuple[list[OutputReport], list[Finding]]:
@@ -151,7 +188,7 @@ def count_open(references: Golden) -> int:
 
 def _no_stricter(known: np.ndarray | Expected) -> np.ndarray | Expected:
     """What an appeal allows: at least what the type does, by which every element was judged first."""
-    if not isinstance(known, Expected) or known.allowed is None:
+    if not isinstance(known, Expected) or known.allowed is None or known.allowed.shape != known.array.shape:
         return known
     return replace(known, allowed=np.maximum(known.allowed, tolerated(known.array)))
 
@@ -164,7 +201,7 @@ def compare_outputs(
     known: Circumstances,
 ) -> tuple[list[OutputReport], list[Finding]]:
     """Each output against `golden`, in order."""
-    return _listed(_compare_rows(reference, names, got, golden, known))
+    return _listed(_with_stages(_compare_rows(reference, names, got, golden, known)))
 
 
 def _compare_rows(
@@ -190,7 +227,8 @@ def _compare_one(
     expected = golden.array if isinstance(golden, Expected) else golden
     if mine.shape != expected.shape or mine.dtype != expected.dtype:
         shapes = f"{expected.dtype}{list(expected.shape)} from {reference}, {mine.dtype}{list(mine.shape)} from the model"
-        return _Row(None, (Finding(Kind.WRONG_VALUE, f"{name}: {shapes}", tensor=name),))
+        finding = Finding(Kind.WRONG_VALUE, f"{name}: {shapes}", tensor=name)
+        return _Row(None, (finding,), name, reference, earlier=known.earlier)
     result = compare(mine, golden, known.bound)
     report = OutputReport(
         name, reference, result.ok, result.uninformative, result.max_abs, result.max_ulp, result.worst, result.rms
@@ -198,7 +236,8 @@ def _compare_one(
     if not result.ok:
         kind, why = known.explain_difference()
         finding = Finding(kind, f"{name} differs from {reference}: {result}{why}", tensor=name)
-        return _Row(report, (finding,), largest_difference(mine, expected))
+        difference = largest_difference(mine, expected)
+        return _Row(report, (finding,), name, reference, difference, known.earlier)
     if result.uninformative:
         return _Row(report, (Finding(Kind.UNINFORMATIVE, f"{name} against {reference}: {result.uninformative}", tensor=name),))
     return _Row(report)

@@ -33,6 +33,7 @@ from .kept.key import find_request
 from .outputs import Movement
 from .whole_model.inputs import first_inputs
 from .whole_model.references import judge_by_truth, measure_movement, run_references
+from .whole_model.stages import find_wrong_pass
 
 if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
@@ -89,8 +90,8 @@ class PreparedRun:
     computes what rounding may do to the outputs, where `references` do not know it: the same references, which do.
     tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
     textures. kernels: the references of kernels, where they run here and now. follow: the references with the device's order of
-    sorted values where rounding decides it (`ModelTruth.run`). movement: as of `judge_outputs`. alone: it was compiled just now,
-    by a process with no threads but those that it has begun itself.
+    sorted values where rounding decides it (`ModelTruth.run`). movement, wrong_pass: as of `judge_outputs`.
+    alone: it was compiled just now, by a process with no threads but those that it has begun itself.
     """
 
     compiled: CompiledModel
@@ -106,6 +107,7 @@ class PreparedRun:
     truth: Callable[[], Judged] | None = None
     follow: Callable[[Sequence[np.ndarray]], Judged] | None = None
     movement: Movement | None = None
+    wrong_pass: Callable[[], str] | None = None
     alone: bool = False
 
 
@@ -176,11 +178,27 @@ def _ready(
     def move(reference: str) -> list[float] | None:
         return measure_movement(read_model(source, options), options, arrays, reference)
 
+    def blame() -> str:
+        return find_wrong_pass(read_model(source, options), options, arrays, units)
+
     truth, outputs = (judge, references) if judged is None else (None, judged)
     tuned, scopes = prepared.tuned, prepared.scopes
     origin = prepared.origin
     return PreparedRun(
-        compiled, arrays, origin, golden, outputs, unchecked, None, tuned, scopes, kernels.kernels, truth, judge, move
+        compiled,
+        arrays,
+        origin,
+        golden,
+        outputs,
+        unchecked,
+        None,
+        tuned,
+        scopes,
+        kernels.kernels,
+        truth,
+        judge,
+        move,
+        blame,
     )
 
 

@@ -43,6 +43,27 @@ def test_a_device_that_equals_no_reference_is_wrong():
     assert rows == {"TVM llvm": DIFFERS, "ONNX Runtime": DIFFERS} and kinds == [Kind.WRONG_VALUE] * 2
 
 
+IMPORT, PASS = "TVM's import of the model changed the meaning", "a pass before scheduling changed the meaning: Some"
+
+
+@pytest.mark.parametrize(
+    ("got", "llvm", "own", "stages"),
+    [(RIGHT + 1, RIGHT + 1, RIGHT, [IMPORT]), (RIGHT + 1, RIGHT, RIGHT, [PASS, PASS]), (RIGHT[:2], RIGHT[:2], RIGHT, [IMPORT]),
+     (RIGHT, RIGHT, RIGHT, [])],
+)  # fmt: skip
+def test_the_stage_is_named_that_changed_the_meaning(got, llvm, own, stages):
+    """Where the reference that starts from the import agrees, and the model's own runtime does not, it is the import."""
+    asked = []
+    references = {"TVM llvm": [llvm], "PyTorch": [own]}
+    _, findings = judge_outputs(references, ["y"], [got], Circumstances(True), wrong_pass=lambda: asked.append(1) or "Some")
+    assert [finding.message.partition("PrimFunc says")[2] for finding in findings] == [
+        f", so {stage}" if stage is PASS else f", and so does TVM llvm: {stage}" for stage in stages
+    ]
+    assert len(asked) == (PASS in stages)
+    _, findings = judge_outputs(references, ["y"], [got], Circumstances(False))
+    assert not any("changed the meaning" in finding.message for finding in findings)
+
+
 @pytest.mark.parametrize(("moved", "row"), [(0.9, SAYS_NOTHING), (0.01, DIFFERS)])
 def test_an_output_that_its_reference_does_not_settle_says_nothing(moved, row):
     asked = []
