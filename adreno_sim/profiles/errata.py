@@ -48,12 +48,13 @@ class Erratum:
         return ", ".join(known) + (f" on {', '.join(self.numbers)}" if self.numbers else "") if known else "not said"
 
 
+TABLE = Path(__file__).with_name("errata.toml")
+
+
 @functools.cache
 def errata() -> tuple[Erratum, ...]:
     """The whole table."""
-    table: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("errata.toml").read_text(encoding="utf-8"))[
-        "erratum"
-    ]
+    table: dict[str, dict[str, Any]] = tomllib.loads(TABLE.read_text(encoding="utf-8"))["erratum"]
     return tuple(Erratum(name=name, **entry) for name, entry in table.items())
 
 

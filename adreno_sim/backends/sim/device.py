@@ -24,7 +24,6 @@ from ...engine.run import optimistic, second_run
 from ...engine.run.counted import run_counted
 from ...engine.run.launch import RawResult
 from ...engine.run.launch_analysis import LaunchAnalysis, LaunchVariant, analyze_launch
-from ...engine.run.program_facts import analyse
 from ...findings import Finding
 from ...frontend.options import parse_options
 from ...frontend.program import compile_source, open_source
@@ -45,6 +44,7 @@ from .arguments import bind_argument, check_arguments
 from .driver_errata import ErrataWatch
 from .group_counts import count_sample
 from .info import device_info, front_end_target
+from .kernel_facts import analyse_kernel
 from .launch_config import LaunchConfig, PreparedLaunch, asked_for, launch_signature, specialize_launch
 from .left_undefined import sort_out
 from .program import SimKernel, SimProgram, allows_non_uniform
@@ -186,7 +186,7 @@ class SimDevice:
     def build(self, source: str, options: str = "") -> SimProgram:
         """Compile `source`. BuildError with the compiler's diagnostics, UnsupportedError for what the engine lacks."""
         if self.options.cache:
-            module = open_source(source, options, target=front_end_target(self.profile, self.options), analyse=analyse)
+            module = open_source(source, options, target=front_end_target(self.profile, self.options), analyse=analyse_kernel)
         else:
             module = compile_source(source, options, target=front_end_target(self.profile, self.options))
         return SimProgram(module, self, allows_non_uniform(options), options)

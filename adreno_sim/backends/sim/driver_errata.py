@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
+import hashlib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from ...findings import Finding, Kind
 from ...ir import ir, llvm_types
-from ...profiles.errata import Erratum, errata
+from ...profiles.errata import TABLE, Erratum, errata
 from ...profiles.profile import Profile
 from .program import SimKernel
 
@@ -30,12 +33,32 @@ def find_errata(kernel: SimKernel, profile: Profile, all_drivers: bool) -> Itera
                 f"{erratum.name}: {erratum.construct}: with {owners}, {erratum.symptom}; instead: {erratum.workaround} "
                 f"({erratum.source})"
             )
-            yield Finding(Kind.DRIVER_ERRATUM, message, kernel=kernel.name, line=place.line, column=place.column)
+            yield Finding(Kind.DRIVER_ERRATUM, message, kernel=kernel.name, line=place[0], column=place[1])
 
 
-def _find_place(erratum: Erratum, kernel: SimKernel, profile: Profile) -> ir.SourceLoc | None:
-    """Where a kernel meets a fault; None where it does not."""
-    place = kernel.function.loc
+def find_met_in_body(function: ir.Function) -> dict[str, list[int]]:
+    """Line and column where a body meets what an erratum asks of bodies, by its name."""
+    return function.fact(_fact(), _meet_all)
+
+
+@functools.cache
+def _fact() -> str:
+    """The name of the fact, with what decides it: an entry on disk that was made by another table has none of this name."""
+    made_by = hashlib.sha256(Path(__file__).read_bytes() + TABLE.read_bytes()).hexdigest()
+    return f"driver errata {made_by[:16]}"
+
+
+def _meet_all(function: ir.Function) -> dict[str, list[int]]:
+    places = ((erratum.name, _find_in_body(erratum, function)) for erratum in errata() if _asks_for_body(erratum))
+    return {name: [place.line, place.column] for name, place in places if place is not None}
+
+
+def _asks_for_body(erratum: Erratum) -> bool:
+    return bool(erratum.multiply_adds or erratum.calls or erratum.narrowed_nibbles)
+
+
+def _find_place(erratum: Erratum, kernel: SimKernel, profile: Profile) -> list[int] | None:
+    """The line and column where a kernel meets a fault; None where it does not."""
     if erratum.kernel and not any(fnmatch.fnmatchcase(kernel.name, pattern) for pattern in erratum.kernel):
         return None
     if erratum.text and not re.search(erratum.text, _without_comments(kernel.source)):
@@ -43,10 +66,18 @@ def _find_place(erratum: Erratum, kernel: SimKernel, profile: Profile) -> ir.Sou
     asked = kernel.required_work_group_size
     if erratum.required_group and (asked is None or math.prod(asked) < profile["MAX_WORK_GROUP_SIZE"]):
         return None
-    if erratum.multiply_adds and not any(_products(block) >= erratum.multiply_adds for block in kernel.function.blocks):
+    if _asks_for_body(erratum):
+        return find_met_in_body(kernel.function).get(erratum.name)
+    return [kernel.function.loc.line, kernel.function.loc.column]
+
+
+def _find_in_body(erratum: Erratum, function: ir.Function) -> ir.SourceLoc | None:
+    """The place where a body meets what an erratum asks of it; None where it does not."""
+    place = function.loc
+    if erratum.multiply_adds and not any(_products(block) >= erratum.multiply_adds for block in function.blocks):
         return None
     for meets in filter(None, (_calls(erratum), _packs(erratum))):
-        found = next((instr for block in kernel.function.blocks for instr in block.instrs if meets(instr)), None)
+        found = next((instr for block in function.blocks for instr in block.instrs if meets(instr)), None)
         if found is None:
             return None
         place = found.loc

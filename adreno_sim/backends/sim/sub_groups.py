@@ -18,13 +18,17 @@ _LOADS = ("load", "store", "phi", "getelementptr", "alloca")
 def choose_size(function: ir.Function, profile: Profile) -> int:
     """Work-items of a full sub-group of a kernel on a device."""
     wanted = function.required_sub_group_size
-    if not wanted and profile["sub_group_rule"] == "by_type" and function.fact("takes half waves", _takes_half_wave):
+    if not wanted and profile["sub_group_rule"] == "by_type" and takes_half_wave(function):
         wanted = "half"
     return profile.wave_size(wanted)
 
 
-def _takes_half_wave(function: ir.Function) -> bool:
+def takes_half_wave(function: ir.Function) -> bool:
     """Whether a kernel sees sub-groups, and computes with floats at least as often as with halves."""
+    return function.fact("takes half waves", _takes_half_wave)
+
+
+def _takes_half_wave(function: ir.Function) -> bool:
     count = {16: 0, 32: 0}
     sees = False
     for block in function.blocks:

@@ -353,7 +353,7 @@ class DefinednessInstrumentation(Instrumentation):
 
         def note(t: Text) -> None:
             found = init_shadow.emit_undefined_bits(t, init, stored)
-            shadow = texels.emit_fetched_shadow(self.values.rules, image.format, found, instr.type, t)
+            shadow = texels.emit_fetched_shadow(image.format, found, instr.type, t)
             self.values.note_unwritten(instr, shadow, t, what, MISSING[what.shape])
 
         self._aside_if(bad, note)

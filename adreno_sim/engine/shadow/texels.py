@@ -46,7 +46,7 @@ def emit_stored_shadow(rules: Propagation, format: Format, colour: ir.Value, typ
     return rules.convert(stored, type, rules.spread(stored, found))
 
 
-def emit_fetched_shadow(rules: Propagation, format: Format, shadow: str, type: ir.Type, t: Text) -> str:
+def emit_fetched_shadow(format: Format, shadow: str, type: ir.Type, t: Text) -> str:
     """Emits the shadow of a colour of `type` from that of its texel in memory, into `t`."""
     stored, result = stored_type(format), "zeroinitializer"
     elem, spelled = llvm_types.spell(llvm_types.elem_of(stored)), spell_shadow(type)
