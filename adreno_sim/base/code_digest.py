@@ -33,7 +33,7 @@ DEPENDENCIES = {
     "proofs": _ENGINE,
     "modules": _ENGINE,
     "coarse": _ENGINE,
-    "machine": ("isa", *_DEVICE, *_FRONTEND),
+    "machine": ("isa", "device", "profiles", *_FRONTEND),
     "objects": ("engine/llvm", "ir", *_RUNTIME),
     "golden": (
         "golden",

@@ -16,6 +16,7 @@ CONTENTS = {
     "coarse": "which launches run several work-groups as one",
     "modules": "generated LLVM text by kernel and launch",
     "objects": "machine code",
+    "machine": "Adreno machine code by Mesa's ir3",
     "search": "machine code of the search for memory plans",
     "golden": "reference results",
     "models": "compiled models with their references",

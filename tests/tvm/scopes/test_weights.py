@@ -184,6 +184,7 @@ def test_weights_in_a_buffer_become_the_texture_that_a_tuned_schedule_reads(make
     space.apply(schedule, find_anchor(schedule), Variant("guarded", "texture", "texture"))
     with TuningStore(tmp_path / "db", {}) as store:
         best = {"kind": "trial", "task": digest_of(task.module), "number": 0, "accepted": True, "rank": 1e-9}
+        best |= {"variant": "guarded", "decisions": []}
         arguments = meta_schedule().arg_info.ArgInfo.from_entry_func(task.module, remove_preproc=True)
         store.add(best, task.module, schedule.trace, arguments, target)
     kernels = [name for name in compile_model(make(), tuned=tmp_path / "db").kernels if "conv2d" in name]

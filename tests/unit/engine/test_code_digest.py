@@ -25,6 +25,7 @@ MAKERS = {
     "golden": ["golden.kernel_reference", "golden.model_reference", "golden.truth.kernels", "golden.truth.compiled"],
     "models": ["compiler.check.prepare"],
     "drivers": ["backends.opencl.verdicts", "backends.opencl.trial"],
+    "machine": ["isa.compile"],
 }
 """The modules that make what is in the entries of each kind."""
 

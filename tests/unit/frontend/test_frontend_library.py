@@ -15,7 +15,7 @@ from adreno_sim.frontend.mangling import demangle
 from adreno_sim.ir import ir
 
 PLAIN_UNITS = sorted(set(builtin_library._UNITS) - builtin_library._POINTER_UNITS)
-INTRINSICS = {"fma", "sqrt", "fabs", "floor", "trunc", "copysign"}
+INTRINSICS = {"fma", "sqrt", "fabs", "floor", "trunc", "copysign", "bitreverse"}
 BRANCHING = {
     "sin",
     "cos",
@@ -66,7 +66,16 @@ def test_every_function_reads_calls_only_simple_intrinsics_and_does_not_branch(u
 
 
 def spelled_type(spelled: str) -> str:
-    words = {"int": "i32", "uint": "i32", "ushort": "i16"}
+    words = {
+        "char": "i8",
+        "uchar": "i8",
+        "short": "i16",
+        "ushort": "i16",
+        "int": "i32",
+        "uint": "i32",
+        "long": "i64",
+        "ulong": "i64",
+    }
     match = re.fullmatch(r"([a-z]+)(\d*)", spelled)
     elem = words.get(match[1], match[1])
     return f"<{match[2]} x {elem}>" if match[2] else elem
