@@ -7,6 +7,7 @@ all.
 from __future__ import annotations
 
 import faulthandler
+import os
 import random
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ SECONDS, MEBIBYTES, BYTES = 20, 4096, 16384
 
 
 def main() -> None:
+    os.environ.setdefault("ADRENO_SIM_CACHE", "off")
     name, place = sys.argv[1:3]
     found, failures = Path(place) / name, Path(place) / "failures"
     for folder in (found, failures):

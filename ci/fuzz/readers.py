@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-os.environ.setdefault("ADRENO_SIM_CACHE", "off")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from adreno_sim.backends.open import open_device
