@@ -2,13 +2,15 @@
 
 Rebuilds what each record of a file launches (two copies into textures, and the convolution), counts it in the simulator, and
 predicts its time. A table by operator and type says how far predictions are off, as factors. --fit fits the constants to the file
-in addition: to all of it, and once without each network in turn, which is judged then. docs/time.md says what the columns are.
+in addition: to all of it, and once without each network in turn, which is judged then. --rank N draws N random schedules for each
+of 80 workloads, and says where the one that won on the device ranks among them. docs/time.md says what the columns are.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -18,6 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from time_records.candidates import draw_schedules
 from time_records.count import count_records
 from time_records.fit import FITTED, fit, sum_times
 from time_records.record import Record, is_slow, read_records
@@ -40,6 +43,9 @@ def main() -> int:
         "--keep", type=Path, metavar="FILE", help="read counts from this file where it has them, and add the others"
     )
     parser.add_argument("--fit", action="store_true", help="fit the constants, also without each network in turn")
+    parser.add_argument("--rank", type=int, default=0, metavar="N", help="where the winner ranks among N random schedules")
+    parser.add_argument("--workloads", type=int, default=80, metavar="N", help="of --rank (default 80)")
+    parser.add_argument("--seed", type=int, default=1, help="of --rank (default 1)")
     parser.add_argument("--worst", type=int, default=10, metavar="N", help="records that are farthest off (default 10)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes that count")
     options = parser.parse_args()
@@ -70,7 +76,27 @@ def main() -> int:
             predicted[network] = sum_times(choose(launches, network), alone) * clock[network]
         report("each network by a fit to the others", records, measured, predicted)
     show_worst(records, measured, predicted, options.worst)
+    if options.rank:
+        rank(records, options)
     return 0
+
+
+def rank(records: list[Record], options: argparse.Namespace) -> None:
+    """Where the measured winner of a workload is among random schedules by predicted time: the share that is predicted faster."""
+    chosen = random.Random(options.seed).sample(records, min(options.workloads, len(records)))
+    drawn = [draw_schedules(record, options.rank, options.seed) for record in chosen]
+    counted = iter(count_records([one for record, others in zip(chosen, drawn, strict=True) for one in (record, *others)],
+                                 options.keep, options.jobs))  # fmt: skip
+    places = []
+    for others in drawn:
+        rows = [next(counted) for _ in range(1 + len(others))]
+        times = sum_times([stack([figures[number] for figures in rows]) for number in range(LAUNCHES)], RECORDS)
+        places.append(float(np.mean(times[1:] < times[0])) if len(others) else 0.0)
+    tenth = float(np.mean([place <= 0.1 for place in places]))
+    print(
+        f"\n{len(places)} workloads: {sum(map(len, drawn))} random schedules, of which in the median {np.median(places):.1%} are"
+    )
+    print(f"predicted to be faster than the one that won; it is in the top tenth for {tenth:.0%}")
 
 
 def choose(launches: list[LaunchFigures], rows: np.ndarray) -> list[LaunchFigures]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from adreno_sim.findings import Kind
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "ci" / "bench"))
 
+from time_records.candidates import draw_schedules
 from time_records.kernels import convolution_of, kernels_of
 from time_records.record import CONV, DEPTHWISE, Record, Split, is_slow, read_records
 
@@ -103,3 +105,17 @@ def test_rows_are_read(tmp_path):
     (record,), others = read_records(path)
     assert others == {"dense_small_batch.gpu": 1} and record.half and record.seconds == 0.00075 and is_slow(record)
     assert record.grid == (2, 19, 1) and record.local == (16, 1, 8) and record.real_parts() == (1, 2, 2)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_random_schedules_are_of_the_same_workload(name):
+    record = CASES[name]
+    drawn = draw_schedules(record, 10, 3)
+    assert drawn == draw_schedules(record, 10, 3) and record not in drawn
+    assert len({(one.fc, one.y, one.x) for one in drawn}) == len(drawn)
+    for one in drawn:
+        assert one.workload == record.workload and math.prod(one.local) <= 1024
+        covered = (extent <= groups * split.parts * split.items for extent, groups, split in zip(
+            (one.output[1], one.output[0], one.channel_blocks), one.grid, (one.x, one.y, one.fc), strict=True
+        ))  # fmt: skip
+        assert all(covered)
