@@ -9,6 +9,7 @@ from typing import Union
 
 from ...ir import ir, layout
 from ...ir.builtins import builtin_of
+from ...ir.provenance import gep_terms
 from ..program import Value
 from .arithmetic import regroup
 from .translation import (
@@ -61,20 +62,11 @@ def _alloca(translation: Translation, instr: ir.Instr) -> Values | ElementPointe
 
 
 def _gep(translation: Translation, instr: ir.Instr) -> Values | ElementPointer:
-    type, known = instr.elem, 0
-    assert type is not None
+    known, terms = gep_terms(instr)
     steps: list[tuple[Value, int]] = []
-    for number, index in enumerate(instr.operands[1:]):
-        if number and isinstance(type, ir.Struct):
-            field = constant_index(index)
-            assert field is not None
-            known += layout.field_offset(type, field)
-            type = type.fields[field]
-            continue
-        if number:
-            assert isinstance(type, (ir.Array, ir.Vector))
-            type = type.elem
-        size, constant = layout.size_of(type), constant_index(index)
+    for position, size in terms:
+        index = instr.operands[position]
+        constant = constant_index(index)
         if constant is not None:
             known += constant * size
         else:

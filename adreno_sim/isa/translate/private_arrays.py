@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from ...ir import ir, layout
 from ...ir.builtins import builtin_of
+from ...ir.provenance import gep_terms
 from .translation import bits_of, constant_index, lane_type, leaves_of
 
 _IGNORED = ("llvm.lifetime.start", "llvm.lifetime.end")
@@ -77,19 +78,9 @@ def _is_whole(length: ir.Value, unit: int) -> bool:
 
 def _steps_whole(gep: ir.Instr, unit: int) -> bool:
     """Whether an address moves by whole elements."""
-    type, known = gep.elem, 0
-    assert type is not None
-    for number, index in enumerate(gep.operands[1:]):
-        if number and isinstance(type, ir.Struct):
-            field = constant_index(index)
-            assert field is not None
-            known += layout.field_offset(type, field)
-            type = type.fields[field]
-            continue
-        if number:
-            assert isinstance(type, (ir.Array, ir.Vector))
-            type = type.elem
-        size, constant = layout.size_of(type), constant_index(index)
+    known, terms = gep_terms(gep)
+    for position, size in terms:
+        constant = constant_index(gep.operands[position])
         if constant is None and size % unit:
             return False
         known += (constant or 0) * size
