@@ -85,6 +85,12 @@ def _digest_part(part: Path) -> str:
 _known_part = functools.cache(_digest_part)
 
 
+@functools.cache
+def name_with_code(name: str, *files: Path) -> str:
+    """A name that changes with the contents of files: what other code has left on disk has another."""
+    return f"{name} {hashlib.sha256(''.join(map(_known_part, files)).encode()).hexdigest()[:16]}"
+
+
 def _files_of(path: str) -> Iterator[str]:
     """The paths of a file, or of all files in a folder but compiled ones, in order."""
     if os.path.isfile(path):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
-import hashlib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from ...base.code_digest import name_with_code
 from ...findings import Finding, Kind
 from ...ir import ir, llvm_types
 from ...profiles.errata import TABLE, Erratum, errata
@@ -38,14 +37,7 @@ def find_errata(kernel: SimKernel, profile: Profile, all_drivers: bool) -> Itera
 
 def find_met_in_body(function: ir.Function) -> dict[str, list[int]]:
     """Line and column where a body meets what an erratum asks of bodies, by its name."""
-    return function.fact(_fact(), _meet_all)
-
-
-@functools.cache
-def _fact() -> str:
-    """The name of the fact, with what decides it: an entry on disk that was made by another table has none of this name."""
-    made_by = hashlib.sha256(Path(__file__).read_bytes() + TABLE.read_bytes()).hexdigest()
-    return f"driver errata {made_by[:16]}"
+    return function.fact(name_with_code("driver errata", Path(__file__), TABLE), _meet_all)
 
 
 def _meet_all(function: ir.Function) -> dict[str, list[int]]:

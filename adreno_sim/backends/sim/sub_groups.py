@@ -7,10 +7,9 @@ computes with neither is not public: the full wave here.
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from pathlib import Path
 
+from ...base.code_digest import name_with_code
 from ...ir import ir, llvm_types
 from ...ir.builtins import BUILTINS, builtin_of
 from ...profiles.profile import Profile
@@ -29,13 +28,7 @@ def choose_size(function: ir.Function, profile: Profile) -> int:
 
 def takes_half_wave(function: ir.Function) -> bool:
     """Whether a kernel sees sub-groups, and computes with floats at least as often as with halves."""
-    return function.fact(_fact(), _takes_half_wave)
-
-
-@functools.cache
-def _fact() -> str:
-    """The name of the fact, with the code that finds it: what earlier code kept on disk has another name."""
-    return f"takes half waves {hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]}"
+    return function.fact(name_with_code("takes half waves", Path(__file__)), _takes_half_wave)
 
 
 def _takes_half_wave(function: ir.Function) -> bool:
