@@ -43,6 +43,10 @@ class MemoryCounters:
     def key(self) -> object:
         return self.name, self.kind
 
+    def scale(self, traced: float) -> float:
+        """A figure of the accesses that were traced as one of all accesses, of which those held in registers do nothing."""
+        return traced * (self.reads + self.writes) / max(1, self.traced + self.held)
+
     def __add__(self, other: MemoryCounters) -> MemoryCounters:
         """The figures of both; unique bytes are those of each launch, added."""
         known = [name for name in (*_ADDED, *_UNIQUE) if getattr(self, name) is not None]

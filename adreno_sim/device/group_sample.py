@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ..base.errors import AdrenoSimError, OptionError
 from ..base.specs import Argument
 from ..profiles.profile import Profile
-from .counters import LaunchCounters
+from .counters import LaunchCounters, MemoryCounters
 from .protocol import Device, Kernel
 
 MOST = 32
@@ -47,6 +47,14 @@ class SampledLaunch:
     def counted(self) -> int:
         """How many groups were counted."""
         return sum(counters.groups for _, counters in self.parts)
+
+    def add(self, count: Callable[[LaunchCounters], float]) -> float:
+        """A figure of the counters, as one of all groups."""
+        return sum(weight * count(counters) for weight, counters in self.parts)
+
+    def add_rows(self, wanted: Callable[[MemoryCounters], bool], count: Callable[[MemoryCounters], float]) -> float:
+        """The same of the memory that is wanted."""
+        return self.add(lambda counters: sum(count(row) for row in counters.memory if wanted(row)))
 
 
 def choose_groups(grid: Sequence[int], most: int = MOST) -> list[Stratum]:

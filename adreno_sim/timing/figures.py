@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..device.counters import LaunchCounters, MemoryCounters
+from ..device.counters import MemoryCounters
 from ..device.group_sample import SampledLaunch
 
 SMALL_TEXEL = 8
@@ -43,27 +42,21 @@ class LaunchFigures:
 def figures_of(sample: SampledLaunch, touched_bytes: int) -> LaunchFigures:
     """Returns the figures of a launch with work-items. touched_bytes: of its arguments, which samples do not count."""
 
-    def add(count: Callable[[LaunchCounters], float]) -> float:
-        return sum(weight * count(counters) for weight, counters in sample.parts)
-
-    def add_rows(wanted: Callable[[MemoryCounters], bool], count: Callable[[MemoryCounters], float]) -> float:
-        return add(lambda counters: sum(count(row) for row in counters.memory if wanted(row)))
-
     def is_texture(row: MemoryCounters) -> bool:
         return row.kind == "image" and row.reads > 0
 
-    items = add(lambda counters: counters.work_items)
-    floats = add(lambda counters: sum(counters.operations.get(name, 0) for name in ("float16", "float32")))
-    special = add(lambda counters: counters.operations.get("special", 0))
+    items = sample.add(lambda counters: counters.work_items)
+    floats = sample.add(lambda counters: sum(counters.operations.get(name, 0) for name in ("float16", "float32")))
+    special = sample.add(lambda counters: counters.operations.get("special", 0))
     return LaunchFigures(
         groups=float(sample.groups),
         group_items=max(counters.work_items / counters.groups for _, counters in sample.parts),
         multiply_adds=(floats / 2 + SPECIAL * special) / items,
-        texels=add_rows(lambda row: is_texture(row) and row.texel_bytes <= SMALL_TEXEL, _fetched) / items,
-        large_texels=add_rows(lambda row: is_texture(row) and row.texel_bytes > SMALL_TEXEL, _fetched) / items,
-        chain=add(lambda counters: counters.chained) / items,
-        lines=add_rows(lambda row: row.kind in ("buffer", "image"), _lines),
-        local_passes=add_rows(lambda row: row.kind == "local", _lines),
+        texels=sample.add_rows(lambda row: is_texture(row) and row.texel_bytes <= SMALL_TEXEL, _fetched) / items,
+        large_texels=sample.add_rows(lambda row: is_texture(row) and row.texel_bytes > SMALL_TEXEL, _fetched) / items,
+        chain=sample.add(lambda counters: counters.chained) / items,
+        lines=sample.add_rows(lambda row: row.kind in ("buffer", "image"), _lines_of),
+        local_passes=sample.add_rows(lambda row: row.kind == "local", _lines_of),
         live_bytes=float(sample.live_bytes),
         touched_bytes=float(touched_bytes),
     )
@@ -74,6 +67,5 @@ def _fetched(row: MemoryCounters) -> float:
     return row.reads * row.traced / max(1, row.traced + row.held)
 
 
-def _lines(row: MemoryCounters) -> float:
-    """Lines of the traced accesses, as those of all."""
-    return row.transactions * (row.reads + row.writes) / max(1, row.traced + row.held)
+def _lines_of(row: MemoryCounters) -> float:
+    return row.scale(row.transactions)

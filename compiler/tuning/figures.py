@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ...device.counters import LaunchCounters, MemoryCounters
@@ -54,12 +54,6 @@ def figures_of(sample: SampledLaunch, textures: Collection[str] = ()) -> Figures
     """Returns the figures of a launch that has work-items. textures: names of parameters that stand for textures, though they are
     buffers here."""
 
-    def add(count: Callable[[LaunchCounters], float]) -> float:
-        return sum(weight * count(counters) for weight, counters in sample.parts)
-
-    def add_rows(wanted: Callable[[MemoryCounters], bool], count: Callable[[MemoryCounters], float]) -> float:
-        return add(lambda counters: sum(count(row) for row in counters.memory if wanted(row)))
-
     def is_shared(row: MemoryCounters) -> bool:
         return row.kind in SHARED
 
@@ -74,34 +68,29 @@ def figures_of(sample: SampledLaunch, textures: Collection[str] = ()) -> Figures
 
     first = sample.parts[0][1]
     group_waves = math.ceil(first.work_items / (first.groups * first.wave_size))
-    executed = add(_count_executed)
+    executed = sample.add(_count_executed)
     types = dict.fromkeys(name for _, counters in sample.parts for name in counters.operations)
     return Figures(
-        operations={name: add(lambda counters, name=name: counters.operations.get(name, 0)) for name in types},  # type: ignore[misc]
-        wave_accesses=add_rows(is_shared, lambda row: _whole(row, row.wave_accesses)),
-        accesses=add_rows(is_shared, lambda row: row.reads + row.writes),
-        accessed_bytes=add_rows(is_shared, lambda row: row.read_bytes + row.written_bytes),
-        buffer_lines=add_rows(is_buffer, lambda row: _whole(row, row.transactions)),
-        texture_lines=add_rows(is_texture, lambda row: _whole(row, row.transactions)),
-        fetched_lines=add_rows(is_texture, lambda row: row.reads * row.wave_lines / max(1, row.wave_reads + row.held)),
+        operations={name: sample.add(lambda counters, name=name: counters.operations.get(name, 0)) for name in types},  # type: ignore[misc]
+        wave_accesses=sample.add_rows(is_shared, lambda row: row.scale(row.wave_accesses)),
+        accesses=sample.add_rows(is_shared, lambda row: row.reads + row.writes),
+        accessed_bytes=sample.add_rows(is_shared, lambda row: row.read_bytes + row.written_bytes),
+        buffer_lines=sample.add_rows(is_buffer, lambda row: row.scale(row.transactions)),
+        texture_lines=sample.add_rows(is_texture, lambda row: row.scale(row.transactions)),
+        fetched_lines=sample.add_rows(is_texture, lambda row: row.reads * row.wave_lines / max(1, row.wave_reads + row.held)),
         line_bytes=first.line_bytes,
-        local_passes=add_rows(is_local, lambda row: _whole(row, row.transactions)),
-        local_least=add_rows(is_local, lambda row: _whole(row, row.least)),
-        private_bytes=add_rows(lambda row: row.kind == "private", lambda row: row.read_bytes + row.written_bytes),
+        local_passes=sample.add_rows(is_local, lambda row: row.scale(row.transactions)),
+        local_least=sample.add_rows(is_local, lambda row: row.scale(row.least)),
+        private_bytes=sample.add_rows(lambda row: row.kind == "private", lambda row: row.read_bytes + row.written_bytes),
         waves=float(sample.groups * group_waves),
-        barriers=add(lambda counters: counters.barriers) * group_waves,
-        lanes=executed / room if (room := add(_count_room)) else 1.0,
+        barriers=sample.add(lambda counters: counters.barriers) * group_waves,
+        lanes=executed / room if (room := sample.add(_count_room)) else 1.0,
         group_waves=group_waves,
         local_size=sample.local_bytes,
         private_size=sample.private_bytes,
         groups=sample.groups,
         counted=sample.counted,
     )
-
-
-def _whole(row: MemoryCounters, traced: int) -> float:
-    """Returns a figure of the accesses that were traced as one of all accesses, of which those held in registers do nothing."""
-    return traced * (row.reads + row.writes) / max(1, row.traced + row.held)
 
 
 def _count_executed(counters: LaunchCounters) -> int:
