@@ -232,9 +232,7 @@ def count_leading_zeros(translation: Translation, x: Value) -> Value:
     op, bits = program.op, program.bits(x)
     if bits == 64:
         high, low = op("unpack_64_2x32_split_y", x), op("unpack_64_2x32_split_x", x)
-        behind = op("iadd", count_leading_zeros(translation, low), program.constant(32, 32))
-        found = op("bcsel", op("ieq", high, program.constant(0, 32)), behind, count_leading_zeros(translation, high))
-        return translation.resize(found, 64)
+        return _count_in_halves(translation, count_leading_zeros, high, low)
     wide = translation.resize(x, 32)
     found = op("isub", program.constant(bits - 1, 32), op("ufind_msb", wide))
     return translation.resize(found, bits)
@@ -250,12 +248,18 @@ def count_trailing_zeros(translation: Translation, x: Value) -> Value:
     op, bits = program.op, program.bits(x)
     if bits == 64:
         high, low = op("unpack_64_2x32_split_y", x), op("unpack_64_2x32_split_x", x)
-        behind = op("iadd", count_trailing_zeros(translation, high), program.constant(32, 32))
-        found = op("bcsel", op("ieq", low, program.constant(0, 32)), behind, count_trailing_zeros(translation, low))
-        return translation.resize(found, 64)
+        return _count_in_halves(translation, count_trailing_zeros, low, high)
     wide = translation.resize(x, 32)
     found = op("umin", op("find_lsb", wide), program.constant(bits, 32))  # -1 where there is none
     return translation.resize(found, bits)
+
+
+def _count_in_halves(translation: Translation, count: Callable[[Translation, Value], Value], first: Value, then: Value) -> Value:
+    """Returns the zeros of 64 bits as those of `first`, and where it has no bit set those of `then` as well."""
+    program = translation.program
+    behind = program.op("iadd", count(translation, then), program.constant(32, 32))
+    none = program.op("ieq", first, program.constant(0, 32))
+    return translation.resize(program.op("bcsel", none, behind, count(translation, first)), 64)
 
 
 def rotate(translation: Translation, type: Spelled, x: Value, by: Value) -> Value:
