@@ -56,10 +56,10 @@ def find_wrong_pass(model: Model, options: CompileOptions, arrays: Arrays, units
 
 def _stages(model: Model, options: CompileOptions, pipeline: str) -> list[tuple[str, Any]]:
     """(name of a pass, the module after it) for each pass up to the first schedule; first the module as imported."""
-    from ....compiler.passes.base import SCHEDULE, first
     from ...importers.fp16_storage import with_storage
     from ...lower.pipeline import relax_passes, select_fixes
     from ...lower.targets import make_target
+    from ...passes.base import SCHEDULE, first
     from ...tvm_bridge.operator_names import with_all_named
     from ...tvm_bridge.pass_pipelines import clone, with_own_constants
 
