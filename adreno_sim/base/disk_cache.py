@@ -114,7 +114,7 @@ def load(path: Path) -> bytes | None:
 
 def load_buffer(path: Path) -> memoryview | None:
     """The same as memory that may be written, of a page of its own where it is large."""
-    if not is_enabled():
+    if not is_enabled() or path in _refused:
         return None
     try:
         head, data = _read(path)
@@ -122,6 +122,19 @@ def load_buffer(path: Path) -> memoryview | None:
     except OSError:
         head, data = _read_prebuilt(path)
     return data if head == _digest(path, data) + b"\n" else None
+
+
+_refused: set[Path] = set()
+"""Entries that were of no use, also where they cannot be removed, or were brought along."""
+
+
+def refuse(path: Path, why: str) -> None:
+    """Remove an entry that is whole and of no use to its reader, who makes it again; this process reads it no more. Says so
+    once."""
+    _refused.add(path)
+    with contextlib.suppress(OSError):
+        path.unlink()
+    _tell_once(f"{path} is made again: {why}")
 
 
 def _read_prebuilt(path: Path) -> tuple[bytes, memoryview]:
@@ -212,6 +225,7 @@ def store(path: Path, *data: bytes | memoryview) -> None:
             file.write(_digest(path, *data) + b"\n")
             for part in data:
                 file.write(part)
+        _refused.discard(path)
         _keep_small(path.parents[1], sum(len(part) for part in data))
 
 

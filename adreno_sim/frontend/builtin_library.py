@@ -140,7 +140,12 @@ def _function(mangled: str) -> ir.Function:
             text = _texts(_unit(callee)).get(mangled) if callee.name in _UNIT_OF else None
             if text is None:
                 raise UnsupportedError(f"unsupported: {callee.name}({', '.join(callee.args)})")
-            _functions[mangled] = _read(mangled, text)
+            try:
+                _functions[mangled] = _read(mangled, text)
+            except Exception:  # of any kind: a text on disk may be anything
+                if (again := _renew(_unit(callee))[mangled]) == text:
+                    raise
+                _functions[mangled] = _read(mangled, again)
         return _functions[mangled]
 
 
@@ -162,7 +167,22 @@ def _texts(unit: _Unit) -> dict[str, str]:
         if text is None:
             text = _compile(unit)
             library_cache.store(unit.cache_name, text)
+    return _take_apart(text)
+
+
+def _take_apart(text: str) -> dict[str, str]:
     return {match[1]: match[0] for match in _DEFINE.finditer(text)}
+
+
+def _renew(unit: _Unit) -> dict[str, str]:
+    """What `_texts` returns, compiled now; what the disk has is kept no more if it is something else."""
+    text = _compile(unit)
+    functions = _take_apart(text)
+    if functions != _texts(unit):
+        library_cache.refuse(unit.cache_name)
+        library_cache.store(unit.cache_name, text)
+        _texts.cache_clear()
+    return functions
 
 
 def _compile(unit: _Unit) -> str:

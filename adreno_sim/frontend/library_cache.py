@@ -16,12 +16,20 @@ def folder() -> Path:
 def load(name: str) -> str | None:
     """Returns the text stored under `name`, or None."""
     data = disk_cache.load(folder() / name)
-    return None if data is None else data.decode("utf-8")
+    try:
+        return None if data is None else data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def store(name: str, text: str) -> None:
     """Stores `text` under `name` if possible."""
     disk_cache.store(folder() / name, text.encode("utf-8"))
+
+
+def refuse(name: str) -> None:
+    """Removes a text that cannot be read, and says so."""
+    disk_cache.refuse(folder() / name, "it is not what clang makes of the same OpenCL C")
 
 
 def digest_of(text: str) -> str:

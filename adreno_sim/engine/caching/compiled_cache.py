@@ -114,6 +114,11 @@ def store_value(kind: str, result: type[T], name: str, value: T) -> None:
     values.store(disk_cache.folder(kind) / name, result, value, packed=True)
 
 
+def refuse_value(kind: str, name: str, why: str) -> None:
+    """Removes the entry `name` of `kind`, which is of no use, and says why."""
+    disk_cache.refuse(disk_cache.folder(kind) / name, why)
+
+
 def canonical_text(value: object) -> str:
     """Returns a text that two values share only if they are equal. Sets are sorted, unlike in `repr`."""
     if is_dataclass(value):

@@ -9,7 +9,7 @@ from ...base.host.current import current_family
 from ..abi import context, counting, kernel_shape, mailbox, race_cells
 from ..abi.kernel_shape import KernelShape
 from ..llvm.objects import RUNTIME
-from ..runtime.compiled import compile_files
+from ..runtime import compiled
 from ..runtime.constants import declare_structure, define_constants
 from ..runtime.functions import CModule
 from .unit import Unit
@@ -34,7 +34,16 @@ def constants() -> str:
 @functools.cache
 def runtime() -> CModule:
     """Returns the functions of the C runtime."""
-    return compile_files(constants(), FILES)
+    return compiled.compile_files(constants(), FILES)
+
+
+def renew_runtime() -> bool:
+    """Makes the functions again where those on disk were others; returns whether they were. For when LLVM takes no module with
+    them."""
+    if not compiled.renew():
+        return False
+    runtime.cache_clear()
+    return True
 
 
 def begin_runtime() -> None:

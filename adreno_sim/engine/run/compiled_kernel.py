@@ -17,7 +17,7 @@ from ..analysis.failures import note
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..codegen import ModuleText, emit_module
-from ..emit.c_runtime import WORK, WORKER
+from ..emit.c_runtime import WORK, WORKER, renew_runtime
 from ..llvm import objects
 from ..llvm.passes import LONG
 from ..vector import NotVectorizable
@@ -77,16 +77,35 @@ def specialize(kernel: ir.Function, spec: Specialization, *, keep: bool = True) 
 @gc_paused()
 def _compile(kernel: ir.Function, spec: Specialization, keep: bool) -> CompiledKernel:
     name = compiled_cache.module_name(kernel, spec, objects.machine().identity) if keep else ""
-    module = compiled_cache.load_value("modules", ModuleText, name) if name else None
-    if module is None:
-        module = emit_module(kernel, spec)
-        if name:
-            compiled_cache.store_value("modules", ModuleText, name, module)
+    kept = compiled_cache.load_value("modules", ModuleText, name) if name else None
+    module = kept or _emit(kernel, spec, name)
     if not module.text:
         note(module.failures)
         raise NotVectorizable(module.reason)
     try:
-        loaded = compiled_cache.load_linked(module.text, WORKER, keep, {WORK: native_functions().work})
+        loaded = _link(kernel, module, keep)
+    except Exception as error:  # of any kind: a text on disk may be anything
+        # Neither LLVM's verifier nor an encoder refuses what is made of the C runtime as that is.
+        renewed = isinstance(error, (RuntimeError, ValueError)) and renew_runtime()
+        module = _emit(kernel, spec, name, kept) if kept or renewed else module
+        if not renewed and (kept is None or module.text == kept.text):
+            raise
+        loaded = _link(kernel, module, keep)
+    return CompiledKernel(kernel, spec, module, _SIGNATURE(loaded.address), loaded)
+
+
+def _emit(kernel: ir.Function, spec: Specialization, name: str, refused: ModuleText | None = None) -> ModuleText:
+    """Returns the module made now, which the disk keeps as `name`. refused: what it had there, which is of no use."""
+    module = emit_module(kernel, spec)
+    if refused is not None and module.text != refused.text:
+        compiled_cache.refuse_value("modules", name, f"LLVM does not take this text of the kernel {kernel.name}")
+    if name:
+        compiled_cache.store_value("modules", ModuleText, name, module)
+    return module
+
+
+def _link(kernel: ir.Function, module: ModuleText, keep: bool) -> objects.Loaded:
+    try:
+        return compiled_cache.load_linked(module.text, WORKER, keep, {WORK: native_functions().work})
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} (kernel {kernel.name})") from None
-    return CompiledKernel(kernel, spec, module, _SIGNATURE(loaded.address), loaded)

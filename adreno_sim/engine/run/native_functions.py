@@ -13,8 +13,9 @@ import ctypes
 import functools
 from dataclasses import dataclass
 
+from ...base.errors import UnsupportedError
 from ..caching import compiled_cache
-from ..emit.c_runtime import WORK, runtime
+from ..emit.c_runtime import WORK, renew_runtime, runtime
 from ..llvm import objects
 
 _TABLE = "native"
@@ -24,6 +25,7 @@ SIGNATURES = {
     "serve": (None, 1), "publish": (None, 2), "join": (_WORD, 2), "run_and_join": (_WORD, 6), "wait_idle": (_WORD, 3),
 }  # fmt: skip
 """The result, and how many words each takes."""
+_NAMES = (WORK, *SIGNATURES)
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,21 @@ _made: list[NativeFunctions] = []
 @functools.cache
 def native_functions() -> NativeFunctions:
     """Returns the functions, compiled once a process."""
-    names = [WORK, *SIGNATURES]
-    table = f"@{_TABLE} = constant [{len(names)} x ptr] [{', '.join(f'ptr @{name}' for name in names)}]\n"
-    loaded = compiled_cache.load_linked(table + runtime().needed_for(names).text(), _TABLE)
-    work, *others = (_WORD * len(names)).from_address(loaded.address)
+    try:
+        loaded = _link()
+    except (RuntimeError, ValueError, UnsupportedError):  # for a text that was kept on disk
+        if not renew_runtime():
+            raise
+        loaded = _link()
+    work, *others = (_WORD * len(_NAMES)).from_address(loaded.address)
     native = {
         name: ctypes.CFUNCTYPE(result, *[_WORD] * count)(address)
         for (name, (result, count)), address in zip(SIGNATURES.items(), others, strict=True)
     }
     _made.append(NativeFunctions(loaded, work, **native))
     return _made[-1]
+
+
+def _link() -> objects.Loaded:
+    table = f"@{_TABLE} = constant [{len(_NAMES)} x ptr] [{', '.join(f'ptr @{name}' for name in _NAMES)}]\n"
+    return compiled_cache.load_linked(table + runtime().needed_for(_NAMES).text(), _TABLE)

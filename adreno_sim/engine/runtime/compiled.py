@@ -30,6 +30,10 @@ def source_of(constants: str, files: tuple[str, ...]) -> str:
     return constants + "".join(f'#include "{name}"\n' for name in files)
 
 
+_from_disk: dict[Path, tuple[str, CModule]] = {}
+"""What this process has of the disk: the source, and what was kept of it."""
+
+
 def compile_files(constants: str, files: tuple[str, ...]) -> CModule:
     """Returns the functions of `files`. Raises BuildError with clang's diagnostics: the files are this project's."""
     source = source_of(constants, files)
@@ -37,10 +41,24 @@ def compile_files(constants: str, files: tuple[str, ...]) -> CModule:
     path = disk_cache.folder("runtime") / hashlib.sha256("\0".join(parts).encode()).hexdigest()
     known: CModule | None = values.load(path, CModule)
     if known is not None:
+        _from_disk[path] = source, known
         return known
     module = read_module(_compile(source))
     values.store(path, CModule, module)
     return module
+
+
+def renew() -> bool:
+    """Compiles again what this process has from disk, and returns whether any of it is something else; that is kept no more."""
+    is_other = False
+    while _from_disk:
+        path, (source, known) = _from_disk.popitem()
+        module = read_module(_compile(source))
+        if module != known:
+            disk_cache.refuse(path, "it is not what clang makes of the same C")
+            values.store(path, CModule, module)
+            is_other = True
+    return is_other
 
 
 def _compile(source: str) -> str:
