@@ -6,6 +6,8 @@ import argparse
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+from ..base.processes.isolation import DEFAULT_LIMIT as LIMIT
+from ..base.processes.isolation import seconds
 from . import cache, options
 from .output import add_outputs, declare
 from .run import read_allow_list, write_report
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from ..icd.settings import Settings
     from ..icd.trace.archive import Session, Trace
     from ..icd.trace.outcomes import Outcomes
+    from ..icd.trace.time_limit import TimeLimit
     from ..results.run_report import ProcessReport
 
 DETAILS = """\
@@ -29,7 +32,7 @@ With --device cl:... what a launch leaves there is compared with what it leaves 
 exactly, floats within the tolerance of their type. A difference is a finding of the real device, at the launch that made it.
 
 exit code: 0 ok; 1 findings, with --strict also warnings; 2 usage, a file that is no recording, one of which nothing builds or
-runs, or calls that end otherwise than they were recorded; 3 something unsupported
+runs, that takes longer than --time-limit, or calls that end otherwise than they were recorded; 3 something unsupported
 """
 
 
@@ -52,6 +55,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--allow", metavar="FILE", help="allow-list (default: the nearest adreno-sim.toml or pyproject.toml that has one)"
     )
+    limit = f"seconds for the whole recording, whatever it asks for; a launch that runs then still ends (default: {LIMIT:g})"
+    parser.add_argument("--time-limit", type=seconds, default=LIMIT, metavar="S", help=limit)
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page")
     add_outputs(parser)
@@ -63,6 +68,7 @@ def add(commands: Any) -> None:
 def _run(args: argparse.Namespace) -> int:
     from ..icd.trace.archive import open_trace
     from ..icd.trace.outcomes import find_idle
+    from ..icd.trace.time_limit import TimeLimit
     from ..results.run_report import make_run_report
 
     allow = read_allow_list(args.allow)
@@ -70,8 +76,16 @@ def _run(args: argparse.Namespace) -> int:
         settings, notes = _settings_of(args, trace)
         counterpart = _real_device(args)
         alike = not _names_simulated(args.device)
-        played = [_play(archive, trace, session, settings, counterpart, args.trace, alike) for session in trace.sessions]
+        limit = TimeLimit(args.time_limit)
+        played: list[tuple[ProcessReport, Outcomes]] = []
+        for session in trace.sessions:
+            if played and limit.is_over():
+                break
+            played.append(_play(archive, trace, session, settings, limit, counterpart, args.trace, alike))
     processes = [report for report, _ in played]
+    if left := len(trace.sessions) - len(played):
+        notes.append(f"{left} of {len(trace.sessions)} processes that were recorded: {limit}")
+    stopped = str(limit) if left or any(outcomes.stopped for _, outcomes in played) else ""
     for process in processes:
         process.unchecked += notes
     report = make_run_report(
@@ -82,7 +96,7 @@ def _run(args: argparse.Namespace) -> int:
         processes,
         allow=allow,
         strict=args.strict,
-        idle=find_idle([outcomes for _, outcomes in played]),
+        idle=stopped or find_idle([outcomes for _, outcomes in played]),
     )
     write_report(args, report, "replay")
     return report.exit_code
@@ -129,15 +143,22 @@ def _real_device(args: argparse.Namespace) -> Device | None:
 
 
 def _play(
-    archive: zipfile.ZipFile, trace: Trace, session: Session, settings: Settings, real: Device | None, file: str, alike: bool
+    archive: zipfile.ZipFile,
+    trace: Trace,
+    session: Session,
+    settings: Settings,
+    limit: TimeLimit,
+    real: Device | None,
+    file: str,
+    alike: bool,
 ) -> tuple[ProcessReport, Outcomes]:
-    """Play one session on devices of its own. alike: as of play_session. AdrenoSimError where it is damaged."""
+    """Play one session on devices of its own. limit, alike: as of play_session. AdrenoSimError where it is damaged."""
     from ..base.errors import AdrenoSimError
     from ..icd.trace.archive import open_session
     from ..icd.trace.player import play_session
 
     try:
         with open_session(archive, session) as stream:
-            return play_session(stream, session, settings, real, compare=trace.knows_failures, alike=alike)
+            return play_session(stream, session, settings, limit, real, compare=trace.knows_failures, alike=alike)
     except ValueError as error:
         raise AdrenoSimError(f"{file}: {session.member}: {error}") from None

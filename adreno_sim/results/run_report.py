@@ -90,7 +90,8 @@ class RunReport:
     """A command and all its processes.
 
     status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
-    of several processes are one. no_driver: where none did, what is known of why. idle: why a replay says nothing, "" if it does.
+    of several processes are one. no_driver: where none did, what is known of why. idle: why a replay says nothing, or not all;
+    "" where it does.
     """
 
     command: tuple[str, ...]

@@ -14,7 +14,7 @@ _Key = tuple[Kind, int, int, int]
 
 class Outcomes:
     """What of a session ran. programs, launches: how many there are; built, ran: how many of them without an error; others: what
-    else did."""
+    else did; stopped: its time was over before its end."""
 
     def __init__(self) -> None:
         self._then: dict[_Key, list[int]] = defaultdict(list)
@@ -24,6 +24,7 @@ class Outcomes:
         self.launches, self.ran = 0, 0
         self.programs, self.built = 0, 0
         self.others = 0
+        self.stopped = False
 
     def add(self, event: Event, status: int, why: str = "") -> None:
         """An event was played. why: what was said of an error."""

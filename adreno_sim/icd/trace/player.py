@@ -27,14 +27,15 @@ from .counterpart import Counterpart
 from .events import COMMANDS, REQUESTS, Event, Kind, decode_look, decode_seen, read_events
 from .outcomes import Outcomes
 from .own_files import drop_folders
+from .time_limit import TimeLimit
 
 
 class Player:
-    """Plays events on the device of `objects`; what that finds goes to `log`, how they ended to `outcomes`. counterpart: a real
-    device, on which each launch runs too."""
+    """Plays events on the device of `objects`; what that finds goes to `log`, how they ended to `outcomes`. limit: of its time.
+    counterpart: a real device, on which each launch runs too."""
 
-    def __init__(self, objects: Objects, log: FindingLog, counterpart: Counterpart | None = None):
-        self._log, self._counterpart = log, counterpart
+    def __init__(self, objects: Objects, log: FindingLog, limit: TimeLimit, counterpart: Counterpart | None = None):
+        self._log, self._limit, self._counterpart = log, limit, counterpart
         self._requests = Requests(objects, log, DeviceLock())
         self._commands = Commands(objects, log, np.zeros(0, np.uint8))
         self._device, self._last_seen = objects.device, 0
@@ -46,6 +47,10 @@ class Player:
         for event in events:
             if event is None:
                 self._log.note("the recording is cut short: its server was killed")
+                return
+            if self._limit.is_over():
+                self._log.note(f"what was recorded from call {event.call} on: {self._limit}")
+                self.outcomes.stopped = True
                 return
             self._play(event)
 
@@ -113,6 +118,7 @@ def play_session(
     stream: IO[bytes],
     session: Session,
     settings: Settings,
+    limit: TimeLimit,
     real: Device | None = None,
     *,
     compare: bool = False,
@@ -120,14 +126,14 @@ def play_session(
 ) -> tuple[ProcessReport, Outcomes]:
     """Play a session on a simulated device of its own, and beside it on `real`; the report, and how its calls ended.
 
-    compare: with how they ended when they were recorded. alike: on the recorded device, so that what failed then fails again.
-    Raises ValueError where the session is damaged.
+    limit: of the time, beyond which nothing begins. compare: with how they ended when they were recorded. alike: on the recorded
+    device, so that what failed then fails again. Raises ValueError where the session is damaged.
     """
     device, heap = open_device(settings, unsafe_includes=False)  # who recorded it may be a stranger: its files are in it
     report = ProcessReport(session.program, session.pid, settings.device, device.options.checks, opened=True)
     log = FindingLog(report)
     counterpart = None if real is None else Counterpart(real, log)
-    player = Player(Objects(device, heap), log, counterpart)
+    player = Player(Objects(device, heap), log, limit, counterpart)
     player.play(read_events(stream))
     for sentence, is_new in player.outcomes.differences() if compare else ():
         if is_new or alike:
