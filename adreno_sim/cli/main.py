@@ -117,17 +117,27 @@ def _run(args: argparse.Namespace, is_program: bool) -> tuple[int, str]:
             return error.exit_code, show_error(error)
         if os.environ.get(TRACEBACK):
             raise
-        if isinstance(error, OSError) and error.errno in FULL:
-            drop_output()
-            return EXIT_USAGE, f"cannot write: {error.strerror}"
-        if isinstance(error, OSError) and error.filename is not None and error.errno == errno.ENAMETOOLONG:
-            return EXIT_USAGE, spell_line(f"{str(error.filename)[:60]}...: {error.strerror}")
+        if isinstance(error, OSError) and (why := _explain_system(error)):
+            return EXIT_USAGE, spell_line(why)
         if isinstance(error, MemoryError):
             return EXIT_USAGE, spell_line(f"the host has not enough memory for this: {error or 'out of memory'}")
         if isinstance(error, RecursionError):
             return EXIT_UNSUPPORTED, "unsupported: nested too deeply to be looked at"
         text = split_lines(f"internal error: {type(error).__name__}: {error}")[0]
         return EXIT_INTERNAL, f"{spell_line(text)} (a bug; {TRACEBACK}=1 shows where)"
+
+
+def _explain_system(error: OSError) -> str:
+    """What the system lacks, where an error that nobody expected is no bug; "" where it may be one."""
+    from ..base.processes.scratch import find_no_folder
+
+    where = "" if error.filename is None else f" {error.filename}"
+    if error.errno in FULL:
+        drop_output()
+        return f"cannot write{where}: {error.strerror}"
+    if where and error.errno == errno.ENAMETOOLONG:
+        return f"{where[1:61]}...: {error.strerror}"
+    return find_no_folder()
 
 
 def _shorten(line: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..base import disk_cache
 from ..base.errors import AdrenoSimError
-from ..base.processes.scratch import make_scratch_folder
+from ..base.processes.scratch import find_no_folder, make_scratch_folder
 from ..base.wall.enter import Openings, enter
 from ..base.wall.outputs import begin_keeper
 from .driver import find_zig
@@ -41,7 +41,7 @@ def enter_sandbox(
             make_cache_folder()
         begin_keeper(outputs, scratch)
     except OSError as error:
-        raise AdrenoSimError(f"the sandbox cannot be made: {error.strerror or error}") from error
+        raise AdrenoSimError(f"the sandbox cannot be made: {find_no_folder() or error.strerror or error}") from error
     tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
     write_to, names = (scratch, *map(Path, write)), tuple(map(Path, listed))
     openings = Openings(tuple(map(Path, read)), write_to, tuple(find_compiler()), names, (outside,))

@@ -46,6 +46,15 @@ def make_scratch_folder(kind: str) -> Path:
     return folder
 
 
+def find_no_folder() -> str:
+    """Why this process can have no temporary file, "" where it can."""
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        return f"no temporary file can be written: {error.strerror or error}; TMPDIR names a folder for them"
+    return ""
+
+
 def _make(kind: str, parent: Path | None) -> tuple[Path, int]:
     """A folder and the descriptor that locks it."""
     around = parent or Path(tempfile.gettempdir())

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import handmade
 import pytest
 
 import adreno_sim
@@ -46,3 +48,19 @@ def test_a_working_folder_that_is_gone(
         assert capsys.readouterr().err == "error: the working folder is gone: change to another one\n"
     monkeypatch.chdir(tmp_path)
     assert main(["kernel", "--launch", str(tmp_path / "l.toml")]) == 0
+
+
+@pytest.mark.parametrize("words", ["run -- true", "check m.asim --isolate", "sweep m.asim"])
+def test_no_folder_takes_a_temporary_file(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A container whose file system is read-only. What needs no such file, runs."""
+    handmade.texture().save(tmp_path / "m.asim")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc/none"])
+    assert main(["devices", "--profile", "adreno-740", "--json", "d.json"]) == 0
+    capsys.readouterr()
+    assert main(words.split()) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("error: no temporary file can be written") and "TMPDIR" in said
