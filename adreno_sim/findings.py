@@ -92,7 +92,7 @@ class Kind(enum.Enum):
     GROUP_MAY_BE_REFUSED = (
         "group-may-be-refused",
         Severity.WARNING,
-        "A group larger than the registers of the chip hold, by the registers that Mesa's compiler takes: a phone may refuse the "
+        "A group for which the registers of the chip may not suffice, by Mesa's compiler or an estimate: a phone may refuse the "
         "launch.",
     )
     LIMIT_EXCEEDED = ("limit-exceeded", Severity.ERROR, "More than the device's limit.")

@@ -1,14 +1,18 @@
-"""A kernel of a device in the machine code of chips."""
+"""A kernel of a device in the machine code of chips, and the groups that these have registers for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 from ..base.errors import OptionError
 from ..device.machine_code import KernelCode
 from ..device.protocol import Device, Kernel
+from ..findings import Finding
 from ..isa.chips import chip_of_profile, find_chip
 from ..isa.compile import compile_kernel
+from ..isa.register_use import find_register_use
+from .sim.group_limits import find_own_chip, make_warning
 from .sim.program import SimKernel
 
 
@@ -22,3 +26,16 @@ def compile_for_chips(device: Device, kernel: Kernel, chips: Sequence[str]) -> t
         raise OptionError("isa", "a real device does not show how it compiles a kernel; expected a simulated one")
     chosen = list(map(find_chip, chips)) or [chip_of_profile(device.info.profile.name)]
     return compile_kernel(kernel.function, chosen)
+
+
+def find_refused_groups(
+    device: Device, kernel: Kernel, chips: Sequence[str], local_size: Sequence[int] | None
+) -> Iterator[Finding]:
+    """Yields a warning for each of these chips that may refuse a group. Of the device's own chip its launch tells; a group that
+    the driver chooses (None) fits."""
+    assert isinstance(kernel, SimKernel) and device.info.profile is not None
+    own, items = device.info.profile.name, math.prod(local_size or (1,))
+    for chip in map(find_chip, chips):
+        use = find_register_use(kernel.function, chip)
+        if chip is not find_own_chip(own) and items > use.group_limit[0 if use.meets else 1]:
+            yield make_warning(use, items, kernel.function)

@@ -72,7 +72,8 @@ class KernelCode:
 
     unrolled: as Mesa compiles it, which unrolls loops of known length; rolled: with all loops left. A phone's compiler chooses
     in between: each figure is a range. group: work-items of a group for which it was compiled. stand_ins: functions of the
-    library that the hardware's own stand for. omitted: what the code lacks.
+    library that the hardware's own stand for. omitted: what the code lacks. code_of: another chip, whose code stands for this
+    one's; "" where it is its own.
     """
 
     kernel: str
@@ -82,3 +83,28 @@ class KernelCode:
     rolled: MachineCode
     stand_ins: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
+    code_of: str = ""
+
+
+Range = tuple[int, int]
+"""The least and the most."""
+
+
+@dataclass(frozen=True)
+class RegisterUse:
+    """What a work-item of a kernel takes on a chip, and what that leaves room for.
+
+    registers: of four words. waves: that a core holds at once. spills: stores and loads for which there was no register; (0, 0)
+    where that is not known. group_limit: work-items of a group that find registers for certain, and beyond which none do.
+    meets: whether work-items of a group wait for each other, so that all of them must have registers at once. by: "ir3" where it
+    was compiled, "estimate" where live ranges say it.
+    """
+
+    kernel: str
+    chip: str
+    registers: Range
+    waves: Range
+    spills: Range
+    group_limit: Range
+    meets: bool
+    by: str

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..backends.sim.device import SimDevice
+from ..backends.sim.group_limits import find_largest_group, sure_group
 from ..backends.sim.limits import check_alignment
 from ..backends.sim.program import SimKernel, SimProgram
 from ..base.errors import DeviceError
@@ -182,6 +183,10 @@ class Objects:
         """[KERNEL] of a program."""
         return encode_list(map(self._encode_kernel, self.program(program).kernels))
 
+    def group_limit(self, program: int, place: int) -> int:
+        """Work-items of the largest group of a kernel that is not refused."""
+        return find_largest_group(self.kernel(program, place), self.device.profile)
+
     def free_program(self, number: int) -> None:
         self.program(number)
         del self._programs[number]
@@ -196,9 +201,9 @@ class Objects:
     def _encode_kernel(self, kernel: SimKernel) -> bytes:
         required = kernel.required_work_group_size
         attributes = f"reqd_work_group_size({','.join(map(str, required))})" if required else ""
-        largest, wave = self.device.profile.largest_group, kernel.sub_group_size
+        sure, wave = sure_group(self.device.profile), kernel.sub_group_size
         head = encode_text(kernel.name) + encode_text(attributes)
-        facts = _KERNEL_FACTS.pack(kernel.local_bytes, kernel.private_bytes, *(required or (0, 0, 0)), largest, wave, wave)
+        facts = _KERNEL_FACTS.pack(kernel.local_bytes, kernel.private_bytes, *(required or (0, 0, 0)), sure, wave, wave)
         return head + facts + encode_list(map(_encode_param, kernel.params))
 
 

@@ -28,7 +28,7 @@ import struct
 from collections.abc import Iterator
 from enum import IntEnum
 
-VERSION = 3
+VERSION = 4
 
 PAGE = 4096
 RESULTS = 16384
@@ -68,6 +68,7 @@ class Request(IntEnum):
     KERNELS    u32 program -> [KERNEL]
     MISUSE     u32 kind (Misuse), u32 number of the host's call, u32 thread, s kernel or nothing, s sentence -> nothing
     IMAGE_BYTES MEMORY_BODY of an image -> u64 bytes that it takes
+    GROUP_LIMIT u32 program, u32 kernel -> u32 work-items of the largest group that is not refused
     CLOSE      [s type of object, s where it was made] objects that were never released -> nothing
     """
 
@@ -80,6 +81,7 @@ class Request(IntEnum):
     CLOSE = 7
     MISUSE = 8
     IMAGE_BYTES = 9
+    GROUP_LIMIT = 10
 
 
 REQUEST = struct.Struct("<III")
@@ -103,7 +105,8 @@ KINDS = ("buffer", "image1d", "image1d_buffer", "image1d_array", "image2d", "ima
 PROGRAM_REPLY = "s log, [KERNEL]; the status says whether it was built (0), or CL_BUILD_PROGRAM_FAILURE and its kin"
 
 KERNEL = """s name, s attributes, u64 bytes of local memory, u64 bytes of private memory, u32[3] required group size (0: none),
-u32 largest group, u32 preferred multiple, u32 sub-group size, [PARAM]"""
+u32 work-items of a group that every kernel can have (GROUP_LIMIT says what this one can), u32 preferred multiple,
+u32 sub-group size, [PARAM]"""
 PARAM = """u32 kind (Argument), u32 bytes (scalars; 0 = any), u32 address qualifier, u32 access qualifier, u32 type qualifier
 (numbers and bits of clGetKernelArgInfo), s name, s type name"""
 

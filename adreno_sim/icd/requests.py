@@ -40,6 +40,7 @@ class Requests:
             Request.KERNELS: self._describe_kernels,
             Request.CLOSE: self._close,
             Request.IMAGE_BYTES: self._tell_image_bytes,
+            Request.GROUP_LIMIT: self._tell_group_limit,
             Request.MISUSE: self._tell_misuse,
         }
 
@@ -124,6 +125,12 @@ class Requests:
         fields = body.fields(MEMORY_BODY)
         body.end()
         return struct.pack("<Q", self._objects.image_bytes(fields))
+
+    def _tell_group_limit(self, body: Body) -> bytes:
+        program, kernel = body.number(), body.number()
+        body.end()
+        with self._lock.of_socket:
+            return struct.pack("<I", self._objects.group_limit(program, kernel))
 
     def _close(self, body: Body) -> bytes:
         leaks = body.list(lambda: (body.text(), body.text()))

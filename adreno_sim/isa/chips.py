@@ -18,6 +18,10 @@ else:
 _PROFILE = "adreno-"
 _MOST_ITEMS = 1024
 """Of a group, on every chip here."""
+_MOST_WAVES = 16
+
+MOST_REGISTERS = 48
+"""That an instruction can name."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class Chip:
     """A chip as Mesa knows it.
 
     file: registers of four words that a core has for each lane. granularity: waves that get registers together. wave: lanes of
-    the smallest wave.
+    the smallest wave. code_of: the chip whose code stands for this one's, "" where it is its own. single_waves: waves may get
+    registers one by one, which leaves room for fewer.
     """
 
     name: str
@@ -34,6 +39,8 @@ class Chip:
     file: int
     granularity: int
     wave: int
+    code_of: str = ""
+    single_waves: bool = False
 
     def group_limit(self, registers: int) -> int:
         """Returns how many work-items of a group find registers on a core, where each needs so many.
@@ -41,15 +48,29 @@ class Chip:
         Three public sources have this rule with the same numbers: Mesa (`ir3_get_reg_dependent_max_waves`), tinygrad's runtime
         for these GPUs (`ops_qcom.py`) and TFLite's delegate (`gpu_info.cc`).
         """
-        waves = self.file // max(1, registers) * self.granularity
-        return min(_MOST_ITEMS, waves * self.wave)
+        return min(_MOST_ITEMS, self.file // max(1, registers) * self.granularity * self.wave)
+
+    def sure_group_limit(self, registers: int) -> int:
+        """Returns how many find registers whichever way waves get them; the waves that get some together always do."""
+        limit = self.group_limit(registers)
+        least = self.granularity * self.wave
+        return max(least, self.file // max(1, registers) * self.wave) if self.single_waves else limit
+
+    def waves(self, registers: int) -> int:
+        """Returns how many waves find registers on a core."""
+        return min(_MOST_WAVES, self.file // max(1, registers) * self.granularity)
+
+    @property
+    def least_group_limit(self) -> int:
+        """Work-items of a group for which every kernel finds registers."""
+        return self.sure_group_limit(MOST_REGISTERS)
 
 
 @functools.cache
 def chips() -> dict[str, Chip]:
     """Returns all chips by name."""
     rows = tomllib.loads(Path(__file__).with_name("chips.toml").read_text(encoding="utf-8"))
-    return {name: Chip(name, **row) for name, row in rows.items()}
+    return {name: Chip(name, **(rows[row["code_of"]] | row if "code_of" in row else row)) for name, row in rows.items()}
 
 
 def find_chip(name: str) -> Chip:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,21 +37,22 @@ _helper = Helper(compile_request, _LIMITS)
 
 
 def compile_kernel(
-    function: ir.Function, chips: Iterable[Chip], group: tuple[int, int, int] | None = None
+    function: ir.Function, chips: Iterable[Chip], group: tuple[int, int, int] | None = None, *, free: bool = False
 ) -> tuple[KernelCode, ...]:
     """Returns a kernel's machine code for each chip.
 
-    group: work-items of a group, where the kernel requires none; private memory and spills can depend on it. Raises
-    MissingPackageError without tinymesa; UnsupportedError, by name, for what these GPUs do not have, and where Mesa crashes or
-    meets a limit.
+    group: work-items of a group, where the kernel requires none; private memory and spills can depend on it. free: with as many
+    registers as it takes, whatever group it requires. Raises MissingPackageError without tinymesa; UnsupportedError, by name, for
+    what these GPUs do not have, and where Mesa crashes or meets a limit.
     """
     library = find_library()
-    translated = translate_kernel(function, group)
-    size = function.required_work_group_size or group or DEFAULT_GROUP
+    size = DEFAULT_GROUP if free else function.required_work_group_size or group or DEFAULT_GROUP
+    translated = translate_kernel(function, size)
     found = []
     for chip in chips:
         unrolled, rolled = (_compile(library, function.name, chip, translated.program, unroll) for unroll in (True, False))
-        found.append(KernelCode(function.name, chip.name, size, unrolled, rolled, translated.stand_ins, translated.omitted))
+        names = translated.stand_ins, translated.omitted
+        found.append(KernelCode(function.name, chip.name, size, unrolled, rolled, *names, chip.code_of))
     return tuple(found)
 
 
@@ -73,7 +75,13 @@ def _compile(library: Path, kernel: str, chip: Chip, program: str, unroll: bool)
     if kept is None:
         kept = _ask(library, kernel, chip, program, unroll)
         values.store(path, MachineCode, kept, packed=True)
-    return kept
+    return _with_room(kept, chip)
+
+
+def _with_room(code: MachineCode, chip: Chip) -> MachineCode:
+    """The code with the group, and where it is another chip's with the waves, that this chip has registers for."""
+    waves = chip.waves(code.registers) if chip.code_of else code.waves
+    return replace(code, waves=waves, group_limit=chip.group_limit(code.registers))
 
 
 def _ask(library: Path, kernel: str, chip: Chip, program: str, unroll: bool) -> MachineCode:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.machine_code import compile_for_chips
+from ..backends.machine_code import compile_for_chips, find_refused_groups
 from ..backends.open import announce_devices, open_device
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import Folders, read_bytes
@@ -32,7 +32,6 @@ from ..results.unwatched import find_unwatched
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
 from .build_errors import name_source
 from .expected import match
-from .group_limits import find_refused_groups
 from .include_folders import add_source_folder
 from .model import LaunchSpec
 from .second_device import compare_devices, run_beside
@@ -239,7 +238,7 @@ class _Run:
         self.inside.machine_code = found
         if self.chips is not None:
             report.machine_code = found
-            self._add(kernel, list(find_refused_groups(found, self.spec.local_size)))
+            self._add(kernel, list(find_refused_groups(self.device, kernel, self.chips, self.spec.local_size)))
 
     def _prove(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
         """Ask what is proven of the launch if that is wanted. A device that does not know says nothing."""

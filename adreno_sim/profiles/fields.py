@@ -48,7 +48,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
             *ATOMIC_ALIGNMENTS,
             *WIDTHS,
             "ONCHIP_GLOBAL_MEM_SIZE",  # of cl_qcom_onchip_global_memory
-            "kernel_group_limit",  # work-items of a group of any kernel; 0 = as many as the device has
+            "kernel_group_limit",  # work-items of a group of any kernel; 0 = what its registers leave room for
             "ml_interface",  # newest version of cl_qcom_ml_ops, 1 to 5; 0 = none
             "ml_gflops", "kernel_gflops", "memory_mbps", "ml_start_ns", "kernel_start_ns",  # see mlops.capabilities
         ),

@@ -88,8 +88,7 @@ class Profile:
 
     @property
     def largest_group(self) -> int:
-        """Work-items of a group that a kernel can have. On a phone a kernel of many registers has fewer than the device: that is
-        given, as `kernel_group_limit`."""
+        """Work-items of a group that a kernel of few registers can have."""
         most: int = self.values["MAX_WORK_GROUP_SIZE"]
         return min(most, self.values["kernel_group_limit"] or most)
 

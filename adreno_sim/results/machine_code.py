@@ -57,6 +57,7 @@ def kernels_to_json(kernels: Sequence[KernelCode]) -> list[dict[str, Any]]:
         {
             "kernel": one.kernel,
             "chip": one.chip,
+            "code_of": one.code_of,
             "group": list(one.group),
             "stand_ins": list(one.stand_ins),
             "omitted": list(one.omitted),

@@ -64,7 +64,7 @@ def describe_kernels(source: str) -> bytes:
     found = []
     for name, params in re.findall(r"kernel void (\w+)\(([^)]*)\)", source):
         described = [describe_param(param) for param in filter(None, map(str.strip, params.split(",")))]
-        facts = struct.pack("<QQ6I", 0, 0, 0, 0, 0, 1024, 64, 64)
+        facts = struct.pack("<QQ6I", 0, 0, 0, 0, 0, 128, 64, 64)
         found.append(text(name) + text("") + facts + struct.pack("<I", len(described)) + b"".join(described))
     return struct.pack("<I", len(found)) + b"".join(found)
 
@@ -158,6 +158,9 @@ class FakeServer:
             number = struct.unpack_from("<I", body)[0]
             self.kernels[number] = ["append"]
             return 0, text("") + describe_kernels("kernel void append(global int *a, int v)")
+        if kind == Request.GROUP_LIMIT:
+            program, place = struct.unpack("<II", body)
+            return 0, struct.pack("<I", 256 if self.kernels[program][place] == "pause" else 1024)
         if kind == Request.CLOSE:
             sys.stderr.write(f"fake server: {self.leaks(body)} never released\n")
             sys.stderr.flush()

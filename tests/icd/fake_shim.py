@@ -128,6 +128,11 @@ class Shim:
         data += messages.encode_list(struct.pack("<I", each) for each in inputs)
         return _program(self.ask(Request.LINK, data))[1]
 
+    def group_limit(self, program: int, kernel: int) -> int:
+        """What CL_KERNEL_WORK_GROUP_SIZE is."""
+        (limit,) = struct.unpack("<I", self.ask(Request.GROUP_LIMIT, struct.pack("<II", program, kernel)))
+        return int(limit)
+
     # -- the ring
 
     def put(self, kind: int, body: bytes = b"", waits: Sequence[int] = ()) -> int:
@@ -258,7 +263,7 @@ def _program(reply: bytes) -> tuple[str, list[dict[str, Any]]]:
 
 def _kernel(body: Body) -> dict[str, Any]:
     name, attributes = body.text(), body.text()
-    local_bytes, private, x, y, z, largest, multiple, wave = body.fields(struct.Struct("<QQ6I"))
+    local_bytes, private, x, y, z, sure, multiple, wave = body.fields(struct.Struct("<QQ6I"))
     params = body.list(lambda: (*body.fields(struct.Struct("<5I")), body.text(), body.text()))
-    facts = {"local": local_bytes, "private": private, "required": (x, y, z), "largest": largest, "wave": wave}
+    facts = {"local": local_bytes, "private": private, "required": (x, y, z), "sure": sure, "wave": wave}
     return {"name": name, "attributes": attributes, "multiple": multiple, "params": params, **facts}

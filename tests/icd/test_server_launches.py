@@ -44,15 +44,33 @@ def add(shim, size: int, c: float = 2, **more) -> int:
 
 def test_a_kernel_says_what_it_takes(shim) -> None:
     (kernel,) = shim.kernels
-    assert kernel["name"] == "add" and kernel["multiple"] == 128 and kernel["largest"] == 1024
+    assert kernel["name"] == "add" and kernel["multiple"] == 128 and kernel["sure"] == 256
     assert [(p[0], p[1], p[2], p[4], p[5], p[6]) for p in kernel["params"]] == [
         (1, 0, 0x119B, 0, "a", "float*"), (1, 0, 0x119B, 1, "b", "float*"), (0, 4, 0x119E, 0, "c", "float"),
     ]  # fmt: skip
 
 
 def test_a_kernel_has_the_limit_that_the_device_string_gives(connect) -> None:
-    _, (kernel,) = connect(device="sim:adreno-740,kernel_group_limit=256").build(1, ADD)
-    assert kernel["largest"] == 256
+    made = connect(device="sim:adreno-740,kernel_group_limit=256")
+    _, (kernel,) = made.build(1, ADD)
+    assert kernel["sure"] == made.group_limit(1, 0) == 256
+
+
+MANY_REGISTERS = (
+    "kernel void many(global float16 *a) { local float s; float16 "
+    + ", ".join(f"v{k} = a[{k}]" for k in range(16))
+    + "; for (int i = 0; i < 9; i++) { "
+    + " ".join(f"v{k} += v{(k + 1) % 16} * a[i];" for k in range(16))
+    + " } barrier(CLK_LOCAL_MEM_FENCE); a[get_global_id(0)] = "
+    + " + ".join(f"v{k}" for k in range(16))
+    + "; }"
+)
+
+
+def test_a_kernel_has_the_limit_that_its_registers_leave_room_for(connect) -> None:
+    made = connect(device="sim:adreno-650")
+    made.build(1, MANY_REGISTERS + ADD)
+    assert made.group_limit(1, 0) == 128 and made.group_limit(1, 1) == 1024
 
 
 def test_a_right_launch_computes_and_finds_nothing(shim, report) -> None:

@@ -43,6 +43,7 @@ from .argument_shadows import ShadowRange, Shadows
 from .arguments import bind_argument, check_arguments
 from .driver_errata import ErrataWatch
 from .group_counts import count_sample
+from .group_limits import GroupWatch, refuse_required_groups
 from .info import device_info, front_end_target
 from .kernel_facts import analyse_kernel
 from .launch_config import LaunchConfig, PreparedLaunch, asked_for, launch_signature, specialize_launch
@@ -71,6 +72,7 @@ class SimDevice:
         self.profile, self.options, self.info = profile, options, device_info(profile)
         full = options.checks == "full"
         self._shadows, self._errata = Shadows() if full else None, ErrataWatch(profile, options.all_drivers)
+        self._groups = GroupWatch(profile)
         self._memory = limits.memory_of(profile, options.seed, full, heap)
         self._pool = PagedPool(self._memory, profile["page_size"], keep=options.pool != "none")
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
@@ -189,7 +191,7 @@ class SimDevice:
             module = open_source(source, options, target=front_end_target(self.profile, self.options), analyse=analyse_kernel)
         else:
             module = compile_source(source, options, target=front_end_target(self.profile, self.options))
-        return SimProgram(module, self, allows_non_uniform(options), options)
+        return refuse_required_groups(SimProgram(module, self, allows_non_uniform(options), options), self.profile)
 
     def compile(self, source: str, options: str = "", headers: Mapping[str, str] | None = None) -> Unit:
         """Compile `source` for `link`, as clCompileProgram does; `headers` are files that it includes, by name. Errors as of
@@ -200,7 +202,7 @@ class SimDevice:
         """The program of compiled sources, as of clLinkProgram. BuildError for a function that is missing or there twice."""
         parse_options(options, self.profile.extensions | self.profile.compiler_extensions)
         non_uniform = any(allows_non_uniform(unit.options) for unit in units)
-        return SimProgram(link_units(units), self, non_uniform, options)
+        return refuse_required_groups(SimProgram(link_units(units), self, non_uniform, options), self.profile)
 
     def launch(
         self,
@@ -351,7 +353,7 @@ class SimDevice:
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
         start = limits.global_offset(kernel, global_size, offset)
         limits.check_resources(kernel, checked, self.profile)
-        self._views.warnings += self._errata.look_at(kernel)
+        self._views.warnings += self._errata.look_at(kernel) + self._groups.look_at(kernel, group)
         views = tuple(index for index, arg in enumerate(checked) if isinstance(arg, StorageView))
         known = tuple(None if index in views else arg for index, arg in enumerate(checked))
         analysis = self._analyze(kernel, total, group, start, checked) if 0 not in total else None

@@ -31,9 +31,9 @@ class TranslatedKernel:
 
 
 def translate_kernel(function: ir.Function, group: tuple[int, int, int] | None = None) -> TranslatedKernel:
-    """Translates a kernel. group: work-items of a group for which private memory is laid out; a size that the kernel requires
-    goes before. Raises UnsupportedError for what NIR or these GPUs do not have."""
-    size = function.required_work_group_size or group or DEFAULT_GROUP
+    """Translates a kernel. group: work-items of a group; None: those that it requires, or a wave. Raises UnsupportedError for
+    what NIR or these GPUs do not have."""
+    size = group or function.required_work_group_size or DEFAULT_GROUP
     program = Program(size)
     translation = Translation(function, program, _HANDLERS, find_arrays(function))
     first = program.block()

@@ -47,6 +47,8 @@ def note_lines(kernels: Sequence[KernelCode]) -> Iterator[str]:
         "by Mesa's ir3, not Qualcomm's compiler; registers of 4 words; A..B: with all loops left, and with loops of known length "
         "unrolled"
     )
+    for chip, other in {one.chip: one.code_of for one in kernels if one.code_of}.items():
+        yield f"{chip}: Mesa makes no code of OpenCL for it; {other}'s stands for it"
     for kernel in {one.kernel: one for one in kernels}.values():
         if kernel.stand_ins:
             yield f"{kernel.kernel}: the hardware's functions stand for the library's {', '.join(kernel.stand_ins)}"

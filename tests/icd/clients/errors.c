@@ -122,6 +122,17 @@ static void test_programs_and_kernels(void) {
     EQUAL(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &big, &big, 0, NULL, NULL), CL_INVALID_WORK_ITEM_SIZE);
     size_t last = ~0ull;
     EQUAL(clEnqueueNDRangeKernel(queue, kernel, 1, &last, &ten, NULL, 0, NULL, NULL), CL_INVALID_GLOBAL_OFFSET);
+    size_t found, limit = 256, beyond = 257;
+    cl_kernel heavy = make_kernel("pause");
+    OK(clGetKernelWorkGroupInfo(kernel, device, 0x11B0, sizeof found, &found, NULL));
+    EQUAL(found, 1024);
+    OK(clGetKernelWorkGroupInfo(heavy, device, 0x11B0, sizeof found, &found, NULL));
+    EQUAL(found, 256);
+    int none = 0;
+    OK(clSetKernelArg(heavy, 0, 4, &none));
+    OK(clEnqueueNDRangeKernel(queue, heavy, 1, NULL, &limit, &limit, 0, NULL, NULL));
+    EQUAL(clEnqueueNDRangeKernel(queue, heavy, 1, NULL, &beyond, &beyond, 0, NULL, NULL), CL_INVALID_WORK_GROUP_SIZE);
+    OK(clReleaseKernel(heavy));
     size_t zero = 0;
     OK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &zero, NULL, 0, NULL, NULL));
     OK(clReleaseMemObject(buffer)); /* the kernel does not keep its arguments */

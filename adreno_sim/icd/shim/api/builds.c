@@ -43,7 +43,7 @@ static bool read_facts(struct reader *from, struct facts *facts) {
     facts->local_bytes = get_u64(from);
     facts->private_bytes = get_u64(from);
     for (unsigned i = 0; i < 3; i++) facts->required[i] = get_u32(from);
-    facts->largest = get_u32(from);
+    facts->sure = get_u32(from);
     facts->multiple = get_u32(from);
     facts->sub_group = get_u32(from);
     uint32_t count = get_u32(from);

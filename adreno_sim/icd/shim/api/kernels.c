@@ -111,13 +111,29 @@ static cl_ulong local_bytes(const struct kernel *kernel) {
     return bytes;
 }
 
+size_t largest_group(const struct kernel *kernel) {
+    struct link *link = kernel->program->link;
+    uint32_t known = atomic_load(&kernel->facts->largest);
+    if (known || kernel->facts->sure >= device_size(link, CL_DEVICE_MAX_WORK_GROUP_SIZE, 0)) return known ? known : kernel->facts->sure;
+    struct bytes request = {0}, reply;
+    put_u32(&request, kernel->program->number);
+    put_u32(&request, kernel->place);
+    cl_int status = link_request(link, ADRENO_REQUEST_GROUP_LIMIT, &request, &reply);
+    struct reader from = {reply.data, reply.data + reply.size, false};
+    if (!status) known = get_u32(&from);
+    free(reply.data);
+    if (status || from.failed) return kernel->facts->sure;
+    atomic_store(&kernel->facts->largest, known);
+    return known;
+}
+
 cl_int API(clGetKernelWorkGroupInfo)(cl_kernel kernel, cl_device_id device, ANSWER) {
     if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
     if (device && device != &the_device) return CL_INVALID_DEVICE;
     const struct facts *facts = kernel->facts;
     size_t required[3] = {facts->required[0], facts->required[1], facts->required[2]};
     switch (name) {
-    case CL_KERNEL_WORK_GROUP_SIZE: GIVE(size_t, facts->largest);
+    case CL_KERNEL_WORK_GROUP_SIZE: GIVE(size_t, largest_group(kernel));
     case CL_KERNEL_COMPILE_WORK_GROUP_SIZE: return give(size, value, size_ret, required, sizeof required);
     case CL_KERNEL_LOCAL_MEM_SIZE: GIVE(cl_ulong, local_bytes(kernel));
     case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: GIVE(size_t, facts->multiple);
@@ -126,10 +142,10 @@ cl_int API(clGetKernelWorkGroupInfo)(cl_kernel kernel, cl_device_id device, ANSW
     }
 }
 
-static cl_int give_local_size(const struct facts *facts, size_t groups, size_t size, void *value, size_t *size_ret) {
-    size_t sizes[3] = {groups * facts->sub_group, 1, 1};
+static cl_int give_local_size(const struct kernel *kernel, size_t groups, size_t size, void *value, size_t *size_ret) {
+    size_t sizes[3] = {groups * kernel->facts->sub_group, 1, 1};
     if (size % sizeof *sizes || (value && !size) || size > sizeof sizes) return CL_INVALID_VALUE;
-    if (sizes[0] > facts->largest) memset(sizes, 0, sizeof sizes);
+    if (sizes[0] > largest_group(kernel)) memset(sizes, 0, sizeof sizes);
     return give(size, value, size_ret, sizes, value ? size : sizeof sizes);
 }
 
@@ -150,8 +166,8 @@ cl_int API(clGetKernelSubGroupInfo)(cl_kernel kernel, cl_device_id device, cl_ui
     switch (asked) {
     case CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE: GIVE(size_t, items < lanes && items ? items : lanes);
     case CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE: GIVE(size_t, (items + lanes - 1) / lanes);
-    case CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT: return give_local_size(facts, words[0], size, value, size_ret);
-    case CL_KERNEL_MAX_NUM_SUB_GROUPS: GIVE(size_t, (facts->largest + lanes - 1) / lanes);
+    case CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT: return give_local_size(kernel, words[0], size, value, size_ret);
+    case CL_KERNEL_MAX_NUM_SUB_GROUPS: GIVE(size_t, (largest_group(kernel) + lanes - 1) / lanes);
     case CL_KERNEL_COMPILE_NUM_SUB_GROUPS: GIVE(size_t, 0);
     default: return CL_INVALID_VALUE;
     }

@@ -74,7 +74,6 @@ static cl_int check_group(const struct kernel *kernel, cl_uint dimensions, const
     const struct link *link = kernel->program->link;
     const struct facts *facts = kernel->facts;
     size_t items = 1, most = device_size(link, CL_DEVICE_MAX_WORK_GROUP_SIZE, 0);
-    if (facts->largest && facts->largest < most) most = facts->largest;
     for (cl_uint i = 0; i < dimensions; i++) {
         if (!local[i]) return CL_INVALID_WORK_GROUP_SIZE;
         if (local[i] > device_size(link, CL_DEVICE_MAX_WORK_ITEM_SIZES, i)) return CL_INVALID_WORK_ITEM_SIZE;
@@ -82,6 +81,7 @@ static cl_int check_group(const struct kernel *kernel, cl_uint dimensions, const
         bool uniform = kernel->program->uniform || link->version < 200;
         if (uniform && global[i] % local[i]) return CL_INVALID_WORK_GROUP_SIZE;
     }
+    if (items > facts->sure && items > largest_group(kernel)) return CL_INVALID_WORK_GROUP_SIZE;
     for (cl_uint i = 0; facts->required[0] && i < 3; i++)
         if (facts->required[i] != (i < dimensions ? local[i] : 1)) return CL_INVALID_WORK_GROUP_SIZE;
     return CL_SUCCESS;

@@ -12,7 +12,8 @@ struct param {
 struct facts {
     char *name, *attributes;
     uint64_t local_bytes, private_bytes;
-    uint32_t required[3], largest, multiple, sub_group, param_count;
+    uint32_t required[3], sure, multiple, sub_group, param_count; /* sure: work-items of a group that every kernel can have */
+    _Atomic uint32_t largest;                                      /* that this one can; 0: not asked yet */
     struct param *params;
 };
 
@@ -47,9 +48,12 @@ struct kernel {
     struct object head;
     struct program *program; /* held */
     uint32_t place;          /* in the program */
-    const struct facts *facts;
+    struct facts *facts;
     struct slot *slots;
 };
+
+/* Work-items of the largest group of a kernel that is not refused. The server is asked once: it may have to compile. */
+size_t largest_group(const struct kernel *kernel);
 
 /* recipes.c: how a program is made, as bytes; the program's binary. */
 enum form { BUILD_SOURCE, COMPILE_SOURCE, LINK_PARTS };
