@@ -187,7 +187,7 @@ def test_the_limit_of_a_group_is_what_the_waves_hold():
 
 
 @needs_mesa
-@pytest.mark.parametrize(("chip", "items", "found"), [("a650", 256, 1), ("a650", 128, 0), ("a610", 256, 1), ("a740", 320, 1)])
+@pytest.mark.parametrize(("chip", "items", "found"), [("a650", 320, 1), ("a650", 128, 0), ("a610", 256, 1), ("a740", 512, 1)])
 def test_a_group_that_finds_no_registers_is_a_warning(chip, items, found, tmp_path):
     (tmp_path / "k.cl").write_text(with_accumulators(32))
     array = f'[[argument]]\nkind = "buffer"\ndtype = "float32"\ncount = {items * 128}\ndata = {{fill = "ones"}}\n'

@@ -1,0 +1,36 @@
+"""TVM's attention in groups of 512, as MLC ran it on phones: refused on a 650 and a 660, right on a 750."""
+
+import pytest
+
+pytest.importorskip("tvm")
+import tvm
+from kv_kernels import Sizes, make_case
+
+from adreno_sim import check_kernel
+from adreno_sim.base.installed.extras import is_installed
+from adreno_sim.findings import Severity
+
+pytestmark = [
+    pytest.mark.tvm,
+    pytest.mark.skipif(not is_installed("tinymesa"), reason="Mesa's compiler is not installed: the extra isa"),
+]
+
+
+def run(device, threads):
+    target = tvm.target.Target({"kind": "opencl", "max_num_threads": threads})
+    case = make_case("decode", target, Sizes("float16", 128, 16))
+    report = check_kernel(case.function, case.args, case.expected, target="buffer", device=f"sim:{device}", keep_going=True)
+    return [finding for finding in report.findings if finding.severity is Severity.ERROR], report
+
+
+@pytest.mark.parametrize("device", ["adreno-650", "adreno-660"])
+def test_attention_of_512_threads_is_refused(device):
+    (refused,), _ = run(device, 512)
+    assert refused.kind.label == "limit-exceeded" and refused.detail["code"] == "CL_INVALID_WORK_GROUP_SIZE"
+    assert "512 work-items" in refused.message and "registers (by Mesa's compiler) leave room for" in refused.message
+
+
+@pytest.mark.parametrize(("device", "threads"), [("adreno-750", 512), ("adreno-650", 256)])
+def test_where_registers_are_enough_it_is_right(device, threads):
+    errors, report = run(device, threads)
+    assert errors == [] and all(kernel.compared for kernel in report.kernels)
