@@ -29,6 +29,7 @@ from ...results.model import EXIT_USAGE, InputReport, Report
 from ...results.unwatched import find_unwatched
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import CompiledModel, as_compiled, is_compiled
+from ..lower.targets import thread_limit
 from ..plan.apply import replan, require_plan
 from ..plan.audit import audit
 from ..plan.rules import DeviceRules
@@ -45,7 +46,7 @@ from .outputs import Circumstances, count_open, judge_outputs
 from .peer import Peer
 from .prepare import ApplyPlan, CheckOptions, Inputs, PreparedRun, Source, Stage, prepare
 from .reproduce import Reproducer
-from .support import refused_kernels, require_graphs, require_images, unfit_parameters
+from .support import oversized_groups, refused_kernels, require_graphs, require_images, unfit_parameters
 from .twin import WideTwin
 from .unproven import UnprovenAccesses
 from .whole_model.inputs import Outputs
@@ -174,6 +175,8 @@ class CheckRun:
         self.unchecked += ready.unchecked
         report = self._report(ready)
         self._require(ready.compiled)
+        if ready.kernels is not None:  # of a bundle the target is a name alone
+            self.findings.add(oversized_groups(ready.compiled, thread_limit(self.options.target)))
         wanted = self.options.reproduce_kernel
         if wanted and wanted not in ready.compiled.kernels:
             names = ", ".join(ready.compiled.kernels) or "none"

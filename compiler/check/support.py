@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ from ...base.specs import ImageSpec, TensorSpec
 from ...device.protocol import DeviceInfo
 from ...findings import Finding, Kind
 from ...profiles.ml import why_no_graphs
+from ..artifact.host_function import Const
 from ..artifact.model import CompiledModel, KernelCode
 
 NEEDS = (
@@ -52,6 +54,23 @@ def unfit_parameters(model: CompiledModel) -> Iterator[Finding]:
         others = ", ".join([*found][1:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
         message = f"parameter {first} of main is annotated {scope!r}, and no texture holds it ({reason}): it is given as a buffer"
         yield Finding(Kind.WRONG_ARGUMENT, message + (f"; so are {others}" if others else ""), tensor=first, count=len(found))
+
+
+def oversized_groups(model: CompiledModel, most: int) -> Iterator[Finding]:
+    """A finding for every kernel that is launched in groups of more work-items than the target has as max_num_threads, which the
+    schedules of TVM keep to."""
+    for host in model.host_functions.values():
+        for launch in host.launches():
+            sizes = [int(extent.value) for extent in launch.local if isinstance(extent, Const)]
+            items = math.prod(sizes)
+            if items > most:
+                yield Finding(
+                    Kind.GROUP_MAY_BE_REFUSED,
+                    f"{' x '.join(map(str, sizes))} = {items} threads, where max_num_threads of the target is {most}: a phone "
+                    "may have no registers for so many",
+                    kernel=launch.kernel,
+                    detail={"items": items, "max_num_threads": most},
+                )
 
 
 def require_graphs(model: CompiledModel, info: DeviceInfo) -> None:

@@ -31,6 +31,9 @@ BOTH = "clml-texture"
 BUFFERS_ONLY = ("buffer", "clml", TAGS["buffer"], TAGS["clml"])
 """Names of targets without textures."""
 
+_THREADS = 256
+"""max_num_threads of TVM's opencl targets that do not say otherwise."""
+
 LIMIT_ATTRIBUTES = {
     "IMAGE2D_MAX_WIDTH": "texture_spatial_limit",
     "IMAGE_MAX_ARRAY_SIZE": "texture_depth_limit",
@@ -51,6 +54,14 @@ def shorthand(name: str) -> str:
         f"target {name!r}: expected one of {', '.join(TAGS)}, {BOTH} or {', '.join(TAGS.values())}, or a "
         f"description of an OpenCL target that TVM takes, as {EXAMPLE}"
     )
+
+
+def thread_limit(given: TargetLike) -> int:
+    """Returns max_num_threads of a target, without TVM."""
+    if isinstance(given, str):
+        given = json.loads(given) if _is_json(given) else {}
+    attributes = given if isinstance(given, Mapping) else given.attrs
+    return int(attributes.get("max_num_threads", _THREADS))
 
 
 def make_target(given: TargetLike, limits: Mapping[str, Any] | None = None) -> Target:

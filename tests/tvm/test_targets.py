@@ -12,7 +12,7 @@ from operators import OPERATORS
 import adreno_sim
 from adreno_sim.cli.main import main
 from adreno_sim.compiler.lower.pipeline import lower, split_sources
-from adreno_sim.compiler.lower.targets import TAGS, make_target, shorthand
+from adreno_sim.compiler.lower.targets import TAGS, make_target, shorthand, thread_limit
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 
 pytestmark = pytest.mark.tvm
@@ -41,6 +41,13 @@ def test_limits_of_a_device_replace_tvms() -> None:
     assert int(target.attrs["texture_spatial_limit"]) == 8192
     assert int(target.attrs["texture_depth_limit"]) == 256
     assert int(target.attrs["max_num_threads"]) == int(make_target("texture").attrs["max_num_threads"])
+
+
+def test_the_thread_limit_of_a_target_needs_no_tvm() -> None:
+    given = ["texture", "buffer", {"kind": "opencl", "max_num_threads": 128}, '{"kind": "opencl", "max_num_threads": 512}']
+    assert [thread_limit(one) for one in given] == [256, 256, 128, 512]
+    assert all(thread_limit(one) == int(make_target(one).attrs["max_num_threads"]) for one in given)
+    assert thread_limit(make_target(given[2])) == 128
 
 
 def test_a_tvm_target_is_taken_as_it_is() -> None:

@@ -34,3 +34,5 @@ def test_attention_of_512_threads_is_refused(device):
 def test_where_registers_are_enough_it_is_right(device, threads):
     errors, report = run(device, threads)
     assert errors == [] and all(kernel.compared for kernel in report.kernels)
+    told = [finding.detail["max_num_threads"] for finding in report.findings if "max_num_threads" in finding.detail]
+    assert told == [256] * (threads > 256)
