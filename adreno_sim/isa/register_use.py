@@ -27,7 +27,7 @@ takes for kernels of other projects; it takes more where more cost no wave."""
 
 _FEWER, _MORE = 0.8, 1.25
 """Qualcomm's compiler takes between so much and so much of ir3's registers: 23 and 15 for two products of matrices, where ir3
-takes 24 and 12 (https://github.com/moskewcz/boda, doc/sgemm-notes.txt), and 24 at most for TVM's attention, where ir3 takes 27:
+takes 27 and 12 (https://github.com/moskewcz/boda, doc/sgemm-notes.txt), and 24 at most for TVM's attention, where ir3 takes 27:
 it runs in groups of 512 on a 750, and not on a 650 (https://github.com/mlc-ai/mlc-llm/pull/1850)."""
 
 _LEAST, _MOST = 0.6, 1.6
