@@ -181,6 +181,12 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "The device's pitch, base or layer rule differs from what the memory plan assumes.",
     )
+    PITCH_RULES_DISAGREE = (
+        "pitch-rules-disagree",
+        Severity.WARNING,
+        "An image over a buffer whose pitch the host computed: by one reading of the pitch alignment a phone takes it, by "
+        "another not.",
+    )
     DRIVER_ERRATUM = (
         "driver-erratum",
         Severity.WARNING,

@@ -1,6 +1,8 @@
 """How devices place the rows and layers of an image: the row pitch, the slice pitch, and which pitches and addresses they take.
 
-They are properties of the device. Public sources read a device's IMAGE_PITCH_ALIGNMENT (A) in three ways:
+They are properties of the device, and of how an image comes to be. An image with memory of its own is laid out by the driver, by
+the profile's `own_pitch_rule`. An image over a buffer follows its `pitch_rule`, and so do the pitches that a host gives. Public
+sources read a device's IMAGE_PITCH_ALIGNMENT (A) in three ways:
 
 bytes     row_pitch = align_up(width * texel_bytes, A); rows and layers follow each other    (TVM's runtime, TFLite)
 pixels    row_pitch = align_up(width, A) * texel_bytes; rows and layers follow each other    (Khronos)
@@ -8,7 +10,7 @@ hardware  row_pitch = align_up(width, 64) * texel_bytes; layers start at multipl
 
 An A of 0 (no images over buffers) counts as 64 in `bytes` and `pixels`, as TVM's runtime does. A row pitch that a caller gives
 must be a multiple of A bytes, of A texels in `pixels`; an address of IMAGE_BASE_ADDRESS_ALIGNMENT, counted alike. `hardware`
-takes any multiple of 64 bytes, whatever the device reports.
+takes any multiple of 64 bytes, whatever the device reports, and a slice pitch of 4096 (its texture descriptor counts in these).
 
 Devices, plans of memory and TVM's runtime all ask here, so that a plan has the room that the device's views take.
 """

@@ -23,7 +23,10 @@ DETAILS = """\
 KIND is image1d, image1d_buffer, image1d_array, image2d, image2d_array or image3d; SIZE is WIDTH, WIDTHxLAYERS,
 WIDTHxHEIGHT or WIDTHxHEIGHTxLAYERS, as the kind has extents.
 
+The driver chooses the layout of an image with memory of its own; over a buffer the host may give the row pitch.
+
     adreno-sim layout image2d_array 28x40x9 --type HALF_FLOAT --at 27,39,8 --byte 4096 --svg layout.svg
+    adreno-sim layout image2d 28x40 --row-pitch 448        # which rules take it
 """
 
 
@@ -42,8 +45,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--order", default="RGBA", metavar="ORDER", help="channel order (default: RGBA)")
     parser.add_argument("--type", default="FLOAT", metavar="TYPE", help="channel type (default: FLOAT)")
     parser.add_argument("--profile", metavar="NAME", help="as of devices (default: adreno-740)")
-    parser.add_argument("--rule", choices=PITCH_RULES, help="pitch rule (default: the profile's)")
-    parser.add_argument("--row-pitch", type=int, metavar="BYTES", help="row pitch given when the image is made")
+    parser.add_argument("--rule", choices=PITCH_RULES, help="pitch rule (default: the profile's for such an image)")
+    parser.add_argument("--over-buffer", action="store_true", help="an image over a buffer (default: with memory of its own)")
+    parser.add_argument("--row-pitch", type=int, metavar="BYTES", help="row pitch that the host gives an image over a buffer")
     parser.add_argument("--at", action="append", default=[], metavar="X[,Y][,LAYER]", help="the byte at which this texel begins")
     parser.add_argument("--byte", action="append", default=[], type=int, metavar="OFFSET", help="the texel this byte is part of")
     parser.add_argument("--svg", metavar="FILE", help="draw rows, padding and layers")
@@ -79,7 +83,8 @@ def _layout(args: argparse.Namespace) -> int:
     spec = image_spec(args.kind, args.size, args.order, args.type, args.row_pitch)
     profile = load_profile(args.profile)
     coordinates = [_coordinate(spec, text) for text in args.at]
-    shown = layout_text.LayoutReport.of(spec, profile, args.rule, coordinates, args.byte)
+    over_buffer = args.over_buffer or args.row_pitch is not None
+    shown = layout_text.LayoutReport.of(spec, profile, args.rule, over_buffer, coordinates, args.byte)
     if args.json != "-":
         layout_text.show(shown, sys.stdout)
     write_data(args, lambda: layout_text.to_json(shown))

@@ -2,7 +2,8 @@
 
 from .drawing import layout_svg
 from .formats import CHANNEL_TYPES, ORDERS, Format, format_of
-from .layout import Layout, layout_of, layout_under, offsets_of, texels_at
+from .layout import Layout, layout_of, layout_under, offsets_of, own_layout_of, texels_at
+from .over_buffer import find_disagreement, find_refusal
 from .packing import texel_array
 
 __all__ = [
@@ -10,11 +11,14 @@ __all__ = [
     "ORDERS",
     "Format",
     "Layout",
+    "find_disagreement",
+    "find_refusal",
     "format_of",
     "layout_of",
     "layout_svg",
     "layout_under",
     "offsets_of",
+    "own_layout_of",
     "texel_array",
     "texels_at",
 ]

@@ -49,13 +49,18 @@ class Layout:
 
 
 def layout_of(spec: ImageSpec, profile: Profile | None = None, rule: str | None = None) -> Layout:
-    """The layout of `spec` on a simulated device; without a profile, dense. A `rule` goes before the profile's own.
+    """The layout of `spec` over a buffer of a simulated device; without a profile, dense. A `rule` goes before the profile's.
 
     Errors as of `layout_under`.
     """
     if profile is None:
         return layout_under(spec, None)
     return layout_under(spec, rule or profile["pitch_rule"], profile["IMAGE_PITCH_ALIGNMENT"])
+
+
+def own_layout_of(spec: ImageSpec, profile: Profile) -> Layout:
+    """The layout of an image with memory of its own, which the device's driver chooses. Errors as of `layout_under`."""
+    return layout_of(spec, profile, profile["own_pitch_rule"])
 
 
 def layout_under(spec: ImageSpec, rule: str | None, alignment: int = 0) -> Layout:

@@ -71,7 +71,7 @@ def find_wrong_value(key: str, value: Any) -> str:
 
 
 def _wrong_text(key: str, value: str) -> str:
-    if key == "pitch_rule" and value not in PITCH_RULES:
+    if key in ("pitch_rule", "own_pitch_rule") and value not in PITCH_RULES:
         return f"expected one of {', '.join(PITCH_RULES)}"
     if key == "sub_group_rule" and value not in SUB_GROUP_RULES:
         return f"expected {' or '.join(SUB_GROUP_RULES)}"

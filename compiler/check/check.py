@@ -309,7 +309,7 @@ class CheckRun:
         self.unchecked += observer.unchecked
         report.subgraphs, report.kept = offload_report(ready.compiled, observer.graphs, self.device.info)
         self.findings.add(observer.findings.as_list())
-        self.findings.add(self.device.take_warnings())
+        self.findings.add([one for one in self.device.take_warnings() if one.kind is not Kind.PITCH_RULES_DISAGREE])  # TVM's run
         if self.peer is not None:
             self.findings.add([one for one in self.peer.device.take_warnings() if one.kind is Kind.UNFIT_DEVICE])
             self.peer.close()

@@ -136,7 +136,7 @@ def test_images_over_buffers_share_bytes(shim, report) -> None:
     shim.launch(1, 0, (4,), (), [image(2)])
     assert shim.finish() == 0
     assert (shim.heap[place + 1152 : place + 1216].view(np.float32).reshape(4, 4) == [1, 2, 3, 4]).all()
-    assert report(shim)["findings"] == []
+    assert [one["kind"] for one in report(shim)["findings"]] == ["pitch-rules-disagree"]  # 128 bytes are no 64 texels
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ CLASSES = {
     "division-overflow", "driver-erratum", "format-mismatch", "format-reinterpreted",
     "image-read-out-of-range", "image-write-out-of-range", "limit-exceeded", "local-memory", "misaligned-access",
     "misaligned-view", "no-image-from-buffer", "out-of-bounds-read", "out-of-bounds-write", "overwide-shift", "pitch-differs",
-    "printf-argument-size",
+    "pitch-rules-disagree", "printf-argument-size",
     "private-memory", "refused", "same-value-race", "storage-reused-while-live",
     "outside-extent-read", "outside-extent-write", "store-overwritten", "sub-object-overrun", "tensor-not-read",
     "undefined-conversion", "undefined-sampler",

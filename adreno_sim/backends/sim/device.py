@@ -28,7 +28,7 @@ from ...findings import Finding
 from ...frontend.options import parse_options
 from ...frontend.program import compile_source, open_source
 from ...frontend.units import Unit, compile_unit, link_units
-from ...image.layout import layout_of
+from ...image.layout import own_layout_of
 from ...ir.printer import print_function
 from ...memory.heap import Heap
 from ...memory.pool import PagedPool, TexturePool
@@ -126,7 +126,7 @@ class SimDevice:
     def create_image(self, spec: ImageSpec) -> StorageView:
         """An image with memory of its own, as clCreateImage without a buffer makes it; `free` its storage."""
         limits.check_image(spec, self.profile)
-        storage = self.allocate(layout_of(spec, self.profile).nbytes)
+        storage = self.allocate(own_layout_of(spec, self.profile).nbytes)
         return self._views.image_alone(storage, spec)
 
     def view_nbytes(self, spec: ViewSpec) -> int:

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 
 from ...base.errors import DeviceError, ViewTooLargeError
-from ...base.pitch_rules import find_pitch_rule
 from ...base.specs import BufferSpec, ImageSpec, Local
-from ...image.layout import ONE_ROW, Layout
+from ...image import Layout, find_refusal
 from ...ir import ir
 from ...ir.layout import size_of
 from ...memory.heap import Heap
@@ -47,22 +46,10 @@ def _extents(spec: ImageSpec) -> list[tuple[str, int, str]]:
 
 
 def check_alignment(spec: ImageSpec, layout: Layout, offset: int, profile: Profile) -> None:
-    """Checks pitch and base of an image over a buffer (clCreateImage: CL_INVALID_IMAGE_FORMAT_DESCRIPTOR). 1D images have no
-    pitch."""
-    if spec.kind in ONE_ROW:
-        return
-    rule = find_pitch_rule(profile["pitch_rule"])
-    for what, value, limit in (
-        ("with row_pitch", layout.row_pitch, "IMAGE_PITCH_ALIGNMENT"),
-        ("at offset", offset, "IMAGE_BASE_ADDRESS_ALIGNMENT"),
-    ):
-        multiple = rule.required_multiple(profile[limit], layout.texel_bytes)
-        if multiple and value % multiple:
-            raise DeviceError(
-                "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR",
-                f"{spec.kind} over a buffer {what} {value}: expected a multiple of {multiple} bytes "
-                f"({limit}, rule {profile['pitch_rule']})",
-            )
+    """Checks pitches and base of an image over a buffer (clCreateImage: CL_INVALID_IMAGE_FORMAT_DESCRIPTOR)."""
+    refused = find_refusal(layout, spec.kind, offset, profile, profile["pitch_rule"])
+    if refused:
+        raise DeviceError("CL_INVALID_IMAGE_FORMAT_DESCRIPTOR", refused)
 
 
 def check_resources(kernel: SimKernel, args: Sequence[object], profile: Profile) -> None:

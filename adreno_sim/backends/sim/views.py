@@ -10,7 +10,7 @@ import numpy as np
 from ...base.errors import DeviceError, ViewTooLargeError
 from ...base.specs import BufferSpec, ImageSpec
 from ...findings import Finding, Kind
-from ...image import format_of, layout_of
+from ...image import find_disagreement, format_of, layout_of, own_layout_of
 from ...memory.pool import TexturePool
 from ...memory.storage import Block, DeviceMemory, Storage, StorageView
 from ...profiles.profile import Profile
@@ -53,7 +53,7 @@ class ViewMaker:
 
     def image_alone(self, storage: Storage, spec: ImageSpec) -> StorageView:
         """An image that has all of `storage` to itself: no rule of images over buffers holds for it."""
-        layout = layout_of(spec, self.profile)
+        layout = own_layout_of(spec, self.profile)
         texels = format_of(spec.order, spec.channel_type)
         return self._attach(StorageView(spec, storage, 0, layout.nbytes, layout, texels, device=self.device))
 
@@ -68,7 +68,7 @@ class ViewMaker:
         code = format_of(spec.order, spec.channel_type).meaning
 
         def nbytes(width: int, height: int) -> int:
-            return layout_of(replace(spec, width=width, height=height), self.profile).nbytes
+            return own_layout_of(replace(spec, width=width, height=height), self.profile).nbytes
 
         return pool.allocate(spec.width, spec.height, code, nbytes)
 
@@ -80,6 +80,7 @@ class ViewMaker:
         limits.check_alignment(spec, layout, offset, self.profile)
         if offset + layout.nbytes > storage.nbytes:
             self._warn_pages(spec, offset, layout.nbytes, storage)
+        self._warn_disagreement(spec, offset, storage)
         texels = format_of(spec.order, spec.channel_type)
         return self._attach(StorageView(spec, storage, offset, layout.nbytes, layout, texels, device=self.device))
 
@@ -88,10 +89,10 @@ class ViewMaker:
         if storage.extents is None or spec.kind != "image2d" or spec.row_pitch is not None:
             return spec
         whole = replace(spec, width=storage.extents[0], height=storage.extents[1])
-        return replace(spec, row_pitch=layout_of(whole, self.profile).row_pitch)
+        return replace(spec, row_pitch=own_layout_of(whole, self.profile).row_pitch)
 
     def _separate(self, storage: Storage, spec: ImageSpec, offset: int) -> StorageView:
-        layout = layout_of(spec, self.profile)
+        layout = own_layout_of(spec, self.profile)
         if offset < 0 or offset + layout.dense_bytes > storage.nbytes:
             raise self._too_large(spec, offset, layout.dense_bytes, storage)
         limits.check_offset(offset, self.profile)
@@ -132,6 +133,12 @@ class ViewMaker:
             "allocated: it fits only because the pool rounds up to pages"
         )
         self._warn((spec, offset, storage.nbytes), Kind.PITCH_DIFFERS, message)
+
+    def _warn_disagreement(self, spec: ImageSpec, offset: int, storage: Storage) -> None:
+        found = find_disagreement(spec, offset, storage.nbytes - offset, self.profile)
+        if found:
+            message = f"{spec} at offset {offset}: taken by the rule {self.profile['pitch_rule']}, a phone may refuse it: {found}"
+            self._warn((spec, Kind.PITCH_RULES_DISAGREE), Kind.PITCH_RULES_DISAGREE, message)
 
     def _warn_separate(self, spec: ImageSpec) -> None:
         needed = "cl_ext_image_from_buffer" if self.profile.image_from_buffer else "cl_khr_image2d_from_buffer"

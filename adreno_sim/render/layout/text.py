@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import IO, Any
 
 from ...backends.sim.limits import check_image
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.pitch_rules import PITCH_RULES
 from ...base.specs import ImageSpec
-from ...image import Layout, layout_of, offsets_of, texels_at
+from ...image import Layout, find_refusal, layout_of, offsets_of, texels_at
 from ...profiles.profile import Profile
 
 SCHEMA = "adreno-sim/layout/1"
@@ -22,7 +22,8 @@ MOST_BYTES = 1 << 62
 @dataclass(frozen=True)
 class LayoutReport:
     """rule: the one in force; layouts: under every rule. texels: (coordinate, byte offset), -1 outside the image; bytes:
-    (offset, coordinate), -1 in each component where a byte is padding or outside. refused: why the device has no such image."""
+    (offset, coordinate), -1 in each component where a byte is padding or outside. refused: why the device has no such image;
+    refusing: rules by which none takes its pitches over a buffer, and why."""
 
     profile: str
     spec: ImageSpec
@@ -30,14 +31,21 @@ class LayoutReport:
     layouts: Mapping[str, Layout]
     texels: Sequence[tuple[tuple[int, ...], int]]
     bytes: Sequence[tuple[int, tuple[int, ...]]]
+    over_buffer: bool
     refused: str = ""
+    refusing: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of(
-        spec: ImageSpec, profile: Profile, rule: str | None, coordinates: Sequence[tuple[int, int, int]], offsets: Sequence[int]
+        spec: ImageSpec,
+        profile: Profile,
+        rule: str | None,
+        over_buffer: bool,
+        coordinates: Sequence[tuple[int, int, int]],
+        offsets: Sequence[int],
     ) -> LayoutReport:
         """Raises DeviceError for an image that cannot be."""
-        chosen = rule or profile["pitch_rule"]
+        chosen = rule or profile["pitch_rule" if over_buffer else "own_pitch_rule"]
         layouts = {name: layout_of(spec, profile, name) for name in PITCH_RULES}
         layout = layouts[chosen]
         if layout.nbytes > MOST_BYTES:
@@ -54,7 +62,9 @@ class LayoutReport:
             layouts,
             list(zip(coordinates, begins, strict=True)),
             [(offset, tuple(texel)) for offset, texel in zip(offsets, held, strict=True)],
+            over_buffer,
             _refusal(spec, profile),
+            _refusing_rules(spec, profile, layouts) if over_buffer else {},
         )
 
 
@@ -67,12 +77,18 @@ def _refusal(spec: ImageSpec, profile: Profile) -> str:
     return ""
 
 
+def _refusing_rules(spec: ImageSpec, profile: Profile, layouts: Mapping[str, Layout]) -> dict[str, str]:
+    found = {rule: find_refusal(layout, spec.kind, 0, profile, rule) for rule, layout in layouts.items()}
+    return {rule: why for rule, why in found.items() if why}
+
+
 def show(report: LayoutReport, file: IO[str]) -> None:
     """Print a line per pitch rule, the one in force marked, and what was asked of texels and bytes."""
     layout = report.layouts[report.rule]
     print(
         f"{report.spec.kind} of {layout.width} x {layout.height} x {layout.layers} texels {report.spec.order} "
-        f"{report.spec.channel_type} ({layout.texel_bytes} B each) on {report.profile}",
+        f"{report.spec.channel_type} ({layout.texel_bytes} B each) {'over a buffer ' if report.over_buffer else ''}on "
+        f"{report.profile}",
         file=file,
     )
     for rule, found in report.layouts.items():
@@ -82,6 +98,8 @@ def show(report: LayoutReport, file: IO[str]) -> None:
             f"{found.nbytes} B of which {padding} B ({100 * padding / found.nbytes:.1f} %) padding",
             file=file,
         )
+        if rule in report.refusing:
+            print(f"              CL_INVALID_IMAGE_FORMAT_DESCRIPTOR: {report.refusing[rule]}", file=file)
     if report.refused:
         print(f"{report.profile} makes no such image: {report.refused}", file=file)
     for coordinate, offset in report.texels:
@@ -107,7 +125,9 @@ def to_json(report: LayoutReport) -> dict[str, Any]:
         "profile": report.profile,
         "image": {key: value for key, value in asdict(report.spec).items() if key != "extent"},
         "rule": report.rule,
+        "over_buffer": report.over_buffer,
         "refused": report.refused,
+        "refusing": dict(report.refusing),
         "layouts": rules,
         "texels": [{"coordinate": list(at), "byte": None if offset < 0 else offset} for at, offset in report.texels],
         "bytes": [{"byte": offset, "coordinate": None if texel[0] < 0 else list(texel)} for offset, texel in report.bytes],

