@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# Install everything into a virtual environment and run the tests. Arguments go to pytest.
+# Install everything into a virtual environment, run the linters, and the tests of the fast set: five minutes on two cores besides the
+# installation. Arguments go to pytest.
+#   --complete               every test: half an hour on two cores
+#   --shard I/N              the I-th of N parts that take the same time, for N machines
 #   ADRENO_SIM_VENV=folder   where the environment lies (default .venv in the repository; reused while it is current)
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,7 +17,7 @@ status=0
 "$venv/bin/ruff" format --check --quiet . || { echo "ruff format would change files"; status=1; }
 "$venv/bin/mypy" || status=1
 "$venv/bin/lint-imports" || status=1
-"$venv/bin/python" -m pytest -q -n 2 --dist loadfile "$@"
+"$venv/bin/python" -m pytest -q -n "${ADRENO_SIM_TEST_PROCESSES:-2}" --dist loadfile --no-loadscope-reorder "$@"
 tests=$?
 [ "$tests" -eq 0 ] && exit "$status"
 exit "$tests"

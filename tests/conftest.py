@@ -24,6 +24,7 @@ if (found := importlib.util.find_spec("tvm")) is not None and found.origin is No
 
 import judges
 import oracle
+import selection.plugin
 import temporary
 
 temporary.choose_folder()
@@ -91,6 +92,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-snapshots", action="store_true", help="record snapshots in golden instead of comparing (without -n)"
     )
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    selection.plugin.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(selection.plugin.Selection(config), "selection")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
