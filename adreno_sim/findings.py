@@ -166,6 +166,16 @@ class Kind(enum.Enum):
     DEVICES_DIFFER = ("devices-differ", Severity.ERROR, "A result that differs between two devices given the same inputs.")
     DEVICE_CRASHED = ("device-crashed", Severity.ERROR, "The process that ran the device ended by a signal: its driver crashed.")
     DEVICE_HUNG = ("device-hung", Severity.ERROR, "The process that ran the device did not end in its time.")
+    TOO_SLOW = (
+        "too-slow",
+        Severity.ERROR,
+        "A predicted time of which even the lower end of the interval is beyond the limit that was set (`--max-time`).",
+    )
+    SLOWER = (
+        "slower-than-before",
+        Severity.WARNING,
+        "A predicted time that is longer than that of the baseline (`--compare`) by more than the model's own error.",
+    )
     UNFIT_DEVICE = (
         "unfit-device",
         Severity.WARNING,

@@ -23,6 +23,8 @@ says how to compile is refused for it.
 exit code: 0 ok; 1 findings: errors, wrong values, with --strict also warnings; 2 usage or bad input; 3 unsupported
 """
 
+OUTPUTS, INPUTS = ("--json", "--save", "--sarif", "--html"), ("model", "--input")
+
 SHARES = {"start": 5, "import": 10, "compile": 18, "references": 22, "build": 5, "run": 40}
 """The stages of a check, and what part of the time each takes of a network that was never checked before, in percent."""
 
@@ -46,7 +48,8 @@ def add(commands: Any) -> None:
         action="store_true",
         help="show findings under their source lines, and for each kernel why an access is not proven in range",
     )
-    cli_options.add(check, "--counters", "--all-drivers")
+    cli_options.add(check, "--counters", *cli_options.TIME, "--all-drivers")
+    declare(check, OUTPUTS, (*INPUTS, "--compare"), bundles=("--save",))
     isolation.add_arguments(check)
     check.set_defaults(run=_check)
 
@@ -84,7 +87,7 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument("--html", metavar="FILE", help="also write the report as a page")
     cache.add_option(check)
     add_outputs(check)
-    declare(check, ("--json", "--save", "--sarif", "--html"), ("model", "--input"), bundles=("--save",))
+    declare(check, OUTPUTS, INPUTS, bundles=("--save",))
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -93,7 +96,8 @@ def _check(args: argparse.Namespace) -> int:
     if args.isolate and args.progress_file is None:
         return _check_isolated(args)
     args.device = cli_options.device_for_all_drivers(args)
-    report = run_check(args, reproduce=args.reproduce, explain=args.explain, counters=args.counters)
+    options = {"reproduce": args.reproduce, "explain": args.explain, "counters": args.counters, **cli_options.time_options(args)}
+    report = run_check(args, **options)
     write_report(report, args)
     return report.exit_code
 

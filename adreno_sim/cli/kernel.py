@@ -26,7 +26,7 @@ OF_LAUNCHES = (
 )  # fmt: skip
 OF_RUNS = (
     "--variant", "--set", "--root", "--checks", "--compare-with", "--save-outputs", "--strict", "--unsafe-includes", "--explain",
-    "--counters", "--html", "--sarif",
+    "--counters", "--html", "--sarif", *cli_options.TIME,
 )  # fmt: skip
 
 DETAILS = """\
@@ -131,12 +131,12 @@ def add(commands: Any) -> None:
         "--build-options", metavar="OPTIONS", help="with --isa alone: of the build: --build-options='-cl-std=CL3.0 -DN=4'"
     )
     parser.add_argument("--isa-of", metavar="CHIP,CHIP", help="the same for these chips, side by side: a630,a740")
-    cli_options.add(parser, "--counters", "--all-drivers")
+    cli_options.add(parser, "--counters", *cli_options.TIME, "--all-drivers")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page")
     add_outputs(parser)
     cache.add_option(parser)
-    declare(parser, ("--json", "--sarif", "--html", "--save-outputs"), ("file", "--launch", "--input", "--expected"))
+    declare(parser, ("--json", "--sarif", "--html", "--save-outputs"), ("file", "--launch", "--input", "--expected", "--compare"))
     parser.set_defaults(run=_kernel)
 
 
@@ -187,6 +187,7 @@ def _kernel(args: argparse.Namespace) -> int:
             counters=args.counters,
             chips=chips,
             all_drivers=args.all_drivers,
+            **cli_options.time_options(args),
         )
     except BuildError as error:
         write_build_error(args, error.diagnostics)
@@ -289,6 +290,7 @@ def _prim_func(args: argparse.Namespace) -> int:
         counters=args.counters,
         keep_going=args.keep_going,
         compare_with=args.compare_with,
+        **cli_options.time_options(args),
         **cli_options.given_options(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),
     )
     text.show(report, report_stream(args), False, args.explain)

@@ -50,6 +50,16 @@ def count(text: str) -> int:
     return int(text)
 
 
+def duration(text: str) -> float:
+    """A time with its unit, in seconds."""
+    from ..results.time_limits import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def layer_numbers(text: str) -> tuple[int, ...]:
     """N[,N...] as numbers."""
     if not re.fullmatch(r"-?[0-9]{1,9}(,-?[0-9]{1,9})*", text):
@@ -138,6 +148,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "also count operations, bytes, and transactions and divergence of waves (simulated devices; runs longer)",
     },
+    "--time": {
+        "action": "store_true",
+        "help": "also predict how long kernels take on the device, with an interval and what bounds them (simulated devices; "
+        "docs/time.md)",
+    },
+    "--max-time": {
+        "type": duration,
+        "metavar": "TIME",
+        "help": "with --time: an error where even the lower end of the interval is above it, as 15ms or 200us",
+    },
+    "--compare": {
+        "metavar": "FILE.json",
+        "help": "with --time: hold times against those of an earlier --json, and warn of kernels that became slower",
+    },
     "--all-drivers": {
         "action": "store_true",
         "help": "warn of constructs that any known driver compiles wrongly, not only the device's (driver-erratum)",
@@ -220,6 +244,18 @@ def device_for_all_drivers(args: argparse.Namespace) -> str | None:
     if not device.startswith("sim:"):
         raise OptionError("device", f"{device}: --all-drivers is for simulated devices: a real one has the driver that it has")
     return f"{device},all_drivers=true"
+
+
+TIME = ("--time", "--max-time", "--compare")
+"""Options of commands that predict times."""
+
+
+def time_options(args: argparse.Namespace) -> dict[str, Any]:
+    """What the command line asks about time, by keyword of the Python functions. AdrenoSimError for a limit or a baseline without
+    --time."""
+    if not args.time:
+        refuse(args, ("--max-time", "--compare"), "is for predicted times: it needs --time")
+    return {"time": args.time, "max_time": args.max_time, "baseline": args.compare}
 
 
 def refuse_counters(chosen: RunOptions) -> None:

@@ -96,9 +96,11 @@ class GroupCounter(Protocol):
         local_size: Sequence[int] | None,
         args: Sequence[Argument],
         texel_blocks: bool = False,
+        wave_items: int | None = None,
     ) -> SampledLaunch:
         """Count groups of a launch, on memory as it is, which stays as it is. Errors as of `Device.launch`; UnsupportedError
-        where groups do not end in time. texel_blocks: lines of textures are blocks of texels, not parts of rows."""
+        where groups do not end in time. texel_blocks: lines of textures are blocks of texels, not parts of rows. wave_items:
+        work-items of the waves that are traced; None for the sub-groups that the device makes."""
         ...
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,10 @@ from ..results.comparison import Comparison, compare
 from ..results.launch_report import DeviceComparison, LaunchOutput, LaunchReport
 from ..results.merge import FindingList
 from ..results.stores import describe_stores
+from ..results.time_limits import TimeWish, find_beyond
+from ..results.time_report import TimeReport
 from ..results.unwatched import find_unwatched
+from ..timing.launches import LaunchTimer
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
 from .build_errors import name_source
 from .expected import match
@@ -55,6 +59,9 @@ def run_launch(
     counters: bool = False,
     chips: Sequence[str] | None = None,
     all_drivers: bool = False,
+    time: bool = False,
+    max_time: float | None = None,
+    baseline: str | os.PathLike[str] | None = None,
 ) -> LaunchReport:
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
 
@@ -78,7 +85,8 @@ def run_launch(
         require_inspectable(opened, opened.info.name, "isa" if inside is None else "dump")
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
     text = read_source(path, None if source or spec.below is None else [spec.below])
-    run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays, chips)
+    timer = LaunchTimer(opened) if time else None
+    run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays, chips, timer)
     report = LaunchReport(
         spec.kernel, str(path), str(spec.file), variant, opened.info.name, opened.options.checks, spec.global_size,
         spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), values=dict(spec.values),
@@ -91,6 +99,8 @@ def run_launch(
             raise
         report.refused = str(error)
         return report
+    if report.time is not None:
+        run.add(find_beyond(report.time, TimeWish(max_time, baseline)))
     findings = run.findings.as_list()
     report.included = run.read_included({finding.file for finding in findings})
     _judge(report, spec, findings, [*spec.allow, *allow])
@@ -154,11 +164,12 @@ class _Run:
 
     def __init__(
         self, spec: LaunchSpec, path: Path, text: str, device: Device, inside: Inside, explain: bool, second: Device | None,
-        keep_arrays: bool, chips: Sequence[str] | None,
+        keep_arrays: bool, chips: Sequence[str] | None, timer: LaunchTimer | None = None,
     ):  # fmt: skip
         self.spec, self.path, self.text, self.device = spec, path, text, device
         self.inside, self.explain = inside, explain and device.options.checks != "off"
         self.second, self.keep_arrays, self.chips = second, keep_arrays, chips
+        self.timer = timer
         self.findings = FindingList()
 
     def fill(self, report: LaunchReport) -> None:
@@ -208,9 +219,10 @@ class _Run:
         before = bound.read(bound.views) if self.spec.reference is not None or self.second is not None else {}
         written = [index for index in bound.views if kernel.writes(index)]
         wanted = find_wanted(self.spec, kernel.params, bound.values, before, written)
-        start = time.perf_counter()
+        self._add_time(kernel, bound, report)
+        start = perf_counter()
         result = self._once(kernel, bound, None)
-        report.seconds = time.perf_counter() - start
+        report.seconds = perf_counter() - start
         self.inside.code = result.code
         report.printed = result.printed
         report.counters = result.counters
@@ -225,6 +237,13 @@ class _Run:
             report.arrays = {parameter_name(self.spec, kernel.params, index): array for index, array in left.items()}
         if self.second is not None:
             self._compare_devices(kernel, report, before, left, wanted)
+
+    def _add_time(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
+        """Predict the time of the launch, on memory as it finds it, if that is wanted."""
+        if self.timer is None:
+            return
+        report.time = TimeReport.of(self.timer.device)
+        report.time.add_launch(self.timer, kernel, self.spec.global_size, self.spec.local_size, bound.values)
 
     def _add_machine_code(self, kernel: Kernel, report: LaunchReport) -> None:
         """Compile to machine code if that is wanted. What cannot be is named; the launch goes on."""
@@ -301,6 +320,8 @@ class _Run:
         return Finding(Kind.WRONG_VALUE, f"{name}: {result}", line=line, column=column, detail=detail)
 
     def _add(self, kernel: Kernel, findings: Sequence[Finding]) -> None:
-        self.findings.add(
-            replace(finding, kernel=finding.kernel or kernel.name, file=finding.file or str(self.path)) for finding in findings
-        )
+        self.add(replace(finding, kernel=finding.kernel or kernel.name) for finding in findings)
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Adds findings of the source."""
+        self.findings.add(replace(finding, file=finding.file or str(self.path)) for finding in findings)

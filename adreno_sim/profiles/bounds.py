@@ -8,6 +8,7 @@ from typing import Any
 
 from ..base.pitch_rules import PITCH_RULES
 from .ml import COST_FIELDS, NEWEST
+from .rates import RATES
 
 VERSIONS = ("1.2", "2.0", "2.1", "2.2", "3.0")
 FP_FLAGS = (
@@ -36,7 +37,7 @@ MOST: Mapping[str, int] = {
             "MAX_WORK_GROUP_SIZE", "kernel_group_limit", "MAX_COMPUTE_UNITS", "ADDRESS_BITS", "MAX_READ_IMAGE_ARGS",
             "MAX_WRITE_IMAGE_ARGS",
             "MAX_READ_WRITE_IMAGE_ARGS", "MAX_SAMPLERS", "MEM_BASE_ADDR_ALIGN", "GLOBAL_MEM_CACHELINE_SIZE", "MAX_CONSTANT_ARGS",
-            "IMAGE_PITCH_ALIGNMENT", "IMAGE_BASE_ADDRESS_ALIGNMENT", "vendor_id", *COST_FIELDS, *ANSWERED,
+            "IMAGE_PITCH_ALIGNMENT", "IMAGE_BASE_ADDRESS_ALIGNMENT", "vendor_id", *COST_FIELDS, *ANSWERED, *RATES,
         ),
         _U32,
     ),
@@ -47,7 +48,7 @@ MOST: Mapping[str, int] = {
 """The largest number of a key; of the others it is 2^63 - 1."""
 
 LEAST: Mapping[str, int] = {
-    **dict.fromkeys(("MAX_WORK_GROUP_SIZE", "GLOBAL_MEM_SIZE", "MAX_MEM_ALLOC_SIZE", "page_size", *COST_FIELDS[:3]), 1)
+    **dict.fromkeys(("MAX_WORK_GROUP_SIZE", "GLOBAL_MEM_SIZE", "MAX_MEM_ALLOC_SIZE", "page_size", *COST_FIELDS[:3], *RATES), 1)
 }
 """The smallest number of a key; of the others it is 0."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base.errors import AdrenoSimError
 from .bounds import ATOMIC_ALIGNMENTS, WIDTHS, find_wrong_value
+from .rates import RATES
 
 _INT, _INTS, _TEXT, _TEXTS, _BOOL = "an integer", "a list of integers", "a string", "a list of strings", "true or false"
 
@@ -52,6 +53,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
             "kernel_group_limit",  # work-items of a group of any kernel; 0 = what its registers leave room for
             "ml_interface",  # newest version of cl_qcom_ml_ops, 1 to 5; 0 = none
             "ml_gflops", "kernel_gflops", "memory_mbps", "ml_start_ns", "kernel_start_ns",  # see mlops.capabilities
+            *RATES,
         ),
         _INT,
     )
@@ -74,6 +76,7 @@ DEFAULTS: Mapping[str, Any] = {
     "PROFILING_TIMER_RESOLUTION": 1000,
     **dict.fromkeys(ATOMIC_ALIGNMENTS, 0),
     **dict.fromkeys(WIDTHS, 1),
+    **RATES,
 }
 """What a profile that names no base has where it does not say; its other keys are required."""
 

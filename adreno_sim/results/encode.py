@@ -14,6 +14,7 @@ from ..findings import Finding
 from . import encode
 from .counters import counters_to_json
 from .model import Report
+from .time_report import time_to_json
 
 REPORT_SCHEMA = "adreno-sim/report/1"
 
@@ -55,6 +56,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "expired": list(map(describe_expired, report.expired)),
         "reproduction": report.reproduction,
         "plan": None if report.plan is None else plan_to_json(report),
+        "time": time_to_json(report.time),
         "timings": report.timings,
         "unchecked": report.unchecked,
         "stopped": report.stopped,

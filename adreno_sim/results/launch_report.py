@@ -12,6 +12,7 @@ from ..device.inspection import AccessProof
 from ..device.machine_code import KernelCode
 from ..findings import Finding, Severity
 from .model import EXIT_FINDINGS, EXIT_OK, WORDS
+from .time_report import TimeReport
 from .unwatched import level_words
 
 
@@ -93,6 +94,7 @@ class LaunchReport:
     compared: DeviceComparison | None = None
     counters: LaunchCounters | None = None
     machine_code: tuple[KernelCode, ...] | None = None
+    time: TimeReport | None = None
     text: str = field(default="", repr=False)
     included: dict[str, str] = field(default_factory=dict, repr=False)
     unproven: list[AccessProof] = field(default_factory=list)

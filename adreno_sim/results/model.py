@@ -14,6 +14,7 @@ from .unwatched import level_words
 
 if TYPE_CHECKING:
     from .plan_summary import PlanSummary
+    from .time_report import TimeReport
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL = 0, 1, 2, 3, 4
 
@@ -194,7 +195,8 @@ class Report:
     unproven: accesses that some launch does not prove in range, by kernel, if that was asked; no part of the JSON.
     tuned: functions of a tuning folder, with the schedule each got. scopes: None for a bundle, and for targets without textures.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
-    outputs_in_model: outputs that references were to judge; 0 where nothing was to be compared with them.
+    outputs_in_model: outputs that references were to judge; 0 where nothing was to be compared with them. time: predicted, where
+    that was asked for.
     """
 
     model: str
@@ -230,6 +232,7 @@ class Report:
     stopped: str = ""
     stopped_code: int = EXIT_OK
     outputs_in_model: int = 0
+    time: TimeReport | None = None
 
     def count(self, severity: Severity) -> int:
         """Distinct findings of exactly this severity."""

@@ -26,6 +26,7 @@ NAMES = (
     "session-footprint",
     "snapshots",
     "sweep",
+    "time",
     "trace",
     "tune",
 )

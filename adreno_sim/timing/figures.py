@@ -15,16 +15,21 @@ SPECIAL = 6
 """Multiply-adds that a root, an exponential or a trigonometric function costs: as many on an Adreno 660
 (https://github.com/azhirnov/as-en, AE/docs/papers/bench/Adreno_660.md)."""
 
+INTEGERS = ("int8", "int16", "int32", "int64")
+
 
 @dataclass(frozen=True)
 class LaunchFigures:
     """groups: of the launch; group_items: work-items of a full group.
 
     Of a work-item, in the mean: multiply_adds on floats, a special function counting SPECIAL; texels: read of textures, those
-    of up to SMALL_TEXEL bytes, and large_texels; chain: operations on floats that wait for one another.
+    of up to SMALL_TEXEL bytes, and large_texels; chain: operations on floats that wait for one another; waits: reads of
+    memory that do.
 
-    lines: cache lines that the accesses of all work-items touch, by waves, added up. local_passes: of local memory, likewise.
-    live_bytes: of values on floats of a work-item, where most are needed at once. touched_bytes: of arguments, distinct ones.
+    lines: cache lines that the accesses of all work-items touch, by waves, added up; buffer_lines: those of them in buffers, and
+    in images that are written. local_passes: of local memory, likewise. live_bytes: of values on floats of a work-item, where
+    most are needed at once. touched_bytes: of arguments, distinct ones. integers: operations on integers of a work-item, in the
+    mean.
     """
 
     groups: Any
@@ -37,6 +42,9 @@ class LaunchFigures:
     local_passes: Any
     live_bytes: Any
     touched_bytes: Any
+    buffer_lines: Any = 0.0
+    integers: Any = 0.0
+    waits: Any = 0.0
 
 
 def figures_of(sample: SampledLaunch, touched_bytes: int) -> LaunchFigures:
@@ -54,11 +62,14 @@ def figures_of(sample: SampledLaunch, touched_bytes: int) -> LaunchFigures:
         multiply_adds=(floats / 2 + SPECIAL * special) / items,
         texels=sample.add_rows(lambda row: is_texture(row) and row.texel_bytes <= SMALL_TEXEL, _fetched) / items,
         large_texels=sample.add_rows(lambda row: is_texture(row) and row.texel_bytes > SMALL_TEXEL, _fetched) / items,
+        waits=sample.add(lambda counters: counters.awaited) / items,
         chain=sample.add(lambda counters: counters.chained) / items,
         lines=sample.add_rows(lambda row: row.kind in ("buffer", "image"), _lines_of),
         local_passes=sample.add_rows(lambda row: row.kind == "local", _lines_of),
         live_bytes=float(sample.live_bytes),
         touched_bytes=float(touched_bytes),
+        buffer_lines=sample.add_rows(lambda row: row.kind == "buffer" or (row.kind == "image" and not row.reads), _lines_of),
+        integers=sample.add(lambda counters: sum(counters.operations.get(name, 0) for name in INTEGERS)) / items,
     )
 
 

@@ -2,26 +2,103 @@
 
 from __future__ import annotations
 
-from .model import Machine
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..base.errors import UnsupportedError
+from ..profiles.profile import Profile
+from ..profiles.rates import RATES
+from .model import WAVE, Machine
 
 RECORDS = Machine(
     units=8,
-    slots=17.3,
-    multiply_add=1.04e-9,
-    texel=6.32e-9,
-    large_texel=1.50e-8,
+    slots=30.9,
+    multiply_add=1.00e-9,
+    texel=5.35e-9,
+    large_texel=1.44e-8,
     local_pass=1e-9,
     line=5.06e-10,
-    link=7.07e-8,
-    fetch=1.72e-6,
-    registers=35.5,
-    cached_byte=1.18e-11,
-    memory_byte=8.38e-12,
-    cache=1.66e6,
+    link=4.9e-9,
+    wait=2.60e-7,
+    start=2.67e-6,
+    registers=34.5,
+    cached_byte=1.37e-11,
+    memory_byte=6.82e-12,
+    cache=1.81e6,
     window=57,
     refetch=0.158,
-    launch=1.59e-6,
+    launch=4.8e-7,
 )
 """The Adreno whose times TVM's tuning records have (tlc-pack/tophub, adreno_v0.02.log, 2022; it is not named). Fitted to these
 times, but for the units, which were tried from 3 to 48; window and refetch, which winners of a search do not show, and which put
-them before random schedules of their workloads; and local memory, which no record uses (a guess: one cycle a pass)."""
+them before random schedules of their workloads; link, which is four cycles as on an Adreno 640 (ArchProbe's RegCount,
+https://github.com/microsoft/ArchProbe); and local memory, which no record uses (a guess: one cycle a pass)."""
+
+RECORDS_MHZ = 818
+"""The clock by which latencies of other chips are scaled: that of an Adreno 730, whose rates are the nearest."""
+
+ErrorClass = Literal["measured", "scaled", "guess"]
+
+SPREAD: dict[ErrorClass, float] = {"measured": 1.2, "scaled": 2.5, "guess": 3.5}
+"""The factor within which nine of ten predictions lie, either way, by what its constants are from (docs/time.md)."""
+
+MEASURED_BY = ("time_gflops", "time_memory_mbps")
+"""Rates without which nothing about a chip is known."""
+
+_NO_CHIP = "reference"
+_TEXEL_BYTES = 16
+
+
+@dataclass(frozen=True)
+class TimedDevice:
+    """A device whose launches have predicted times. error: "measured": all its rates are its own, from a calibration; "scaled":
+    the records' machine by rates that were published for the chip; "guess": by rates of related chips. spread: of SPREAD."""
+
+    name: str
+    machine: Machine
+    error: ErrorClass
+
+    @property
+    def spread(self) -> float:
+        """The factor within which nine of ten predictions lie, either way."""
+        return SPREAD[self.error]
+
+
+def machine_of_profile(profile: Profile) -> TimedDevice:
+    """Returns the machine of a profile: the records' machine, scaled. UnsupportedError for a profile that is no chip."""
+    if profile.name == _NO_CHIP:
+        raise UnsupportedError(
+            "unsupported: time: the profile reference is no chip; expected one of an Adreno, as sim:adreno-740"
+        )
+    return TimedDevice(profile.name, scale(RECORDS, {key: profile[key] for key in RATES}), _error_class(profile))
+
+
+def _error_class(profile: Profile) -> ErrorClass:
+    if all(profile.marks[key] == "given" for key in RATES):
+        return "measured"
+    known = all(profile.marks[key] != "inferred" for key in MEASURED_BY)
+    return "scaled" if known else "guess"
+
+
+def scale(records: Machine, rates: dict[str, int]) -> Machine:
+    """Returns the machine of a chip with these rates. Registers, slots and what the first-level cache keeps stay."""
+    units, slower = rates["time_units"], RECORDS_MHZ / rates["time_mhz"]
+    large_texel = WAVE * _TEXEL_BYTES * units / (rates["time_texture_mbps"] * 1e6)
+    texels = large_texel / records.large_texel
+    cached = 1e-6 / rates["time_cache_mbps"]
+    return replace(
+        records,
+        units=units,
+        multiply_add=2 * WAVE * units / (rates["time_gflops"] * 1e9),
+        texel=records.texel * texels,
+        large_texel=large_texel,
+        line=records.line * texels,
+        local_pass=records.local_pass * slower,
+        link=records.link * slower,
+        wait=records.wait * slower,
+        start=records.start * slower,
+        launch=records.launch * slower,
+        cached_byte=cached,
+        memory_byte=max(0.0, 1e-6 / rates["time_memory_mbps"] - cached),
+        cache=float(rates["time_cache_bytes"]),
+    )

@@ -7,7 +7,7 @@ The parts of a launch do not add up, since each hides behind the others where it
 * throughput: the compute unit with most groups issues all its waves' multiply-adds, texel reads and the lines that these touch;
   arithmetic and texels are two pipes. Live values beyond the registers make it longer.
 * latency: what a wave needs alone, once for as many waves as a unit holds at a time.
-* memory: bytes through the second-level cache, and those beyond its size from memory.
+* memory: lines of buffers and distinct bytes of textures through the second-level cache, and bytes beyond its size from memory.
 
 Every figure and constant may be a NumPy array, so that many launches are predicted, and constants fitted, at once.
 """
@@ -27,13 +27,26 @@ WAVE = 64
 LANES = 8
 """Work-items that a wave which is not whole is rounded up to: it costs what its work-items cost."""
 
+INTEGER = 0.25
+"""Multiply-adds that an operation on integers costs. Most are indices, which counters see before a compiler shares and hoists
+them; times of the records are explained as well with anything from 0 to 0.5."""
+
 LINE = 64
 """Bytes of a cache line."""
 
 VEC4 = 16
 """Bytes of a register of four floats."""
 
-PARTS = ("throughput", "latency", "memory")
+PARTS = {
+    "operations": "operations",
+    "textures": "texture reads",
+    "local": "local memory",
+    "latency": "latency",
+    "buffers": "buffer lines",
+    "misses": "texture misses",
+    "dram": "DRAM",
+}
+"""What may bound a launch, by the field of `LaunchTime` that holds its time."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +54,12 @@ class Machine:
     """Constants of one machine; times in seconds.
 
     units: compute units that take groups. slots: waves that a unit holds. multiply_add, texel, large_texel, local_pass: of a
-    wave of 64 in a unit, issued. line: of a cache line that a wave touches. link: from one operation on floats to the next that
-    waits for it. fetch: from an access to memory to its result. registers: vec4 of a work-item beyond which code is slow.
-    cached_byte: of data through the second-level cache; memory_byte: what a byte beyond `cache` bytes takes in addition. window:
-    lines that a wave touches, for each link of its chain, beyond which the first-level cache keeps none for the next; refetch:
-    the share of such lines that memory then sees. launch: of a launch with nothing to do.
+    wave of 64 in a unit, issued. line: of a line of a texture that a wave touches. link: from one operation on floats to the next
+    that waits for it. wait: from a read of memory to its result. start: of a wave, until it has done what every wave does.
+    registers: vec4 of a work-item beyond which code is slow. cached_byte: of data through the second-level cache; memory_byte:
+    what a byte beyond `cache` bytes takes in addition. window: lines that a wave touches, for each link of its chain, beyond
+    which the first-level cache keeps none for the next; refetch: the share of such lines that memory then sees. launch: of a
+    launch with nothing to do.
     """
 
     units: Any
@@ -56,7 +70,8 @@ class Machine:
     local_pass: Any
     line: Any
     link: Any
-    fetch: Any
+    wait: Any
+    start: Any
     registers: Any
     cached_byte: Any
     memory_byte: Any
@@ -65,21 +80,40 @@ class Machine:
     refetch: Any
     launch: Any
 
+    @property
+    def operations_per_second(self) -> Any:
+        """The most operations on floats that all units do in a second."""
+        return 2 * WAVE * self.units / self.multiply_add
+
+    @property
+    def bytes_per_second(self) -> Any:
+        """The most bytes that memory beyond the caches gives in a second."""
+        return 1 / (self.cached_byte + self.memory_byte)
+
 
 @dataclass(frozen=True)
 class LaunchTime:
-    """Seconds of a launch, and of the parts that it is made of, each as if it were alone; `launch` is the rest."""
+    """Seconds of a launch, and of the parts that it is made of, each as if it were alone.
+
+    operations, textures, local: issued; textures with the lines that they touch. buffers, misses: through the second-level cache,
+    of buffers and of textures; dram: what is beyond it. launch: of a launch with nothing to do.
+    """
 
     seconds: Any
-    throughput: Any
+    launch: Any
+    operations: Any
+    textures: Any
+    local: Any
     latency: Any
-    memory: Any
+    buffers: Any
+    misses: Any
+    dram: Any
 
     def find_bound(self) -> str:
-        """Returns the part that decides a single launch: one of PARTS, or "launch" where the rest takes most."""
-        parts = {name: float(getattr(self, name)) for name in PARTS}
+        """Returns what decides a single launch: one of the words of PARTS, or "launch" where that takes most."""
+        parts = {word: float(getattr(self, name)) for name, word in PARTS.items()}
         longest = max(parts, key=parts.__getitem__)
-        return longest if parts[longest] > float(self.seconds) / 2 else "launch"
+        return longest if parts[longest] > float(self.launch) else "launch"
 
 
 def predict(figures: LaunchFigures, machine: Machine) -> LaunchTime:
@@ -90,17 +124,32 @@ def predict(figures: LaunchFigures, machine: Machine) -> LaunchTime:
     waves = f.groups * group_waves
     whole = np.ceil(f.group_items / LANES) * LANES / (WAVE * group_waves)
     lines = f.lines / waves
-    arithmetic = m.multiply_add * f.multiply_adds * whole
-    texels = (m.texel * f.texels + m.large_texel * f.large_texels) * whole + m.line * lines
+    arithmetic = m.multiply_add * (f.multiply_adds + INTEGER * f.integers) * whole
+    texels = (m.texel * f.texels + m.large_texel * f.large_texels) * whole + m.line * (f.lines - f.buffer_lines) / waves
     pressure = np.sqrt(1 + ((f.live_bytes / VEC4) / m.registers) ** 4)
-    throughput = fullest * (np.hypot(arithmetic, texels) * pressure + m.local_pass * f.local_passes / waves)
-    alone = m.link * f.chain + m.multiply_add * f.multiply_adds + m.texel * f.texels + m.large_texel * f.large_texels + m.fetch
+    issued = fullest * pressure
+    local = fullest * m.local_pass * f.local_passes / waves
+    throughput = issued * np.hypot(arithmetic, texels) + local
+    issued_alone = m.multiply_add * f.multiply_adds + m.texel * f.texels + m.large_texel * f.large_texels
+    alone = m.link * f.chain + m.wait * f.waits + issued_alone + m.start
     latency = np.maximum(fullest / m.slots, 1) * alone
     step = lines / np.maximum(f.chain, 1)
     refetched = m.refetch * waves * lines * LINE * step**4 / (step**4 + m.window**4)
-    memory = m.cached_byte * (f.touched_bytes + refetched) + m.memory_byte * np.maximum(f.touched_bytes - m.cache, 0)
-    seconds = m.launch + np.sqrt(throughput**2 + latency**2 + memory**2)
-    return LaunchTime(seconds, throughput, latency, memory)
+    buffer_bytes, beyond = LINE * f.buffer_lines, np.maximum(f.touched_bytes - m.cache, 0)
+    buffers = m.cached_byte * buffer_bytes
+    misses = m.cached_byte * (np.maximum(f.touched_bytes - buffer_bytes, 0) + refetched)
+    memory = buffers + misses + m.memory_byte * beyond
+    return LaunchTime(
+        seconds=m.launch + np.sqrt(throughput**2 + latency**2 + memory**2),
+        launch=m.launch + 0.0 * f.groups,
+        operations=issued * arithmetic,
+        textures=issued * texels,
+        local=local,
+        latency=latency,
+        buffers=buffers,
+        misses=misses,
+        dram=(m.cached_byte + m.memory_byte) * beyond,
+    )
 
 
 def stack(figures: list[LaunchFigures]) -> LaunchFigures:

@@ -26,6 +26,7 @@ from ...findings import Finding, Kind, Severity
 from ...memory.spilled import let_go
 from ...results.merge import FindingList
 from ...results.model import EXIT_USAGE, InputReport, Report
+from ...results.time_limits import TimeWish, find_beyond
 from ...results.unwatched import find_unwatched
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import CompiledModel, as_compiled, is_compiled
@@ -34,6 +35,7 @@ from ..plan.apply import replan, require_plan
 from ..plan.audit import audit
 from ..plan.rules import DeviceRules
 from ..run.builds import Builds
+from ..run.launch_times import LaunchTimes
 from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
 from .ahead import compiling_ahead
@@ -155,6 +157,7 @@ class CheckRun:
     reproducer: Reproducer | None = None
     peer: Peer | None = None
     builds: Builds | None = None
+    times: LaunchTimes | None = None
 
     def run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
         """Prepare a run for the device, run it, judge everything. Errors as `check`."""
@@ -167,6 +170,7 @@ class CheckRun:
     def _run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
         entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
         self.reproducer = self._reproducer()
+        self.times = LaunchTimes(self.device) if self.options.time else None
         second = None if self.options.compare_with is None else open_device(self.options.compare_with, **self.asked)
         compiler = find_compiler(self.device)
         if compiler is not None:
@@ -202,12 +206,21 @@ class CheckRun:
         if outputs is not None:
             with self._stage("compare"):
                 self._judge_outputs(report, ready, outputs, observer.sorted_places)
+        self._judge_times(report, whole=outputs is not None)
         sort_findings(report, self.findings.as_list(), entries)
         report.unproven = observer.unproven.by_kernel if observer.unproven is not None else {}
         self._keep_evidence(report, ready.compiled)
         report.timings = self.timings
         report.unchecked = self.unchecked
         return report
+
+    def _judge_times(self, report: Report, whole: bool) -> None:
+        if self.times is None:
+            return
+        report.time = self.times.report
+        if not whole:
+            report.time.say_missing("kernels that the run did not come to")
+        self.findings.add(find_beyond(report.time, TimeWish(self.options.max_time, self.options.baseline)))
 
     def _reproducer(self) -> Reproducer | None:
         folder = self.options.reproduce
@@ -287,7 +300,7 @@ class CheckRun:
         """Build every kernel, run the model; outputs, or None where the run ended early (the report says why)."""
         outputs = None
         stopped: AdrenoSimError | None = None
-        watching = observer if self.reproducer is None else Observers(self.reproducer, observer)
+        watching = Observers(*(one for one in (self.reproducer, self.times, observer) if one is not None))
         with VirtualMachine(ready.compiled, self.device, watching, self.builds) as machine:
             try:
                 self._build(machine)

@@ -30,7 +30,7 @@ Expectation = Any
 
 OPTIONS = (
     "target", "pipeline", "without_fix", "shapes", "seed",
-    "keep_going", "strict", "compare_with", "save", "allow", "explain", "counters", "reproduce",
+    "keep_going", "strict", "compare_with", "save", "allow", "explain", "counters", "time", "max_time", "baseline", "reproduce",
 )  # fmt: skip
 """The fields of CheckOptions that mean something for one kernel."""
 

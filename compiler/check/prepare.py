@@ -65,6 +65,9 @@ class CheckOptions(CompileOptions):
     allow: findings that are accepted; None = the entries of the nearest adreno-sim.toml or pyproject.toml.
     explain: the report names the accesses that are not proven in range, and says why.
     counters: the report has counters of each kernel (docs/counters.md), of a simulated device.
+    time: the report has predicted times of each kernel (docs/time.md), of a simulated device. max_time: seconds of the lower end
+    of their interval from which it is an error. baseline: a JSON report of an earlier run with times; kernels that became slower
+    are warnings.
     reproduce: write the first failing launch to this folder (new or empty); reproduce_kernel: only a launch of this kernel.
     """
 
@@ -77,6 +80,9 @@ class CheckOptions(CompileOptions):
     allow: Sequence[AllowEntry] | None = None
     explain: bool = False
     counters: bool = False
+    time: bool = False
+    max_time: float | None = None
+    baseline: str | os.PathLike[str] | None = None
     reproduce: str | os.PathLike[str] | None = None
     reproduce_kernel: str = ""
 

@@ -1,5 +1,5 @@
-"""The arithmetic on floats that waits for itself, and the values that a work-item needs at once: what hides no latency, and what
-fills registers."""
+"""The arithmetic on floats and the reads of memory that wait for one another, and the values that a work-item needs at once: what
+hides no latency, and what fills registers."""
 
 from __future__ import annotations
 
@@ -26,6 +26,28 @@ def longest_chain(instrs: Sequence[ir.Instr]) -> int:
         before = max((depth.get(id(operand), 0) for operand in instr.operands), default=0)
         depth[id(instr)] = before + (_computes_floats(instr) and id(instr) not in fused)
     return max(depth.values(), default=0)
+
+
+def longest_wait(instrs: Sequence[ir.Instr]) -> int:
+    """Returns how many reads of global memory and of images among a block's instructions wait for one another, at most. Those
+    that do not are issued together, and wait once."""
+    depth: dict[int, int] = {}
+    for instr in instrs:
+        if instr.op != "phi":
+            before = max((depth.get(id(operand), 0) for operand in instr.operands), default=0)
+            depth[id(instr)] = before + _fetches(instr)
+    return max(depth.values(), default=0)
+
+
+def _fetches(instr: ir.Instr) -> bool:
+    if instr.op == "load":
+        return _is_far(instr.operands[0])
+    row = builtin_of(instr)
+    return row.image == "read" or (row.vector is not None and not row.vector.stores and any(map(_is_far, instr.operands)))
+
+
+def _is_far(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.Pointer) and value.type.space in (ir.GLOBAL, ir.CONSTANT)
 
 
 def _find_fused(instrs: Sequence[ir.Instr]) -> set[int]:

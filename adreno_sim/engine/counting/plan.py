@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ...ir import ir
 from ..abi.count_table import CountTable, Place
-from ..analysis.data_chains import longest_chain
+from ..analysis.data_chains import longest_chain, longest_wait
 from ..analysis.segments import Segment
 from ..emit.emitter import Emitter
 from ..emit.instrumentation import Instrumentation
@@ -59,6 +59,7 @@ def plan_counting(plan: KernelPlan) -> CountingPlan:
         executed = [*segment.instrs, *([segment.sync.instr] if segment.sync is not None else [])]
         own.table.operations.append(_add_operations(executed))
         own.table.chains.append(longest_chain(executed))
+        own.table.waits.append(longest_wait(executed))
         first = next((instr for instr in executed if instr.op != "phi"), None)
         own.heads[id(first)] = segment
         own.last_segment[id(executed[-1])] = segment.number

@@ -100,12 +100,19 @@ def trace_touched(analysis: LaunchAnalysis, args: Sequence[Bound], keep: bool, *
 
 @contextmanager
 def counting_groups(
-    analysis: LaunchAnalysis, args: Sequence[Bound], line_bytes: int, keep: bool, texel_blocks: bool = False, **options: Any
+    analysis: LaunchAnalysis,
+    args: Sequence[Bound],
+    line_bytes: int,
+    keep: bool,
+    texel_blocks: bool = False,
+    wave_items: int | None = None,
+    **options: Any,
 ) -> Iterator[Callable[[Sequence[int]], LaunchCounters]]:
     """Within the block, groups of a launch are counted by their linear ids, in code that counts no distinct bytes. Memory is left
     as it was.
 
-    args: without shadows. options: those of `launch.run`. What is yielded raises UnsupportedError where a run does not end.
+    args: without shadows. wave_items: work-items of the waves that are traced, None for sub-groups of the device. options: those
+    of `launch.run`. What is yielded raises UnsupportedError where a run does not end.
     """
     written = [range_of(args[index]) for index in sorted(written_arguments(analysis.kernel))]
     before = copy_ranges(written)
@@ -113,7 +120,7 @@ def counting_groups(
     compiled = specialize(analysis.kernel, spec, keep=keep)
 
     def count(groups: Sequence[int]) -> LaunchCounters:
-        return _count(compiled, args, line_bytes, {**options, "chosen": np.asarray(groups, np.uint32)})
+        return _count(compiled, args, line_bytes, {**options, "chosen": np.asarray(groups, np.uint32)}, wave_items)
 
     try:
         yield count
@@ -127,9 +134,11 @@ def _counting_spec(spec: Specialization) -> Specialization:
     return replace(spec, args=plain, checks="bounds", watch=False, emitter="scalar", count=False, counters=True)
 
 
-def _count(compiled: CompiledKernel, args: Sequence[Bound], line_bytes: int, options: dict[str, Any]) -> LaunchCounters:
+def _count(
+    compiled: CompiledKernel, args: Sequence[Bound], line_bytes: int, options: dict[str, Any], wave_items: int | None = None
+) -> LaunchCounters:
     """Runs counted code. UnsupportedError where it does not end in time."""
-    block = _CounterBlock(compiled, args, line_bytes)
+    block = _CounterBlock(compiled, args, line_bytes, wave_items)
     done = launch.run(compiled, args=args, counters=block, **options)
     if any(finding.kind is Kind.WATCHDOG for finding in done.findings):
         raise UnsupportedError(
@@ -142,11 +151,12 @@ def _count(compiled: CompiledKernel, args: Sequence[Bound], line_bytes: int, opt
 class _CounterBlock:
     """The counter block of one launch, with the tables and bits that it points to."""
 
-    def __init__(self, compiled: CompiledKernel, args: Sequence[Bound], line_bytes: int):
+    def __init__(self, compiled: CompiledKernel, args: Sequence[Bound], line_bytes: int, wave_items: int | None = None):
         table = compiled.module.counted
         assert table is not None
         self.table: CountTable = table
         self.compiled, self.args, self.line_bytes = compiled, args, line_bytes
+        self.wave_items = wave_items or compiled.spec.wave_size
         self.words = np.zeros(table.words, np.uint64)
         self._waves = np.zeros((2, counting.WAVE_ENTRIES, counting.ENTRY_WORDS), np.uint64)
         self._held = np.zeros((counting.HELD_MOST, 2), np.uint64)
@@ -167,12 +177,11 @@ class _CounterBlock:
 
     def start(self, groups: int) -> int:
         """Fills the head for a launch of `groups` groups. Returns the address."""
-        wave = self.compiled.spec.wave_size
         most = counting.WAVE_ENTRIES // 4 * 3
         head = {
             counting.TRACE_MOST: min(MOST_GROUPS, groups),
             counting.TRACE_OF: groups,
-            counting.WAVE_ITEMS: wave,
+            counting.WAVE_ITEMS: self.wave_items,
             counting.LINE_SHIFT: self.line_bytes.bit_length() - 1,
             counting.WAVE_TABLE: self._waves[0].ctypes.data,
             counting.WAVE_OTHER: self._waves[1].ctypes.data,
@@ -215,8 +224,9 @@ class _CounterBlock:
             memory=tuple(row for row in memory if row.reads or row.writes),
             barriers=words[counting.COUNTED_BARRIERS],
             chained=sum(chain * runs for chain, runs in zip(self.table.chains, runs_of, strict=True)),
+            awaited=sum(wait * runs for wait, runs in zip(self.table.waits, runs_of, strict=True)),
             branches=sum(record[counting.PLACE_RUNS] for record in branches),
-            wave_size=self.compiled.spec.wave_size,
+            wave_size=self.wave_items,
             line_bytes=self.line_bytes,
             traced_groups=words[counting.TRACED_GROUPS],
             traced_waves=words[counting.TRACED_WAVES],

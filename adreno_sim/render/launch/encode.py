@@ -13,6 +13,7 @@ from ...results.counters import counters_to_json
 from ...results.encode import allowed_to_json, finding_to_json
 from ...results.launch_report import LaunchReport
 from ...results.machine_code import kernels_to_json
+from ...results.time_report import time_to_json
 
 SCHEMA = "adreno-sim/launch-report/1"
 
@@ -49,6 +50,7 @@ def to_json(report: LaunchReport) -> dict[str, Any]:
         "printed": report.printed,
         "counters": counters_to_json(report.counters),
         "machine_code": None if report.machine_code is None else kernels_to_json(report.machine_code),
+        "time": time_to_json(report.time),
         "fidelity": fidelity.to_json(),
     }
     encoded: dict[str, Any] = plain_json(data)

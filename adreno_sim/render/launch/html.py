@@ -11,6 +11,7 @@ from ..counters.html import list_parts
 from ..isa import html as isa
 from ..page import escape
 from ..report.html import list_of, of_finding, page, section, verdict_of
+from ..time import html as time
 from .text import by_severity, comparison_lines, output_line
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def of_report(report: LaunchReport) -> str:
     parts += section("Outputs", [list_of(map(output_line, report.outputs))] if report.outputs else [])
     parts += section("Beside another device", [list_of(comparison_lines(report))] if report.compared is not None else [])
     parts += section("Counters", list_parts([(report.kernel, report.counters)]) if report.counters is not None else [])
+    parts += section("Predicted time", time.list_parts(report.time))
     parts += section("Machine code", isa.list_parts(report.machine_code or ()))
     parts += section("Printed", [f"<pre>{escape(report.printed)}</pre>"] if report.printed else [])
     return page(f"{report.kernel} on {report.device}", parts)

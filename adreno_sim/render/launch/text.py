@@ -16,6 +16,7 @@ from ..isa.text import show_kernels
 from ..report import explain
 from ..report.text import STYLE
 from ..report.unproven import unproven_lines
+from ..time.text import show_times
 
 
 def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
@@ -36,6 +37,7 @@ def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
     if report.counters is not None:
         show_kernel(console, report.kernel, report.counters)
     show_kernels(console, report.machine_code or ())
+    show_times(console, report.time)
     for line in _rest(report):
         say_line(console, line)
     say_line(console, report.verdict, "bold green" if report.ok else "bold red")

@@ -19,14 +19,20 @@ SMALL = LaunchFigures(
 
 def test_a_launch_with_little_to_do_takes_what_a_launch_takes():
     made = predict(replace(SMALL, groups=1.0, multiply_adds=1.0, chain=1.0), RECORDS)
-    assert made.seconds == pytest.approx(RECORDS.launch + RECORDS.fetch, rel=0.1)
+    assert made.seconds == pytest.approx(RECORDS.launch + RECORDS.start, rel=0.1)
 
 
 @pytest.mark.parametrize(("changed", "bound"), [
-    ({"multiply_adds": 1e5, "groups": 8192.0}, "throughput"),
-    ({"texels": 1e4, "groups": 8192.0}, "throughput"),
-    ({"chain": 1e5, "groups": 8.0}, "latency"),
-    ({"touched_bytes": 1e9}, "memory"),
+    ({"multiply_adds": 1e5, "groups": 8192.0}, "operations"),
+    ({"integers": 1e6, "groups": 8192.0}, "operations"),
+    ({"texels": 1e4, "groups": 8192.0}, "texture reads"),
+    ({"lines": 1e7, "chain": 1e5, "groups": 64.0, "multiply_adds": 0.0}, "texture reads"),
+    ({"lines": 1e6, "buffer_lines": 1e6}, "buffer lines"),
+    ({"touched_bytes": 1e6}, "texture misses"),
+    ({"local_passes": 1e7}, "local memory"),
+    ({"chain": 1e6, "groups": 8.0}, "latency"),
+    ({"waits": 1e4, "groups": 8.0}, "latency"),
+    ({"touched_bytes": 1e9}, "DRAM"),
     ({"groups": 1.0, "multiply_adds": 0.0, "chain": 0.0}, "latency"),
 ])  # fmt: skip
 def test_what_there_is_most_of_decides(changed, bound):
@@ -34,13 +40,14 @@ def test_what_there_is_most_of_decides(changed, bound):
 
 
 def test_a_launch_itself_may_decide():
-    free = replace(RECORDS, fetch=1e-12)
+    free = replace(RECORDS, start=1e-12)
     assert predict(replace(SMALL, groups=1.0, multiply_adds=0.0, chain=0.0, touched_bytes=0.0), free).find_bound() == "launch"
 
 
 @pytest.mark.parametrize("name", [each.name for each in fields(LaunchFigures) if each.name not in ("group_items", "chain")])
 def test_more_work_never_takes_less_time(name):
-    some = replace(SMALL, texels=10.0, large_texels=10.0, lines=1e4, local_passes=10.0)
+    some = replace(SMALL, texels=10.0, large_texels=10.0, lines=1e4, local_passes=10.0, buffer_lines=1e3, integers=10.0,
+                   waits=10.0)  # fmt: skip
     times = [predict(replace(some, **{name: getattr(some, name) * factor}), RECORDS).seconds for factor in (1, 2, 8, 64, 1024)]
     assert times == sorted(times) and times[-1] > times[0]
 
@@ -48,19 +55,19 @@ def test_more_work_never_takes_less_time(name):
 def test_groups_go_to_units_whole():
     """Nine groups on eight units take as long as sixteen; the ninth waits for one of them."""
     busy = replace(SMALL, multiply_adds=1e5)
-    eight, nine, sixteen, seventeen = (predict(replace(busy, groups=float(n)), RECORDS).throughput for n in (8, 9, 16, 17))
+    eight, nine, sixteen, seventeen = (predict(replace(busy, groups=float(n)), RECORDS).operations for n in (8, 9, 16, 17))
     assert nine == sixteen == 2 * eight and seventeen == 3 * eight
 
 
 def test_a_wave_that_is_not_whole_costs_what_its_work_items_cost():
     busy = replace(SMALL, multiply_adds=1e5)
-    whole, half, few = (predict(replace(busy, group_items=n), RECORDS).throughput for n in (64.0, 32.0, 4.0))
+    whole, half, few = (predict(replace(busy, group_items=n), RECORDS).operations for n in (64.0, 32.0, 4.0))
     assert half == pytest.approx(whole / 2) and few == pytest.approx(whole / 8)
 
 
 def test_values_beyond_the_registers_cost():
     busy = replace(SMALL, multiply_adds=1e5)
-    few, full, beyond = (predict(replace(busy, live_bytes=16.0 * n), RECORDS).throughput for n in (4, RECORDS.registers, 128))
+    few, full, beyond = (predict(replace(busy, live_bytes=16.0 * n), RECORDS).operations for n in (4, RECORDS.registers, 128))
     assert few == pytest.approx(few) and full == pytest.approx(few * np.sqrt(2), rel=0.01) and beyond > 10 * few
 
 
@@ -74,7 +81,15 @@ def test_many_launches_are_predicted_as_each_alone():
 def test_every_constant_matters():
     """But for the size of the cache, by which data beyond it are told."""
     some = replace(
-        SMALL, groups=500.0, texels=50.0, large_texels=50.0, lines=1e7, local_passes=1e4, live_bytes=640.0, touched_bytes=1e7
+        SMALL,
+        groups=500.0,
+        texels=50.0,
+        large_texels=50.0,
+        lines=1e7,
+        local_passes=1e4,
+        waits=9.0,
+        live_bytes=640.0,
+        touched_bytes=1e7,
     )
     before = predict(some, RECORDS).seconds
     for each in fields(Machine):

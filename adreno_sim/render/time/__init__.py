@@ -1,0 +1,1 @@
+"""Predicted times for people."""

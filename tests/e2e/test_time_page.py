@@ -1,0 +1,110 @@
+"""The output that docs/time.md shows is what its command prints, and what else `--time` does."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from validators import validator
+
+from adreno_sim.cli.main import main
+
+pytestmark = pytest.mark.e2e
+
+PAGE = Path(__file__).parents[2] / "docs" / "time.md"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    page = PAGE.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name, text in re.findall(r"^```\w+ (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        Path(name).write_text(text)
+    return page
+
+
+KERNEL = ["kernel", "--launch", "transpose.toml", "--time"]
+
+
+def test_the_shown_output(files, capsys):
+    (shown,) = re.findall(r"^```output\n(.*?)^```$", files, re.MULTILINE | re.DOTALL)
+    assert main(KERNEL) == 0
+    said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in said if line.strip(" ─")] == shown.splitlines()
+
+
+def test_files(files, capsys):
+    assert main([*KERNEL, "--json", "t.json", "--html", "t.html"]) == 0
+    report = json.loads(Path("t.json").read_text())
+    validator("launch-report").validate(report)
+    (row,) = report["time"]["kernels"]
+    assert row["low"] < row["seconds"] < row["high"] and row["bound"] == "buffer lines" and row["error"] == "scaled"
+    assert "<h2>Predicted time</h2>" in Path("t.html").read_text()
+    capsys.readouterr()
+
+
+def test_a_roofline_has_a_point_for_each_kernel_with_floats(files, capsys):
+    Path("transpose.cl").write_text(Path("transpose.cl").read_text().replace("from[y * n + x]", "from[y * n + x] * 2.0f + 1.0f"))
+    assert main([*KERNEL, "--html", "t.html"]) == 0
+    page = Path("t.html").read_text()
+    assert page.count("<circle") == 1 and "transpose: " in page and "<polyline" in page
+    capsys.readouterr()
+
+
+def test_without_time_there_is_none(files, capsys):
+    assert main(["kernel", "--launch", "transpose.toml", "--json", "t.json"]) == 0
+    assert json.loads(Path("t.json").read_text())["time"] is None
+    for flags in (["--max-time", "1ms"], ["--compare", "t.json"]):
+        assert main(["kernel", "--launch", "transpose.toml", *flags]) == 2
+        assert "needs --time" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["15", "0ms", "1h", "-1ms", "ms"])
+def test_no_limit(files, text, capsys):
+    assert main([*KERNEL, f"--max-time={text}"]) == 2
+    assert "expected a time above 0" in capsys.readouterr().err
+
+
+def test_a_baseline_that_is_none(files, capsys):
+    assert main([*KERNEL, "--compare", "transpose.toml"]) == 2
+    assert "not JSON" in capsys.readouterr().err
+
+
+def test_a_kernel_that_became_slower(files, capsys):
+    assert main([*KERNEL, "--json", "before.json"]) == 0
+    Path("transpose.cl").write_text(Path("transpose.cl").read_text().replace("to[x * n + y] =", "to[x * n + y] = to[y] +"))
+    before = json.loads(Path("before.json").read_text())
+    for row in (before["time"], *before["time"]["kernels"]):
+        row["seconds"] /= 2
+    Path("before.json").write_text(json.dumps(before))
+    assert main([*KERNEL, "--compare", "before.json"]) == 0
+    assert "slower-than-before" in capsys.readouterr().out
+    assert main([*KERNEL, "--compare", "before.json", "--strict"]) == 1
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(("device", "code", "reason"), [
+    ("cl", 2, "does not show what a kernel does"),
+    ("sim:reference", 3, "is no chip"),
+])  # fmt: skip
+def test_devices_without_times(files, device, code, reason, capsys):
+    assert main([*KERNEL, "--device", device]) == code
+    assert reason in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.tvm
+def test_a_model(small_onnx, tmp_path, monkeypatch, capsys):
+    """Its report is as without times, besides them."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(small_onnx), "--time", "--json", "report.json", "--html", "page.html"]) == 0
+    report = json.loads(Path("report.json").read_text())
+    validator("report").validate(report)
+    times = report["time"]
+    assert {row["name"] for row in times["kernels"]} == {kernel["name"] for kernel in report["kernels"]}
+    assert times["seconds"] == pytest.approx(sum(row["seconds"] for row in times["kernels"])) and not times["missing"]
+    assert main(["check", str(small_onnx), "--time", "--compare", "report.json", "--max-time", "1us"]) == 1
+    said = capsys.readouterr().out
+    assert "too-slow" in said and "slower-than-before" not in said
