@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,12 @@ OF_LAUNCHES = (
     "--launch", "--variant", "--set", "--root", "--save-outputs", "--unsafe-includes", "--dump",
     "--isa", "--isa-of", *OF_ISA,
 )  # fmt: skip
+OF_ONE = (
+    "--dump", "--isa", "--isa-of", "--save-outputs", "--compare", "--compare-with", "--sarif", "--annotations", "--explain",
+    "--counters",
+)  # fmt: skip
+"""Options that say something of one launch, where several are ranked."""
+
 OF_RUNS = (
     "--variant", "--set", "--root", "--checks", "--compare-with", "--save-outputs", "--strict", "--unsafe-includes", "--explain",
     "--counters", "--html", "--sarif", *cli_options.TIME,
@@ -66,7 +73,10 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="the kernel, a .cl (default: the launch file's source); with --function, a .py"
+        "file",
+        nargs="*",
+        metavar="FILE",
+        help="the kernel, a .cl (default: the launch file's source); with --function, a .py; several with --time are ranked",
     )
     parser.add_argument("--launch", metavar="SPEC.toml", help="what to run it with; needed without --function")
     parser.add_argument("--function", metavar="NAME", help="the PrimFunc of a .py file that is compiled and run")
@@ -80,7 +90,12 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--expected", metavar="FILE.npz", help="with --function: what arrays should hold after the call, by name")
     parser.add_argument("--keep-going", action="store_true", help="with --function: go on after the first wrong value")
-    parser.add_argument("--variant", metavar="NAME", help="with the keys of [variant.NAME] in the launch file")
+    parser.add_argument(
+        "--variant",
+        action="append",
+        metavar="NAME",
+        help="with the keys of [variant.NAME] in the launch file; with --time it may be given several times: they are ranked",
+    )
     parser.add_argument(
         "--set", action="append", metavar="NAME=NUMBER", help="another number for one of the launch file's [values]"
     )
@@ -141,9 +156,12 @@ def add(commands: Any) -> None:
 
 
 def _kernel(args: argparse.Namespace) -> int:
-    from ..base.allow import find_config
-    from ..base.errors import AdrenoSimError, BuildError
+    from ..base.errors import AdrenoSimError
 
+    launches = [(file, variant) for file in args.file or [None] for variant in args.variant or [None]]
+    if len(launches) > 1:
+        return _rank(args, launches)
+    args.file, args.variant = launches[0]
     if args.function is not None:
         return _prim_func(args)
     cli_options.refuse(args, OF_FUNCTIONS, "is for a PrimFunc (--function)")
@@ -156,36 +174,68 @@ def _kernel(args: argparse.Namespace) -> int:
             "--launch SPEC.toml says what a kernel is run with (adreno-sim init FILE.cl writes one); --function NAME runs a "
             "PrimFunc of a .py file"
         )
+    _require_npz(args.save_outputs)
+    report = _launch(args, args.file, args.variant)
+    if args.save_outputs:
+        _save_outputs(report, args.save_outputs)
+    _write(report, args)
+    return report.exit_code
+
+
+def _rank(args: argparse.Namespace, launches: Sequence[tuple[str | None, str | None]]) -> int:
+    """Run several launches, and list those that are right by their predicted times."""
+    from ..base.errors import AdrenoSimError
+    from ..launch_spec.ranking import rank_launches
+    from ..render.launch.ranking import show_ranking, write_ranking
+    from ..results.time_report import time_to_json
+
+    if not args.time or args.launch is None:
+        raise AdrenoSimError(
+            "several kernels or variants: expected --launch SPEC.toml and --time, which ranks them by predicted time"
+        )
+    cli_options.refuse(args, (*OF_ONE, *OF_FUNCTIONS, *OF_ISA, "--function"), "is for one launch, and several are ranked")
+    reports = [(" ".join(filter(None, (file, variant))), _launch(args, file, variant)) for file, variant in launches]
+    ranking = rank_launches(reports)
+    show_ranking(ranking, reports, report_stream(args))
+    write_data(args, lambda: time_to_json(ranking) or {})
+    if args.html:
+        write_ranking(args.html, ranking, args.launch)
+    return max(report.exit_code for _, report in reports)
+
+
+def _launch(args: argparse.Namespace, file: str | None, variant: str | None) -> LaunchReport:
+    """Run what the launch file says, of this kernel file in place of its own, as this variant."""
+    from ..base.allow import find_config
+    from ..base.errors import BuildError
     from ..launch_spec.read import read_launch
     from ..launch_spec.run import run_launch
     from ..launch_spec.values import parse_setting
 
     inside = _inside(args)
-    _require_npz(args.save_outputs)
     launch = read_launch(
         Path(args.launch),
-        args.variant or "",
+        variant or "",
         dict(map(parse_setting, args.set or ())),
         root=_folder(args.root),
         any_folder=args.unsafe_includes,
     )
     refuse_overwriting(args, launch.files)
     try:
-        report = run_launch(
+        return run_launch(
             launch,
-            Path(args.file) if args.file else None,
+            Path(file) if file else None,
             device=args.device,
             checks=args.checks,
             allow=find_config(Path.cwd()),
             strict=args.strict,
-            variant=args.variant or "",
+            variant=variant or "",
             inside=inside,
             explain=args.explain,
             unsafe_includes=args.unsafe_includes,
             compare_with=args.compare_with,
             keep_arrays=bool(args.save_outputs),
             counters=args.counters,
-            chips=chips,
+            chips=_chips(args),
             all_drivers=args.all_drivers,
             **cli_options.time_options(args),
         )
@@ -197,10 +247,6 @@ def _kernel(args: argparse.Namespace) -> int:
             from ..render.launch.inside import inside_text
 
             sys.stdout.write(inside_text(inside))
-    if args.save_outputs:
-        _save_outputs(report, args.save_outputs)
-    _write(report, args)
-    return report.exit_code
 
 
 def _chips(args: argparse.Namespace) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..base.bounded_read import DATA_LIMIT, read_bytes
 from ..base.errors import AdrenoSimError
@@ -108,5 +108,5 @@ def read_baseline(file: str | os.PathLike[str], device: str) -> tuple[dict[str, 
     return found, float(whole)
 
 
-def _is_time(value: Any) -> bool:
+def _is_time(value: Any) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..base.errors import DeviceError, UnsupportedError
@@ -64,10 +64,20 @@ class KernelTime:
         return self.seconds * SPREAD[self.error]
 
 
+@dataclass(frozen=True)
+class CallTime:
+    """The predicted time of a call of a session: of all its launches."""
+
+    function: str
+    seconds: float
+    low: float
+    high: float
+
+
 @dataclass
 class TimeReport:
-    """Predicted times of a run on one device. kernels: in order of first launch. missing: sentences on what has no time. best:
-    operations a second and bytes a second that the model takes for the most.
+    """Predicted times of a run on one device. kernels: in order of first launch. missing: sentences on what has no time. calls:
+    of a session, in order. best_operations, best_bytes: that the model takes for the most in a second.
 
     The sum supposes that errors of kernels go the same way, as those of a device's rates do.
     """
@@ -78,6 +88,7 @@ class TimeReport:
     best_bytes: float
     kernels: dict[str, KernelTime] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    calls: list[CallTime] = field(default_factory=list)
     before: float | None = None
 
     @staticmethod
@@ -108,6 +119,12 @@ class TimeReport:
             return
         if estimate is not None:
             self.add(name, estimate)
+
+    def end_call(self, function: str) -> None:
+        """Ends a call of a session: it launched what no call before did."""
+        earlier = [sum(getattr(call, name) for call in self.calls) for name in ("seconds", "low", "high")]
+        now = self.seconds - earlier[0], self.low - earlier[1], self.high - earlier[2]
+        self.calls.append(CallTime(function, *(max(0.0, some) for some in now)))
 
     def say_missing(self, sentence: str) -> None:
         """Says once what has no time."""
@@ -161,6 +178,7 @@ def time_to_json(report: TimeReport | None) -> dict[str, Any] | None:
             }
             for row in report.rows
         ],
+        "calls": [asdict(call) for call in report.calls],
         "missing": report.missing,
     }
     encoded: dict[str, Any] = plain_json(data)

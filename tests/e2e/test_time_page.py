@@ -94,6 +94,40 @@ def test_devices_without_times(files, device, code, reason, capsys):
     assert reason in capsys.readouterr().err
 
 
+def test_kernels_are_ranked(files, capsys):
+    """The tiled one is faster; a wrong one wins nothing, however fast it is."""
+    Path("wrong.cl").write_text("kernel void transpose(global const float *from, global float *to) { to[1 << 20] = 0; }")
+    shared = ["--launch", "transpose.toml", "--time", "--json", "r.json", "--html", "r.html"]
+    assert main(["kernel", "transpose.cl", "tiled.cl", *shared]) == 0
+    ranking = json.loads(Path("r.json").read_text())
+    validator("time").validate(ranking)
+    assert [row["name"] for row in ranking["kernels"]] == ["tiled.cl", "transpose.cl"] and not ranking["missing"]
+    assert "to the first" in Path("r.html").read_text()
+    assert main(["kernel", "transpose.cl", "wrong.cl", *shared]) == 1
+    ranking = json.loads(Path("r.json").read_text())
+    assert [row["name"] for row in ranking["kernels"]] == ["transpose.cl"] and ranking["missing"][0].startswith(
+        "wrong.cl: findings"
+    )
+    capsys.readouterr()
+
+
+def test_variants_are_ranked(files, capsys):
+    with Path("transpose.toml").open("a") as file:
+        file.write("[variant.narrow]\nlocal_size = [1, 1]\n[variant.wide]\nlocal_size = [64, 2]\n")
+    assert (
+        main(["kernel", "--launch", "transpose.toml", "--variant", "narrow", "--variant", "wide", "--time", "--json", "r.json"])
+        == 0
+    )
+    assert [row["name"] for row in json.loads(Path("r.json").read_text())["kernels"]] == ["wide", "narrow"]
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("flags", [[], ["--time", "--counters"], ["--time", "--compare", "r.json"], ["--time", "--dump", "ir"]])
+def test_what_says_nothing_of_several(files, flags, capsys):
+    assert main(["kernel", "transpose.cl", "tiled.cl", "--launch", "transpose.toml", *flags]) == 2
+    assert "several" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 @pytest.mark.tvm
 def test_a_model(small_onnx, tmp_path, monkeypatch, capsys):

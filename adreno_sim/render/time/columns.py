@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...results.time_limits import show_duration
+from ...results.time_limits import NOISE, show_duration
 from ...results.time_report import KernelTime, TimeReport
 from ...timing.machines import SPREAD
 from ..table import Column, figure_column, text_column
@@ -16,15 +16,18 @@ ORIGINS = {
 }
 
 
-def list_columns(report: TimeReport) -> list[Column[KernelTime]]:
-    """The columns; those of a baseline where there is one."""
+def list_columns(report: TimeReport, rank: bool = False) -> list[Column[KernelTime]]:
+    """The columns; those of a baseline where there is one. rank: rows are ways to do the same, the fastest first."""
+    fastest = report.rows[0].seconds if report.kernels else 0.0
     return [
         text_column("predicted time", lambda row: row.name),
         figure_column("launches", lambda row: f"{row.launches:,}"),
         figure_column("time", lambda row: show_duration(row.seconds)),
         figure_column("from", lambda row: show_duration(row.low)),
         figure_column("to", lambda row: show_duration(row.high)),
-        figure_column("share", lambda row: f"{row.seconds / report.seconds:.0%}" if report.seconds else ""),
+        figure_column("to the first", lambda row: f"{row.seconds / fastest:.2f}")
+        if rank
+        else figure_column("share", lambda row: f"{row.seconds / report.seconds:.0%}" if report.seconds else ""),
         text_column("bound by", lambda row: row.bound),
         text_column("error", lambda row: row.error),
         *([figure_column("before", _before), figure_column("ratio", _ratio)] if report.before is not None else []),
@@ -49,9 +52,21 @@ def total_line(report: TimeReport) -> str:
     )
 
 
-def note_lines(report: TimeReport) -> Iterator[str]:
+def rank_line(report: TimeReport) -> str:
+    """What a ranking is worth."""
+    return (
+        f"predicted times on {report.device} ({report.error}: {ORIGINS[report.error]}); what they have wrong about the device is "
+        f"the same for all: a difference says something beyond a factor of {NOISE:g}"
+    )
+
+
+def note_lines(report: TimeReport, rank: bool = False) -> Iterator[str]:
     """The sum, why some times are guesses, and what has none."""
-    yield total_line(report)
+    yield rank_line(report) if rank else total_line(report)
+    for number, call in enumerate(report.calls):
+        if call.seconds:
+            rate = f"{1 / call.seconds:.3g} a second (from {1 / call.high:.3g} to {1 / call.low:.3g})"
+            yield f"call {number} ({call.function}): {show_duration(call.seconds)}, {rate}"
     for row in report.rows:
         for reason in row.unknown:
             yield f"{row.name}: a guess: {reason}"

@@ -16,15 +16,15 @@ _LARGEST = 9.0
 """Pixels of the radius of a kernel that takes all the time."""
 
 
-def list_parts(report: TimeReport | None) -> list[str]:
-    """Returns the parts of a section; none without times."""
+def list_parts(report: TimeReport | None, rank: bool = False) -> list[str]:
+    """Returns the parts of a section; none without times. rank: rows are ways to do the same."""
     if report is None:
         return []
-    columns = list_columns(report)
+    columns = list_columns(report, rank)
     heads = "".join(f"<th>{escape(column.title)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(_cell(column, row) for column in columns)}</tr>" for row in report.rows)
     table = f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
-    lines = [f"<p>{escape(line)}</p>" for line in note_lines(report)]
+    lines = [f"<p>{escape(line)}</p>" for line in note_lines(report, rank)]
     return [*([table] if report.kernels else []), *lines, *draw_roofline(report)]
 
 

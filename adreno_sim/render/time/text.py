@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def show_times(console: Console, report: TimeReport | None) -> None:
-    """Print a row for each kernel, then the sum; nothing without times."""
+def show_times(console: Console, report: TimeReport | None, rank: bool = False) -> None:
+    """Print a row for each kernel, then the sum; nothing without times. rank: rows are ways to do the same."""
     if report is None:
         return
     if report.kernels:
-        print_table(console, list_columns(report), report.rows)
-    for line in note_lines(report):
+        print_table(console, list_columns(report, rank), report.rows)
+    for line in note_lines(report, rank):
         teller(console)(line)

@@ -14,7 +14,7 @@ from ..prepare import CheckOptions
 if TYPE_CHECKING:
     from ....golden.expectations import KernelExpectations
 
-OPTIONS = ("target", "pipeline", "without_fix", "rule", "weights", "references", "seed", "strict", "allow")
+OPTIONS = ("target", "pipeline", "without_fix", "rule", "weights", "references", "seed", "strict", "allow", "time")
 """The fields of CheckOptions that mean something for a session."""
 
 

@@ -24,6 +24,8 @@ from ....results.unwatched import find_unwatched
 from ...artifact.model import CompiledModel
 from ...artifact.script import RUNTIME, Script, Step
 from ...run.builtins import call_builtin
+from ...run.launch_times import LaunchTimes
+from ...run.observer import Observers
 from ...run.values import HostObject, Value, release
 from ...run.vm import VirtualMachine
 from ..allow import sort_findings
@@ -61,7 +63,7 @@ class Session:
     every call's results; or callables by the name of the function whose results each gives (`golden.session_callables`); None =
     the module itself where the CPU can run it. device, checks, progress: as of `check`. tolerance:
     relative, of results against the reference, in place of their type's. options: target, pipeline, without_fix, rule, weights,
-    references, seed, strict, allow, as of `check`.
+    references, seed, strict, allow, time, as of `check`: with time, the report's `time` also has that of each call.
 
     Raises AdrenoSimError for bad input, UnsupportedError for what TVM or the device cannot do.
     """
@@ -113,7 +115,9 @@ class Session:
                 else "what halves lose from kernel to kernel is not followed"
             )
             self._unchecked.append(f"results of calls, closer than {OF_HALVES:.2%}: {why}")
-        self._machine = VirtualMachine(self.model, self._device, self._observer)
+        self._times = LaunchTimes(self._device) if self._options.time else None
+        watching = self._observer if self._times is None else Observers(self._times, self._observer)
+        self._machine = VirtualMachine(self.model, self._device, watching)
         self._arguments = Arguments(self._machine, self._reference, params or {})
         self._findings = FindingList()
         self._outputs: list[OutputReport] = []
@@ -214,6 +218,8 @@ class Session:
             else:
                 value = self._machine.call(function, passed)
             self._device.finish()
+            if self._times is not None:
+                self._times.report.end_call(function)
             return value
         except (BuildError, UnsupportedError) as error:
             raise next((known for name, known in self._refused.items() if name in str(error)), error) from error
@@ -299,6 +305,7 @@ class Session:
         )  # fmt: skip
         observer = self._observer
         report.kernels = observer.finish()
+        report.time = None if self._times is None else self._times.report
         report.outputs = list(self._outputs)
         launched = {kernel.name for kernel in report.kernels}
         report.unchecked = [*self._unchecked, *observer.unchecked, "memory plan: of several entries"]

@@ -224,3 +224,16 @@ def test_what_callables_gave_is_judged_again_from_a_bundle(tmp_path):
     report = check(str(path))
     assert [(row.output, row.reference) for row in report.outputs] == [("start (call 0)", "given reference")]
     assert report.ok and "1 results of step (call 1): the reference says nothing of them" in report.unchecked
+
+
+def test_every_call_has_a_time():
+    """Calls alike take the same time, and they add up to that of the kernels."""
+    with Session(Recurrent, {"w": W}, target="buffer", time=True) as session:
+        state = session.call("start", X)
+        for _ in range(2):
+            _, state = session.call("step", X, state)
+        times = session.report().time
+    assert [call.function for call in times.calls] == ["start", "step", "step"]
+    assert sum(call.seconds for call in times.calls) == pytest.approx(times.seconds)
+    assert times.calls[1].seconds == pytest.approx(times.calls[2].seconds) and times.calls[1].seconds > times.calls[0].seconds
+    assert all(call.low < call.seconds < call.high for call in times.calls) and not times.missing
