@@ -29,7 +29,7 @@ class LaunchFigures:
     lines: cache lines that the accesses of all work-items touch, by waves, added up; buffer_lines: those of them in buffers, and
     in images that are written. local_passes: of local memory, likewise. live_bytes: of values on floats of a work-item, where
     most are needed at once. touched_bytes: of arguments, distinct ones. integers: operations on integers of a work-item, in the
-    mean.
+    mean. barriers: that a group passes, in the mean.
     """
 
     groups: Any
@@ -45,6 +45,7 @@ class LaunchFigures:
     buffer_lines: Any = 0.0
     integers: Any = 0.0
     waits: Any = 0.0
+    barriers: Any = 0.0
 
 
 def figures_of(sample: SampledLaunch, touched_bytes: int) -> LaunchFigures:
@@ -62,6 +63,7 @@ def figures_of(sample: SampledLaunch, touched_bytes: int) -> LaunchFigures:
         multiply_adds=(floats / 2 + SPECIAL * special) / items,
         texels=sample.add_rows(lambda row: is_texture(row) and row.texel_bytes <= SMALL_TEXEL, _fetched) / items,
         large_texels=sample.add_rows(lambda row: is_texture(row) and row.texel_bytes > SMALL_TEXEL, _fetched) / items,
+        barriers=sample.add(lambda counters: counters.barriers) / sample.groups,
         waits=sample.add(lambda counters: counters.awaited) / items,
         chain=sample.add(lambda counters: counters.chained) / items,
         lines=sample.add_rows(lambda row: row.kind in ("buffer", "image"), _lines_of),

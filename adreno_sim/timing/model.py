@@ -2,11 +2,12 @@
 
 The parts of a launch do not add up, since each hides behind the others where it is shorter:
 
-    time = launch + sqrt(throughput^2 + latency^2 + memory^2)
+    time = launch + barriers + sqrt(throughput^2 + latency^2 + memory^2)
 
 * throughput: the compute unit with most groups issues all its waves' multiply-adds, texel reads and the lines that these touch;
   arithmetic and texels are two pipes. Live values beyond the registers make it longer.
 * latency: what a wave needs alone, once for as many waves as a unit holds at a time.
+* barriers: each stops a unit.
 * memory: lines of buffers and distinct bytes of textures through the second-level cache, and bytes beyond its size from memory.
 
 Every figure and constant may be a NumPy array, so that many launches are predicted, and constants fitted, at once.
@@ -41,6 +42,7 @@ PARTS = {
     "operations": "operations",
     "textures": "texture reads",
     "local": "local memory",
+    "barriers": "barriers",
     "latency": "latency",
     "buffers": "buffer lines",
     "misses": "texture misses",
@@ -55,7 +57,8 @@ class Machine:
 
     units: compute units that take groups. slots: waves that a unit holds. multiply_add, texel, large_texel, local_pass: of a
     wave of 64 in a unit, issued. line: of a line of a texture that a wave touches. link: from one operation on floats to the next
-    that waits for it. wait: from a read of memory to its result. start: of a wave, until it has done what every wave does.
+    that waits for it. wait: from a read of memory to its result. barrier: of a group in a unit, whatever else there is to
+    do. start: of a wave, until it has done what every wave does.
     registers: vec4 of a work-item beyond which code is slow. cached_byte: of data through the second-level cache; memory_byte:
     what a byte beyond `cache` bytes takes in addition. window: lines that a wave touches, for each link of its chain, beyond
     which the first-level cache keeps none for the next; refetch: the share of such lines that memory then sees. launch: of a
@@ -71,6 +74,7 @@ class Machine:
     line: Any
     link: Any
     wait: Any
+    barrier: Any
     start: Any
     registers: Any
     cached_byte: Any
@@ -104,6 +108,7 @@ class LaunchTime:
     operations: Any
     textures: Any
     local: Any
+    barriers: Any
     latency: Any
     buffers: Any
     misses: Any
@@ -129,6 +134,7 @@ def predict(figures: LaunchFigures, machine: Machine) -> LaunchTime:
     pressure = np.sqrt(1 + ((f.live_bytes / VEC4) / m.registers) ** 4)
     issued = fullest * pressure
     local = fullest * m.local_pass * f.local_passes / waves
+    barriers = np.ceil(f.groups / m.units) * f.barriers * m.barrier
     throughput = issued * np.hypot(arithmetic, texels) + local
     issued_alone = m.multiply_add * f.multiply_adds + m.texel * f.texels + m.large_texel * f.large_texels
     alone = m.link * f.chain + m.wait * f.waits + issued_alone + m.start
@@ -140,11 +146,12 @@ def predict(figures: LaunchFigures, machine: Machine) -> LaunchTime:
     misses = m.cached_byte * (np.maximum(f.touched_bytes - buffer_bytes, 0) + refetched)
     memory = buffers + misses + m.memory_byte * beyond
     return LaunchTime(
-        seconds=m.launch + np.sqrt(throughput**2 + latency**2 + memory**2),
+        seconds=m.launch + barriers + np.sqrt(throughput**2 + latency**2 + memory**2),
         launch=m.launch + 0.0 * f.groups,
         operations=issued * arithmetic,
         textures=issued * texels,
         local=local,
+        barriers=barriers,
         latency=latency,
         buffers=buffers,
         misses=misses,

@@ -30,6 +30,7 @@ def test_a_launch_with_little_to_do_takes_what_a_launch_takes():
     ({"lines": 1e6, "buffer_lines": 1e6}, "buffer lines"),
     ({"touched_bytes": 1e6}, "texture misses"),
     ({"local_passes": 1e7}, "local memory"),
+    ({"barriers": 1e3}, "barriers"),
     ({"chain": 1e6, "groups": 8.0}, "latency"),
     ({"waits": 1e4, "groups": 8.0}, "latency"),
     ({"touched_bytes": 1e9}, "DRAM"),
@@ -47,7 +48,7 @@ def test_a_launch_itself_may_decide():
 @pytest.mark.parametrize("name", [each.name for each in fields(LaunchFigures) if each.name not in ("group_items", "chain")])
 def test_more_work_never_takes_less_time(name):
     some = replace(SMALL, texels=10.0, large_texels=10.0, lines=1e4, local_passes=10.0, buffer_lines=1e3, integers=10.0,
-                   waits=10.0)  # fmt: skip
+                   waits=10.0, barriers=10.0)  # fmt: skip
     times = [predict(replace(some, **{name: getattr(some, name) * factor}), RECORDS).seconds for factor in (1, 2, 8, 64, 1024)]
     assert times == sorted(times) and times[-1] > times[0]
 
@@ -88,6 +89,7 @@ def test_every_constant_matters():
         lines=1e7,
         local_passes=1e4,
         waits=9.0,
+        barriers=9.0,
         live_bytes=640.0,
         touched_bytes=1e7,
     )
