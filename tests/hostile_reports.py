@@ -136,8 +136,8 @@ def session_footprint(text: str) -> SessionFootprint:
 
 
 def tune_report(text: str) -> TuneReport:
-    trials = tuple(hold(TunedTrial, text, cost=None, accepted=accepted) for accepted in (True, False))
-    return hold(TuneReport, text, tasks=(hold(TaskReport, text, default_cost=None, trials=trials),))
+    trials = tuple(hold(TunedTrial, text, time=None, accepted=accepted) for accepted in (True, False))
+    return hold(TuneReport, text, tasks=(hold(TaskReport, text, default_time=None, trials=trials),))
 
 
 def list_pages(text: str) -> Iterator[tuple[str, int, str]]:

@@ -14,8 +14,7 @@ EXIT_OK, EXIT_FINDINGS = 0, 1
 DETAILS = """\
 Every candidate is compiled, held against the device's limits, run on the simulated device with its accesses checked, and
 compared with TVM llvm. What fails is rejected with its reason. With --device cl:... the right ones are also run and timed
-there, by the device's own clock; without, a cost ranks them that is a sum of counters of the simulation (docs/tuning.md). It was
-never verified against hardware.
+there, by the device's own clock; without, predicted times rank them (docs/time.md, docs/tuning.md).
 
 DIR holds a MetaSchedule database and a journal of all candidates. The same command goes on where it was ended, until each
 task has --trials candidates. `adreno-sim check MODEL --tuned DIR` compiles with what was found.

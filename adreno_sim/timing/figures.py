@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from ..device.counters import MemoryCounters
@@ -14,6 +16,8 @@ SMALL_TEXEL = 8
 SPECIAL = 6
 """Multiply-adds that a root, an exponential or a trigonometric function costs: as many on an Adreno 660
 (https://github.com/azhirnov/as-en, AE/docs/papers/bench/Adreno_660.md)."""
+
+_NONE: Mapping[str, int] = MappingProxyType({})
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 
@@ -48,11 +52,20 @@ class LaunchFigures:
     barriers: Any = 0.0
 
 
-def figures_of(sample: SampledLaunch, touched_bytes: int) -> LaunchFigures:
-    """Returns the figures of a launch with work-items. touched_bytes: of its arguments, which samples do not count."""
+def figures_of(sample: SampledLaunch, touched_bytes: int, textures: Mapping[str, int] = _NONE) -> LaunchFigures:
+    """Returns the figures of a launch with work-items. touched_bytes: of its arguments, which samples do not count. textures:
+    parameters whose buffers stand for textures, and the bytes of their texels."""
 
     def is_texture(row: MemoryCounters) -> bool:
-        return row.kind == "image" and row.reads > 0
+        return row.reads > 0 and (row.kind == "image" or row.name in textures)
+
+    def texel_of(row: MemoryCounters) -> int:
+        return textures.get(row.name, row.texel_bytes)
+
+    def fetched(row: MemoryCounters) -> float:
+        """Texels read but for those that the work-item holds already, of which only the traced part is known."""
+        texels = row.reads if row.kind == "image" else row.read_bytes / texel_of(row)
+        return texels * row.traced / max(1, row.traced + row.held)
 
     items = sample.add(lambda counters: counters.work_items)
     floats = sample.add(lambda counters: sum(counters.operations.get(name, 0) for name in ("float16", "float32")))
@@ -61,8 +74,8 @@ def figures_of(sample: SampledLaunch, touched_bytes: int) -> LaunchFigures:
         groups=float(sample.groups),
         group_items=max(counters.work_items / counters.groups for _, counters in sample.parts),
         multiply_adds=(floats / 2 + SPECIAL * special) / items,
-        texels=sample.add_rows(lambda row: is_texture(row) and row.texel_bytes <= SMALL_TEXEL, _fetched) / items,
-        large_texels=sample.add_rows(lambda row: is_texture(row) and row.texel_bytes > SMALL_TEXEL, _fetched) / items,
+        texels=sample.add_rows(lambda row: is_texture(row) and texel_of(row) <= SMALL_TEXEL, fetched) / items,
+        large_texels=sample.add_rows(lambda row: is_texture(row) and texel_of(row) > SMALL_TEXEL, fetched) / items,
         barriers=sample.add(lambda counters: counters.barriers) / sample.groups,
         waits=sample.add(lambda counters: counters.awaited) / items,
         chain=sample.add(lambda counters: counters.chained) / items,
@@ -70,14 +83,9 @@ def figures_of(sample: SampledLaunch, touched_bytes: int) -> LaunchFigures:
         local_passes=sample.add_rows(lambda row: row.kind == "local", _lines_of),
         live_bytes=float(sample.live_bytes),
         touched_bytes=float(touched_bytes),
-        buffer_lines=sample.add_rows(lambda row: row.kind == "buffer" or (row.kind == "image" and not row.reads), _lines_of),
+        buffer_lines=sample.add_rows(lambda row: row.kind in ("buffer", "image") and not is_texture(row), _lines_of),
         integers=sample.add(lambda counters: sum(counters.operations.get(name, 0) for name in INTEGERS)) / items,
     )
-
-
-def _fetched(row: MemoryCounters) -> float:
-    """Reads but for those of what the work-item holds already, of which only the traced part is known."""
-    return row.reads * row.traced / max(1, row.traced + row.held)
 
 
 def _lines_of(row: MemoryCounters) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from .model import INTEGER, PARTS, WAVE, predict
 
 BESIDE = 0.5
 """The share of a launch's time from which what the model does not know, or was never compared with, is named."""
+
+
+_NONE: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -47,19 +51,30 @@ class LaunchTimer:
         self._kernels: list[Kernel] = []  # whose ids are in the keys
 
     def time(
-        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
+        self,
+        kernel: Kernel,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Argument],
+        textures: Mapping[str, int] = _NONE,
     ) -> TimeEstimate | None:
-        """Returns the time of a launch on memory as it is; None for one without work-items. Raises as `count_groups`."""
-        key = id(kernel), tuple(global_size), None if local_size is None else tuple(local_size), *map(_signature, args)
+        """Returns the time of a launch on memory as it is; None for one without work-items. Raises as `count_groups`.
+
+        textures: parameters whose buffers stand for textures, and the bytes of their texels.
+        """
+        sizes = tuple(global_size), None if local_size is None else tuple(local_size)
+        key = id(kernel), *sizes, *textures.items(), *map(_signature, args)
         if key not in self._known:
             self._kernels.append(kernel)
             sample = self._counter.count_groups(kernel, global_size, local_size, args, texel_blocks=True, wave_items=WAVE)
-            self._known[key] = self._estimate(sample, kernel, args) if sample.parts else None
+            self._known[key] = self._estimate(sample, kernel, args, textures) if sample.parts else None
         return self._known[key]
 
-    def _estimate(self, sample: SampledLaunch, kernel: Kernel, args: Sequence[Argument]) -> TimeEstimate:
+    def _estimate(
+        self, sample: SampledLaunch, kernel: Kernel, args: Sequence[Argument], textures: Mapping[str, int]
+    ) -> TimeEstimate:
         names = [param.name for param in kernel.params]
-        figures = figures_of(sample, count_touched(sample, names, args))
+        figures = figures_of(sample, count_touched(sample, names, args), textures)
         made = predict(figures, self.device.machine)
         seconds = float(made.seconds)
         parts = {word: float(getattr(made, name)) for name, word in PARTS.items()} | {"launch": float(made.launch)}

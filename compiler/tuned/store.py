@@ -253,18 +253,17 @@ def _is_list_of(kind: type) -> Callable[[object], bool]:
     return lambda value: isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 
-def _is_cost(value: object) -> bool:
-    """Whether it is None, or the parts of a cost by name (`tuning.cost.Cost`): some of them are divided by."""
+def _is_time(value: object) -> bool:
+    """Whether it is None, or the parts of a predicted time by name, and the whole."""
     if not isinstance(value, dict):
         return value is None
-    figures = all(figure is not None and _is_figure(figure) for figure in value.values())
-    return figures and value.get("divergence", 0) > 0 and "occupancy" in value
+    return "seconds" in value and all(figure is not None and _is_figure(figure) for figure in value.values())
 
 
 _NEEDED = ("number", "variant", "decisions", "accepted")
 _FIELDS: dict[str, Callable[[object], bool]] = {
     "number": _is_whole, "variant": _is_text, "decisions": _is_list_of(str), "accepted": lambda value: isinstance(value, bool),
-    "stage": _is_text, "reason": _is_text, "findings": _is_list_of(dict), "cost": _is_cost, "seconds": _is_figure,
+    "stage": _is_text, "reason": _is_text, "findings": _is_list_of(dict), "time": _is_time, "seconds": _is_figure,
     "max_error": _is_figure, "rank": _is_figure,
 }  # fmt: skip
 """What a candidate's line has to have, and what the fields of lines are: a folder may be somebody else's, and edited."""

@@ -1,11 +1,11 @@
 """What makes a candidate acceptable: it compiles, keeps the device's limits, touches no memory that is not its own, computes
-what its function before scheduling does on TVM's llvm target. It is timed, or ranked by the counters of its launches."""
+what its function before scheduling does on TVM's llvm target. It is timed, or ranked by the predicted time of its launches."""
 
 from __future__ import annotations
 
 import os
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,13 +14,13 @@ import numpy as np
 from ...base.errors import AdrenoSimError, DeviceError, UnsupportedError
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
-from ...device.group_sample import GroupCounter, require_group_counter
 from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Kind, Severity
 from ...golden.expectations import KernelExpectations
 from ...golden.truth.units import Units
 from ...results.comparison import compare
 from ...results.expected import Expected
+from ...timing.launches import LaunchTimer
 from ..artifact.model import CompiledModel
 from ..check.golden import LiveGolden
 from ..check.kernels import FirstWrong, KernelObserver
@@ -34,8 +34,7 @@ from ..tuned.tasks import Task, params_of
 from ..tvm_bridge.read import BufferInfo
 from ..tvm_bridge.versions import import_tvm
 from .candidate import TASK, Candidate, compile_function
-from .cost import Cost, Machine, cost
-from .launch_counts import LaunchCounts
+from .candidate_times import CandidateTimes
 from .limits import broken_limits
 
 REPEATS = 5
@@ -56,10 +55,10 @@ class Rejection:
 
 @dataclass(frozen=True)
 class Verdict:
-    """An accepted candidate. cost: by its counters. seconds: of a run on the device, copies that the model does not need left
-    out; None where none was timed. max_error: the largest error, relative to the rms of the result."""
+    """An accepted candidate. time: predicted (`CandidateTimes.time`). seconds: of a run on the device, copies that the model
+    does not need left out; None where none was timed. max_error: the largest error, relative to the rms of the result."""
 
-    cost: Cost
+    time: dict[str, float]
     seconds: float | None
     max_error: float
 
@@ -67,8 +66,8 @@ class Verdict:
 @dataclass
 class Judge:
     """Judges the candidates of one task. checker: a simulated device, on which every candidate is run with its accesses
-    checked and its launches counted. timer: a real device, on which the right ones are compared and timed too; None = the cost
-    by counters ranks them.
+    checked and its launches counted. timer: a real device, on which the right ones are compared and timed too; None = predicted
+    times rank them.
 
     rejections, verdicts: by artifact, or by what `build` was given where there is none.
     """
@@ -79,13 +78,10 @@ class Judge:
     pipeline: PipelineName = "fixed"
     without_fix: tuple[str, ...] = ()
     seed: int = 0
-    machine: Machine = field(init=False)
-    counter: GroupCounter = field(init=False)
 
     def __post_init__(self) -> None:
         tvm = import_tvm()
-        self.counter = require_group_counter(self.checker)
-        self.machine = Machine.of(self.checker)
+        LaunchTimer(self.checker)  # which refuses a device without times
         self.reference = KernelExpectations(tvm.IRModule({TASK: self.task.module["main"]}), Units.of_device(self.checker.info))
         self.terms = _terms(self.task)
         self.inputs = _inputs(self.task, self.terms, self.seed)
@@ -120,8 +116,8 @@ class Judge:
 
     def run(self, model: CompiledModel, copies: frozenset[int] = frozenset()) -> Verdict | Rejection:
         """Run a compiled candidate: on the checker, then on the timer if there is one. Launches in `copies` cost nothing."""
-        counts = LaunchCounts(self.counter, copies, self.task.textures)
-        output, rejection = self._check(model, counts)
+        times = CandidateTimes(LaunchTimer(self.checker), copies, self.task.textures)
+        output, rejection = self._check(model, times)
         if rejection is not None:
             return rejection
         assert output is not None
@@ -132,14 +128,14 @@ class Judge:
                 return timed
             seconds = timed
         error = float(compare(output, self.golden).max_abs / _rms(self.golden.array))
-        return Verdict(cost(counts.figures, self.machine), seconds, error)
+        return Verdict(times.time, seconds, error)
 
-    def _check(self, model: CompiledModel, counts: LaunchCounts) -> tuple[np.ndarray | None, Rejection | None]:
+    def _check(self, model: CompiledModel, times: CandidateTimes) -> tuple[np.ndarray | None, Rejection | None]:
         observer = KernelObserver(model, LiveGolden(self.reference), False, Progress(), twin=WideTwin(model, self.reference))
         output: np.ndarray | None = None
         stopped: Rejection | None = None
         try:
-            with VirtualMachine(model, self.checker, Observers(counts, observer)) as machine:
+            with VirtualMachine(model, self.checker, Observers(times, observer)) as machine:
                 output = machine.run(self.inputs)[0]
         except FirstWrong:
             pass

@@ -13,7 +13,6 @@ from ...base.errors import AdrenoSimError
 from ..artifact.model import CompiledModel
 from ..tuned.metaschedule import derive, meta_schedule
 from ..tvm_bridge.versions import import_tvm
-from .cost import NANOSECOND
 from .judge import Judge, Rejection, Verdict
 
 
@@ -54,8 +53,8 @@ def make_builder(judge: Judge, folder: str | os.PathLike[str], measured: LatestR
 
 
 def make_runner(judge: Judge, measured: LatestResult | None = None) -> Any:
-    """A PyRunner: runs what the builder made, and answers with the seconds of a real device or, without one, with the cost as
-    nanoseconds. A candidate that is wrong, or touches what it must not, is an error that says where. Artifacts go."""
+    """A PyRunner: runs what the builder made, and answers with the seconds of a real device or, without one, with predicted
+    ones. A candidate that is wrong, or touches what it must not, is an error that says where. Artifacts go."""
     ms = meta_schedule()
     noted = measured or LatestResult()
 
@@ -85,8 +84,8 @@ def make_runner(judge: Judge, measured: LatestResult | None = None) -> Any:
 
 
 def rank(verdict: Verdict) -> float:
-    """What candidates are ranked by: seconds where one was timed, else the cost as nanoseconds."""
-    return verdict.seconds if verdict.seconds is not None else verdict.cost.total * NANOSECOND
+    """What candidates are ranked by: seconds where one was timed, else predicted ones."""
+    return verdict.seconds if verdict.seconds is not None else verdict.time["seconds"]
 
 
 def _beside(path: str) -> str:

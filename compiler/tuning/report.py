@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...base import json_io
-from .cost import LABEL
+from .candidate_times import LABEL
 
-SCHEMA = "adreno-sim/tune/1"
+SCHEMA = "adreno-sim/tune/2"
 TIMED = "device time"
 
 
@@ -17,8 +17,8 @@ TIMED = "device time"
 class Trial:
     """A candidate. number: from 0 within its task. decisions: tile sizes and the choice of unrolling, in the order sampled.
 
-    stage: where it was rejected ("compile", "limits", "run", "values"), "" where it was accepted. cost: what the cost
-    by counters is made of (`cost.Cost`); seconds: on a real device. max_error: relative to the rms.
+    stage: where it was rejected ("compile", "limits", "run", "values"), "" where it was accepted. time: what the
+    predicted time is made of (`CandidateTimes.time`); seconds: on a real device. max_error: relative to the rms.
     """
 
     number: int
@@ -28,7 +28,7 @@ class Trial:
     stage: str = ""
     reason: str = ""
     findings: tuple[dict[str, Any], ...] = ()
-    cost: dict[str, float] | None = None
+    time: dict[str, float] | None = None
     seconds: float | None = None
     max_error: float | None = None
     rank: float | None = None
@@ -37,7 +37,7 @@ class Trial:
 @dataclass(frozen=True)
 class TaskReport:
     """A task. default: what the pipeline's own schedule ranks, None where it could not be judged (default_reason says why);
-    default_cost: as of Trial."""
+    default_time: as of Trial."""
 
     name: str
     functions: tuple[str, ...]
@@ -47,7 +47,7 @@ class TaskReport:
     trials: tuple[Trial, ...]
     default: float | None
     default_reason: str = ""
-    default_cost: dict[str, float] | None = None
+    default_time: dict[str, float] | None = None
 
     @property
     def accepted(self) -> list[Trial]:

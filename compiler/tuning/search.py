@@ -15,10 +15,10 @@ import numpy as np
 from ...backends.open import announce_devices, open_device
 from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
 from ...base.processes.scratch import scratch_folder
-from ...device.group_sample import require_group_counter
 from ...device.protocol import Device
 from ...results import encode
 from ...results.unwatched import device_in_words
+from ...timing.launches import LaunchTimer
 from ..importers.fixed_inputs import Values
 from ..importers.load import load_model
 from ..importers.module_file import require_model
@@ -30,7 +30,6 @@ from ..tuned.metaschedule import derive, meta_schedule, quiet_logger, without_te
 from ..tuned.store import TuningStore, decisions_of, digest_of, key_of, variant_of
 from ..tuned.tasks import Task, find_tasks
 from ..tvm_bridge.versions import import_tvm
-from .cost import Machine
 from .judge import Judge, Rejection, Verdict
 from .measure import LatestResult, make_builder, make_runner, rank
 from .report import TaskReport, Trial, TuneReport, ranking, trials_of
@@ -73,7 +72,7 @@ def tune(
 
     device: a simulated one, on which candidates are checked and by whose limits they are judged; or a real one, on which the
     right ones are timed as well, checked before on `check_on` (a simulated device; default sim:adreno-740). Without a real device
-    the cost of `tuning.cost` ranks them, a sum of counters that no hardware has confirmed. rule, weights, shapes, input_values:
+    predicted times rank them (docs/time.md). rule, weights, shapes, input_values:
     as of CompileOptions. only: parts of the names of tasks to tune; empty = all. step: told of every candidate.
 
     Raises AdrenoSimError for bad input and for a folder made with other settings, UnsupportedError for what TVM cannot do.
@@ -91,8 +90,7 @@ def tune(
         raise UnsupportedError(
             f"unsupported: {model.name} has no function to tune: the space is for convolutions and matrix products of known sizes"
         )
-    require_group_counter(checker)
-    machine = Machine.of(checker)
+    machine = LaunchTimer(checker).device.machine
     timed_on = timer.info.name if timer is not None else ""
     version = str(import_tvm().__version__)
     settings = {
@@ -220,7 +218,7 @@ class _Search:
         built = self.judge.compile(self.task.module["main"], scheduled=False)
         found: Verdict | Rejection = built if isinstance(built, Rejection) else self._run_default(built)
         line: dict[str, Any] = {"kind": "default", "task": self.digest}
-        told = {"reason": str(found)} if isinstance(found, Rejection) else {"cost": asdict(found.cost), "rank": rank(found)}
+        told = {"reason": str(found)} if isinstance(found, Rejection) else {"time": found.time, "rank": rank(found)}
         self.store.add({**line, **told})
 
     def _run_default(self, built: Any) -> Verdict | Rejection:
@@ -228,7 +226,7 @@ class _Search:
 
 
 def _chance(seed: int) -> Any:
-    """The cost model. None learns from figures that no hardware has confirmed: the search goes by what was measured, and chance.
+    """The cost model. None learns from predicted times: the search goes by what they are, and chance.
 
     TVM's RandomModel seeds NumPy's global generator, afresh for each run unless told otherwise; this one has its own.
     """
@@ -262,7 +260,7 @@ def _line(number: int, schedule: Any, found: Verdict | Rejection | None) -> dict
         findings = [encode.finding_to_json(finding) for finding in found.findings]
         return {**head, "accepted": False, "stage": found.stage, "reason": found.reason, "findings": findings}
     return {
-        **head, "accepted": True, "cost": asdict(found.cost), "seconds": found.seconds, "max_error": found.max_error,
+        **head, "accepted": True, "time": found.time, "seconds": found.seconds, "max_error": found.max_error,
         "rank": rank(found),
     }  # fmt: skip
 
@@ -273,5 +271,5 @@ def _report(task: Task, store: TuningStore) -> TaskReport:
     shapes = tuple(f"{info.dtype} {'x'.join(str(int(size)) for size in info.shape)}" for info in task.params)
     return TaskReport(
         task.name, task.functions, task.anchor, shapes, tuple(sorted(task.textures)), trials_of(store.trials(digest)),
-        default.get("rank"), default.get("reason", ""), default.get("cost"),
+        default.get("rank"), default.get("reason", ""), default.get("time"),
     )  # fmt: skip

@@ -17,7 +17,6 @@ from tvm import relax  # noqa: E402
 from adreno_sim.backends.sim import group_counts  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError, OptionError  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, module, weight  # noqa: E402
-from adreno_sim.compiler.tuning.cost import cost  # noqa: E402
 from adreno_sim.compiler.tuning.judge import Judge, Rejection, Verdict  # noqa: E402
 from adreno_sim.compiler.tuning.search import tune  # noqa: E402
 from adreno_sim.device.group_sample import choose_groups  # noqa: E402
@@ -34,7 +33,7 @@ def judged(judge: Judge, schedule: Any, path: Path) -> Verdict:
 
 
 def count_pairs(pairs: list[tuple[float, float]]) -> tuple[int, int]:
-    """Pairs of candidates in the same order by both costs, and in the other order."""
+    """Pairs of candidates in the same order by both times, and in the other order."""
     signs = [(a - c) * (b - d) for (a, b), (c, d) in itertools.combinations(pairs, 2)]
     return sum(sign > 0 for sign in signs), sum(sign < 0 for sign in signs)
 
@@ -52,7 +51,7 @@ def count_pairs(pairs: list[tuple[float, float]]) -> tuple[int, int]:
 def test_a_sample_ranks_as_the_whole_launch(
     adreno: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, build: Any, seeds: tuple[int, ...]
 ) -> None:
-    """Kendall's tau is at least 0.95, the same candidate is best, and a candidate's costs differ by 15 % at most."""
+    """Kendall's tau is at least 0.95, the same candidate is best, and a candidate's times differ by 15 % at most."""
     (task,) = tasks_of(build())
     judge = Judge(task, adreno)
     pairs = []
@@ -66,9 +65,8 @@ def test_a_sample_ranks_as_the_whole_launch(
             patch.setattr(group_counts, "STEPS", 10**12)
             whole = judge.run(built.compiled, judge.needless(one))
         assert isinstance(sampled, Verdict) and isinstance(whole, Verdict)
-        assert whole.cost.counted_groups == whole.cost.groups == pytest.approx(sampled.cost.groups)
-        assert sampled.cost.total == pytest.approx(whole.cost.total, rel=0.15)
-        pairs.append((sampled.cost.total, whole.cost.total))
+        assert sampled.time["seconds"] == pytest.approx(whole.time["seconds"], rel=0.15)
+        pairs.append((sampled.time["seconds"], whole.time["seconds"]))
     same, other = count_pairs(pairs)
     assert len(pairs) > 4 and min(pairs)[1] == min(whole for _, whole in pairs)
     assert same - other >= 0.95 * (same + other)
@@ -82,14 +80,14 @@ def test_an_argument_that_the_model_passes_as_a_texture_costs_as_one(adreno: Any
     assert task.textures == {0}
     schedule = schedules(task)[f"data {data}, weight buffer, padding guarded"]
     judge = Judge(task, adreno)
-    found = judged(judge, schedule, tmp_path).cost
-    judge.task = replace(task, textures=frozenset())
-    buffer = judged(judge, schedule, tmp_path).cost
-    assert found.texture_bytes > 0 and buffer.total > found.total and buffer.buffer_bytes > found.buffer_bytes
+    found = judged(judge, schedule, tmp_path).time
+    judge = Judge(replace(task, textures=frozenset()), adreno)
+    buffer = judged(judge, schedule, tmp_path).time
+    assert found["texture reads"] > 0 and buffer["buffer lines"] > found["buffer lines"]
     if data == "buffer":
-        assert buffer.texture_bytes == 0 and buffer.groups == found.groups
+        assert buffer["texture reads"] == 0
     else:
-        assert buffer.texture_bytes == found.texture_bytes and buffer.groups > found.groups
+        assert buffer["texture reads"] == found["texture reads"] and buffer["launch"] > found["launch"]
 
 
 @pytest.mark.slow
@@ -102,16 +100,16 @@ def test_two_runs_rank_alike(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_wrong_candidate_never_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A seeded defect: without the fix, stores to textures are wrong. Were its candidates free, they still had no rank."""
-    from adreno_sim.compiler.tuning import judge as judging
+    from adreno_sim.compiler.tuning.candidate_times import CandidateTimes
 
-    monkeypatch.setattr(judging, "cost", lambda figures, machine: cost([], machine))
+    monkeypatch.setattr(CandidateTimes, "time", {"seconds": 0.0})
     report = tune(padded(), tmp_path, trials=6, seed=1, without_fix=("texture-store",))
     (task,) = report.tasks
     wrong = [trial for trial in task.trials if trial.stage == "values"]
     if tvm.__version__.startswith("0.25"):
         assert not wrong
         return
-    assert wrong and all(trial.rank is None and trial.cost is None and not trial.accepted for trial in wrong)
+    assert wrong and all(trial.rank is None and trial.time is None and not trial.accepted for trial in wrong)
     assert task.best not in wrong and all(trial in task.accepted for trial in ([task.best] if task.best else []))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
+from ...timing.model import PARTS
 from ..console import open_console, teller
 from ..table import Column, figure_column, print_table, text_column
 
@@ -25,9 +26,9 @@ def show(report: TuneReport, file: IO[str], everything: bool = False) -> None:
         shown = [trial for trial in task.trials if everything or not trial.accepted or trial == task.best]
         if shown:
             print_table(console, _columns(task, report), shown, pad_edge=False)
-        costs = list_costs(task, everything)
-        if costs:
-            print_table(console, COSTS, costs, pad_edge=False)
+        times = list_times(task, everything)
+        if times:
+            print_table(console, TIMES, times, pad_edge=False)
         say(summary(task, report))
     say("")
     say(f"{'ok' if report.ok else 'failed: a task has no accepted candidate'}; apply with: check MODEL --tuned {report.folder}")
@@ -41,60 +42,46 @@ def _columns(task: TaskReport, report: TuneReport) -> list[Column[Trial]]:
         Column("", lambda trial: str(trial.number), right=True, breaks=True),
         text_column("variant", lambda trial: trial.variant),
         text_column("tiles, unroll", lambda trial: " ".join(trial.decisions)),
-        text_column(rank_title(report), lambda trial: rank_text(trial.rank, report)),
+        text_column("ms" if report.timed else "predicted ms", lambda trial: rank_text(trial.rank)),
         text_column("accepted, or why not", verdict),
     ]
 
 
-Costed = tuple[str, dict[str, float]]
-"""A candidate's number, or "default", and its cost."""
+Timed = tuple[str, dict[str, float]]
+"""A candidate's number, or "default", and its predicted time."""
 
 BEST = 3
-"""Accepted candidates whose costs are listed."""
+"""Accepted candidates whose times are listed."""
 
 
-def list_costs(task: TaskReport, everything: bool = False) -> list[Costed]:
-    """The costs of the best candidates (or of every accepted one) in their order, and of the default schedule."""
+def list_times(task: TaskReport, everything: bool = False) -> list[Timed]:
+    """The predicted times of the best candidates (or of every accepted one) in their order, and of the default schedule."""
     ranked = sorted(task.accepted, key=lambda trial: trial.rank if trial.rank is not None else float("inf"))
-    chosen = [(str(trial.number), trial.cost) for trial in (ranked if everything else ranked[:BEST])]
-    return [(name, cost) for name, cost in [*chosen, ("default", task.default_cost)] if cost is not None]
+    chosen = [(str(trial.number), trial.time) for trial in (ranked if everything else ranked[:BEST])]
+    return [(name, time) for name, time in [*chosen, ("default", task.default_time)] if time is not None]
 
 
-def _part(title: str, name: str) -> Column[Costed]:
-    """A part of the cost, in millions of bytes."""
+def _part(title: str, name: str) -> Column[Timed]:
+    """A part of the time, in microseconds."""
 
-    def show(costed: Costed) -> str:
-        value = costed[1].get(name, 0) / 1e6
-        return "" if not value else f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+    def show(timed: Timed) -> str:
+        value = timed[1].get(name, 0) * 1e6
+        return "" if not value else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
     return figure_column(title, show)
 
 
-COSTS: list[Column[Costed]] = [
-    text_column("cost in MB", lambda costed: costed[0]),
-    _part("total", "total"),
-    _part("buffers", "buffer_bytes"),
-    _part("textures", "texture_bytes"),
-    _part("local", "local_bytes"),
-    _part("operations", "operation_bytes"),
-    _part("barriers", "barrier_bytes"),
-    _part("spills", "spill_bytes"),
-    figure_column("lines/access", lambda costed: f"{costed[1].get('lines_per_access', 0):.1f}"),
-    figure_column("lanes", lambda costed: f"{1 / costed[1]['divergence']:.0%}"),
-    figure_column("occupancy", lambda costed: f"{costed[1]['occupancy']:.0%}"),
+TIMES: list[Column[Timed]] = [
+    text_column("predicted us", lambda timed: timed[0]),
+    _part("total", "seconds"),
+    *(_part(name, name) for name in (*PARTS.values(), "launch")),
 ]
-"""Why one candidate ranks before another: the parts, and what they rest on."""
+"""Why one candidate ranks before another: the parts, each as if it were alone."""
 
 
-def rank_title(report: TuneReport) -> str:
-    return "ms" if report.timed else "cost"
-
-
-def rank_text(rank: float | None, report: TuneReport) -> str:
-    """Milliseconds, or millions of the cost's bytes."""
-    if rank is None:
-        return ""
-    return f"{rank * 1e3:.4g}" if report.timed else f"{rank * 1e3:.4g} MB"
+def rank_text(rank: float | None) -> str:
+    """Milliseconds."""
+    return "" if rank is None else f"{rank * 1e3:.4g}"
 
 
 def summary(task: TaskReport, report: TuneReport) -> str:
@@ -106,6 +93,6 @@ def summary(task: TaskReport, report: TuneReport) -> str:
     if task.best is None or task.best.rank is None:
         return counts
     times = f"{task.default / task.best.rank:.2f}" if task.best.rank else "?"
-    worth = "" if report.timed else " (cost by counters, unverified against hardware)"
-    best, default = rank_text(task.best.rank, report), rank_text(task.default, report)
-    return f"{counts}; best {best}, default schedule {default}: {times}x{worth}"
+    worth = "" if report.timed else " (predicted)"
+    best, default = rank_text(task.best.rank), rank_text(task.default)
+    return f"{counts}; best {best} ms, default schedule {default} ms: {times}x{worth}"

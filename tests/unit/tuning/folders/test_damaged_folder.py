@@ -18,7 +18,7 @@ TRACE = [[["GetBlock", [], ["matmul", "main"], ["b0"]], ["Sample", ["b0"], [3, 4
 RECORD = [0, [TRACE, [0.5], {"kind": "opencl"}, [["TENSOR", "float32", [8, 16]]]]]
 LINE = {
     "kind": "trial", "task": "t", "number": 0, "variant": "v", "decisions": ["1x2"], "accepted": True, "stage": "", "reason": "",
-    "findings": [], "cost": {"divergence": 1.5, "occupancy": 0.5}, "seconds": None, "max_error": 0.1, "rank": 1e-3,
+    "findings": [], "time": {"seconds": 1e-3, "latency": 5e-4}, "seconds": None, "max_error": 0.1, "rank": 1e-3,
 }  # fmt: skip
 
 
@@ -72,7 +72,7 @@ HARD = [None, True, -1, 1 << 64, 10**400, float("nan"), "", [], {}, [1], {"a": "
 @pytest.mark.parametrize("key", LINE)
 def test_fields_of_a_candidate(key: str) -> None:
     """Each is refused, or a candidate that every report can show."""
-    from adreno_sim.render.tuning.text import COSTS
+    from adreno_sim.render.tuning.text import TIMES
 
     for value in HARD:
         line = {name: given for name, given in {**LINE, key: value}.items() if given is not ...}
@@ -83,13 +83,13 @@ def test_fields_of_a_candidate(key: str) -> None:
         if read["kind"] != "trial":
             continue
         (trial,) = trials_of([read])
-        shown = [column.show(("0", trial.cost)) for column in COSTS if trial.cost is not None]
+        shown = [column.show(("0", trial.time)) for column in TIMES if trial.time is not None]
         assert all(isinstance(text, str) for text in shown)
 
 
 def test_a_whole_candidate_is_read() -> None:
     assert store._line(LINE) is LINE
-    assert store._line({**LINE, "cost": None})["cost"] is None
+    assert store._line({**LINE, "time": None})["time"] is None
 
 
 @pytest.mark.parametrize("name", [store.SETTINGS, store.TRIALS, store.WORKLOADS, store.RECORDS])
