@@ -176,6 +176,11 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "A predicted time that is longer than that of the baseline (`--compare`) by more than the model's own error.",
     )
+    SLOW_BUILTIN = (
+        "slow-builtin",
+        Severity.WARNING,
+        "A call of a function that Adreno emulates, or computes by many instructions, where something cheaper may do.",
+    )
     UNFIT_DEVICE = (
         "unfit-device",
         Severity.WARNING,

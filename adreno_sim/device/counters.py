@@ -94,7 +94,8 @@ class LaunchCounters:
     operations: by type, added over work-items. unique_*: distinct bytes of buffers and images, each once though several
     arguments show it. barriers: that groups executed, added over groups. branches: executed by work-items, with two ways to go.
     chained: operations on floats that wait for the one before, in the longest chain of each block, added over work-items;
-    awaited: reads of global memory and of images, likewise.
+    awaited: reads of global memory and of images, likewise. slow: multiply-adds that functions cost which Adreno has not, added
+    over work-items.
 
     traced_groups, traced_waves: those that figures of waves are of; a wave is `wave_size` work-items of consecutive local ids.
     traced_branches, wave_branches: of the branches, by work-items and by waves; divergent: work-items of a wave went several
@@ -121,6 +122,7 @@ class LaunchCounters:
     launches: int = 1
     chained: int = 0
     awaited: int = 0
+    slow: int = 0
 
     def __add__(self, other: LaunchCounters) -> LaunchCounters:
         """The counters of the launches of both, which are of one kernel on one device."""
@@ -132,7 +134,7 @@ class LaunchCounters:
 
 _OF_LAUNCHES = (
     "work_items", "groups", "unique_read_bytes", "unique_written_bytes", "unique_bytes", "barriers", "branches", "traced_groups",
-    "traced_waves", "traced_branches", "wave_branches", "divergent", "launches", "chained", "awaited",
+    "traced_waves", "traced_branches", "wave_branches", "divergent", "launches", "chained", "awaited", "slow",
 )  # fmt: skip
 
 

@@ -31,10 +31,26 @@ class Stratum:
 
 
 @dataclass(frozen=True)
+class SlowCall:
+    """A call of a built-in function that the device computes by many instructions: the first one of its kind in a kernel.
+
+    times: of a multiply-add, as `source` measured it. instead: what is cheaper. line, column: where.
+    """
+
+    name: str
+    times: int
+    instead: str
+    source: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
 class SampledLaunch:
     """Counters of the groups that were counted. parts: for each stratum how many groups each counted one stands for, and the
     counters of these, whose distinct bytes are not counted. local_bytes: of a group; private_bytes: arrays of a work-item;
-    live_bytes: of its other values on floats, where most are needed at once."""
+    live_bytes: of its other values on floats, where most are needed at once. slow_calls: that the
+    kernel has."""
 
     kernel: str
     groups: int
@@ -42,6 +58,7 @@ class SampledLaunch:
     local_bytes: int
     private_bytes: int
     live_bytes: int = 0
+    slow_calls: tuple[SlowCall, ...] = ()
 
     @property
     def counted(self) -> int:

@@ -49,9 +49,16 @@ def show_duration(seconds: float) -> str:
 
 
 def find_beyond(report: TimeReport, wish: TimeWish) -> list[Finding]:
-    """Returns what is wrong with the times: too long, or longer than before. Notes in the report what they were before. Raises
-    AdrenoSimError for a baseline that is none."""
-    return [*_find_too_long(report, wish.most), *_find_slower(report, wish.baseline)]
+    """Returns what is wrong with the times: too long, longer than before, or spent in slow functions. Notes in the report what
+    they were before. Raises AdrenoSimError for a baseline that is none."""
+    return [*_find_too_long(report, wish.most), *_find_slower(report, wish.baseline), *_find_slow_calls(report)]
+
+
+def _find_slow_calls(report: TimeReport) -> Iterator[Finding]:
+    for kernel, calls in report.slow_calls.items():
+        for call in calls:
+            said = f"{call.name}() takes {call.times} times as long as a multiply-add ({call.source}); cheaper: {call.instead}"
+            yield Finding(Kind.SLOW_BUILTIN, said, kernel=kernel, line=call.line, column=call.column)
 
 
 def _find_too_long(report: TimeReport, most: float | None) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from ..base.errors import DeviceError, UnsupportedError
 from ..base.json_io import plain_json
 from ..base.specs import Argument
 from ..base.version import __version__
+from ..device.group_sample import SlowCall
 from ..device.protocol import Kernel
 from ..timing.launches import LaunchTimer, TimeEstimate
 from ..timing.machines import SPREAD, ErrorClass, TimedDevice
@@ -77,7 +78,7 @@ class CallTime:
 @dataclass
 class TimeReport:
     """Predicted times of a run on one device. kernels: in order of first launch. missing: sentences on what has no time. calls:
-    of a session, in order. best_operations, best_bytes: that the model takes for the most in a second.
+    of a session, in order. slow_calls: by kernel. best_operations, best_bytes: that the model takes for the most in a second.
 
     The sum supposes that errors of kernels go the same way, as those of a device's rates do.
     """
@@ -89,6 +90,7 @@ class TimeReport:
     kernels: dict[str, KernelTime] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     calls: list[CallTime] = field(default_factory=list)
+    slow_calls: dict[str, tuple[SlowCall, ...]] = field(default_factory=dict)
     before: float | None = None
 
     @staticmethod
@@ -100,6 +102,8 @@ class TimeReport:
     def add(self, kernel: str, estimate: TimeEstimate) -> None:
         """One more launch of a kernel."""
         self.kernels.setdefault(kernel, KernelTime(kernel, self.error)).add(estimate)
+        if estimate.slow_calls:
+            self.slow_calls[kernel] = estimate.slow_calls
 
     def add_launch(
         self,

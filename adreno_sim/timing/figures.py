@@ -26,7 +26,8 @@ INTEGERS = ("int8", "int16", "int32", "int64")
 class LaunchFigures:
     """groups: of the launch; group_items: work-items of a full group.
 
-    Of a work-item, in the mean: multiply_adds on floats, a special function counting SPECIAL; texels: read of textures, those
+    Of a work-item, in the mean: multiply_adds on floats, a special function counting SPECIAL, a slow one as
+    many as it costs; texels: read of textures, those
     of up to SMALL_TEXEL bytes, and large_texels; chain: operations on floats that wait for one another; waits: reads of
     memory that do.
 
@@ -73,7 +74,7 @@ def figures_of(sample: SampledLaunch, touched_bytes: int, textures: Mapping[str,
     return LaunchFigures(
         groups=float(sample.groups),
         group_items=max(counters.work_items / counters.groups for _, counters in sample.parts),
-        multiply_adds=(floats / 2 + SPECIAL * special) / items,
+        multiply_adds=(floats / 2 + SPECIAL * special + sample.add(lambda counters: counters.slow)) / items,
         texels=sample.add_rows(lambda row: is_texture(row) and texel_of(row) <= SMALL_TEXEL, fetched) / items,
         large_texels=sample.add_rows(lambda row: is_texture(row) and texel_of(row) > SMALL_TEXEL, fetched) / items,
         barriers=sample.add(lambda counters: counters.barriers) / sample.groups,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..base.specs import Argument, BufferSpec, ImageSpec, Local, Null, Sampler
-from ..device.group_sample import SampledLaunch, require_group_counter
+from ..device.group_sample import SampledLaunch, SlowCall, require_group_counter
 from ..device.protocol import Device, Kernel
 from ..image.formats import format_of
 from .figures import LaunchFigures, figures_of
@@ -28,7 +28,8 @@ class TimeEstimate:
     """The predicted time of a launch.
 
     parts: seconds of what it is made of, each as if it were alone, by name. bound: the part that decides. unknown: what of the
-    launch makes it a guess, in words. operations: on floats; bytes: distinct ones of arguments.
+    launch makes it a guess, in words. operations: on floats; bytes: distinct ones of arguments. slow_calls: of
+    the kernel.
     """
 
     seconds: float
@@ -37,6 +38,7 @@ class TimeEstimate:
     unknown: tuple[str, ...]
     operations: float
     bytes: float
+    slow_calls: tuple[SlowCall, ...] = ()
 
 
 class LaunchTimer:
@@ -80,7 +82,8 @@ class LaunchTimer:
         parts = {word: float(getattr(made, name)) for name, word in PARTS.items()} | {"launch": float(made.launch)}
         items = sample.add(lambda counters: counters.work_items)
         unknown = tuple(find_unknown(figures, parts, seconds, self.device))
-        return TimeEstimate(seconds, parts, made.find_bound(), unknown, 2 * figures.multiply_adds * items, figures.touched_bytes)
+        operations, touched = 2 * figures.multiply_adds * items, figures.touched_bytes
+        return TimeEstimate(seconds, parts, made.find_bound(), unknown, operations, touched, sample.slow_calls)
 
 
 def find_unknown(figures: LaunchFigures, parts: dict[str, float], seconds: float, device: TimedDevice) -> list[str]:

@@ -86,6 +86,14 @@ def test_a_kernel_that_became_slower(files, capsys):
     capsys.readouterr()
 
 
+def test_a_slow_function(files, capsys):
+    text = Path("transpose.cl").read_text()
+    for body, found in (("fma(from[y * n + x], 2.0f, 1.0f)", True), ("mad(from[y * n + x], 2.0f, 1.0f)", False)):
+        Path("transpose.cl").write_text(text.replace("from[y * n + x]", body))
+        assert main(KERNEL) == 0
+        assert ("slow-builtin: " in capsys.readouterr().out) == found
+
+
 @pytest.mark.parametrize(("device", "code", "reason"), [
     ("cl", 2, "does not show what a kernel does"),
     ("sim:reference", 3, "is no chip"),

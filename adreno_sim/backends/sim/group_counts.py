@@ -7,6 +7,7 @@ from ...base.specs import Local
 from ...device.counters import LaunchCounters
 from ...device.group_sample import STEPS, SampledLaunch, choose_groups
 from ...engine.analysis.data_chains import count_live_bytes
+from ...engine.analysis.slow_builtins import list_slow_calls
 from ...engine.run.counted import counting_groups
 from ...memory.storage import before_access
 from .arguments import bind_argument
@@ -46,4 +47,6 @@ def count_sample(
     groups = sum(stratum.groups for stratum in strata)
     share = groups / sum(strata[number].groups for number in found)
     parts = tuple((share * strata[number].groups / counters.groups, counters) for number, counters in found.items())
-    return SampledLaunch(kernel.name, groups, parts, local, kernel.private_bytes, count_live_bytes(config.analysis.kernel))
+    function = config.analysis.kernel
+    live, slow = count_live_bytes(function), list_slow_calls(function)
+    return SampledLaunch(kernel.name, groups, parts, local, kernel.private_bytes, live, slow)

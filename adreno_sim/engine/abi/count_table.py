@@ -26,11 +26,12 @@ class Place:
 @dataclass
 class CountTable:
     """operations: of one execution of each segment, by type; chains: its longest chain of arithmetic; waits: of
-    reads of memory. places: in the order of their records."""
+    reads of memory; slow: multiply-adds that its slow functions cost. places: in the order of their records."""
 
     operations: list[dict[str, int]] = field(default_factory=list)
     chains: list[int] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
+    slow: list[int] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
 
     @property

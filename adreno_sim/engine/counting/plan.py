@@ -8,6 +8,7 @@ from ...ir import ir
 from ..abi.count_table import CountTable, Place
 from ..analysis.data_chains import longest_chain, longest_wait
 from ..analysis.segments import Segment
+from ..analysis.slow_builtins import count_slow
 from ..emit.emitter import Emitter
 from ..emit.instrumentation import Instrumentation
 from ..emit.kernel_plan import CheckPlan, KernelPlan
@@ -60,6 +61,7 @@ def plan_counting(plan: KernelPlan) -> CountingPlan:
         own.table.operations.append(_add_operations(executed))
         own.table.chains.append(longest_chain(executed))
         own.table.waits.append(longest_wait(executed))
+        own.table.slow.append(sum(map(count_slow, executed)))
         first = next((instr for instr in executed if instr.op != "phi"), None)
         own.heads[id(first)] = segment
         own.last_segment[id(executed[-1])] = segment.number

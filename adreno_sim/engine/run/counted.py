@@ -225,6 +225,7 @@ class _CounterBlock:
             barriers=words[counting.COUNTED_BARRIERS],
             chained=sum(chain * runs for chain, runs in zip(self.table.chains, runs_of, strict=True)),
             awaited=sum(wait * runs for wait, runs in zip(self.table.waits, runs_of, strict=True)),
+            slow=sum(slow * runs for slow, runs in zip(self.table.slow, runs_of, strict=True)),
             branches=sum(record[counting.PLACE_RUNS] for record in branches),
             wave_size=self.wave_items,
             line_bytes=self.line_bytes,

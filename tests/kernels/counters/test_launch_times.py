@@ -99,3 +99,19 @@ def test_whose_times_are_guesses(timer):
                 " for (int n = 0; n < 999; n++) x = x * 1664525 + 1013904223; b[get_global_id(0)] = x; }", 1 << 14)  # fmt: skip
     assert any("integers" in reason for reason in made.unknown)
     assert time(timer, BUSY, 1 << 14).unknown == ()
+
+
+@pytest.mark.parametrize(("call", "twin"), [
+    ("fma(x, x, 1.0f)", "mad(x, x, 1.0f)"),
+    ("fma(x, x, 1.0f)", "x * x + 1.0f"),
+    ("atan(x)", "sin(x)"),
+    ("tan(x)", "native_sin(x) / native_cos(x)"),
+])  # fmt: skip
+def test_slow_functions_cost_and_are_named(timer, call, twin):
+    """As what stands for them does not."""
+    text = "kernel void k(global const float *a, global float *b) {{ float x = a[get_global_id(0)];\n"
+    text += " for (int n = 0; n < 64; n++) x = {}; b[get_global_id(0)] = x; }}"
+    slow, fast = (time(timer, text.format(some), 1 << 14) for some in (call, twin))
+    (named,) = slow.slow_calls
+    assert named.name == call.partition("(")[0] and named.line == 2 and not fast.slow_calls
+    assert slow.parts["operations"] > named.times / 16 * fast.parts["operations"]
