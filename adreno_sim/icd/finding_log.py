@@ -11,7 +11,8 @@ from typing import Any
 
 from ..base.errors import DeviceError
 from ..base.rejected_call import rejected_call
-from ..base.text.spelling import OutputGuard, spell_line, split_lines
+from ..base.text.line_markers import number_lines
+from ..base.text.spelling import OutputGuard, spell_line
 from ..findings import Finding, Severity
 from ..results import finding_text
 from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, place_of, with_host_call
@@ -117,11 +118,9 @@ class FindingLog:
 
 
 def _with_source(finding: Finding, source: str) -> Finding:
-    """The finding with the text of its line, where it is a line of the program's own source."""
-    lines = split_lines(source)
-    if finding.file or not 0 < finding.line <= len(lines) or "source" in finding.detail:
-        return finding
-    return replace(finding, detail={**finding.detail, "source": lines[finding.line - 1].strip()})
+    """The finding with the text of its line, where the program's source holds it."""
+    text = "" if "source" in finding.detail or not source else number_lines(source, finding.file).get(finding.line, "")
+    return replace(finding, detail={**finding.detail, "source": text.strip()}) if text else finding
 
 
 def _call_line(finding: Finding) -> list[str]:

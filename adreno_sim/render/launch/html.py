@@ -30,7 +30,8 @@ def of_report(report: LaunchReport) -> str:
     variant = f", variant {report.variant}" if report.variant else ""
     facts = f"{report.source}, {report.launch}{variant}, checks {report.checks}, {sizes} work-items in groups: {groups}"
     sources = {**report.included, report.source: report.text}
-    found = [of_finding(finding, sources.get(finding.file, "")) for finding in by_severity([*report.findings, *report.expected])]
+    listed = by_severity([*report.findings, *report.expected])
+    found = [of_finding(finding, sources.get(finding.file, ""), file="") for finding in listed]
     parts = [verdict_of(report.verdict, report.ok), f"<p>{escape(facts)}</p>"]
     parts += section("Findings", found)
     parts += section("Expected, but not seen", [list_of(report.missing)] if report.missing else [])

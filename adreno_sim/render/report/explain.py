@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
-from ...base.text.spelling import encode_exactly, spell_line, spell_printed, split_lines
+from ...base.text.line_markers import number_lines
+from ...base.text.spelling import encode_exactly, spell_line, spell_printed
 from ...findings import Finding, Severity
 from ...results import finding_text
 from ..console import open_console
@@ -61,14 +62,15 @@ def _lines(finding: Finding, source: str) -> Iterator[list[Span]]:
 
 
 def _excerpt(finding: Finding, source: str, style: str) -> Iterator[list[Span]]:
-    lines = split_lines(source)
-    if not 0 < finding.line <= len(lines):
+    lines = number_lines(source)
+    if finding.line not in lines:
         return
     width = len(str(finding.line))
-    for number in range(max(1, finding.line - CONTEXT), finding.line):
-        yield [(f" {number:>{width}} | ", "blue"), (_show_source(lines[number - 1])[:SHOWN], "")]
-    text = _show_source(lines[finding.line - 1])
-    before = encode_exactly(lines[finding.line - 1])[: max(0, finding.column - 1)]  # columns are bytes
+    for number in range(finding.line - CONTEXT, finding.line):
+        if number in lines:
+            yield [(f" {number:>{width}} | ", "blue"), (_show_source(lines[number])[:SHOWN], "")]
+    text = _show_source(lines[finding.line])
+    before = encode_exactly(lines[finding.line])[: max(0, finding.column - 1)]  # columns are bytes
     caret = len(_show_source(before.decode("utf-8", "surrogateescape")))
     start = max(0, caret - SHOWN // 2) if len(text) > SHOWN else 0
     yield [(f" {finding.line:>{width}} | ", "blue"), (text[start : start + SHOWN], "")]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...base.output_file import write_text
-from ...base.text.spelling import split_lines
+from ...base.text.line_markers import number_lines
 from ...findings import Finding, Severity, rank
 from ...results import finding_text
 from ...results.plain_text import allow_lines
@@ -66,7 +66,13 @@ def of_report(report: Report) -> str:
 
 def of_launch(title: str, findings: Sequence[Finding], source: str, said: str) -> str:
     """The page of one launch that failed. said: why, in a line."""
-    return page(title, [verdict_of(said, False), *section("Findings", [of_finding(finding, source) for finding in findings])])
+    return page(
+        title,
+        [
+            verdict_of(said, False),
+            *section("Findings", [of_finding(finding, source) for finding in findings]),
+        ],
+    )
 
 
 def page(title: str, parts: Iterable[str]) -> str:
@@ -79,23 +85,25 @@ def section(title: str, parts: Sequence[str]) -> list[str]:
     return [f"<h2>{escape(title)}</h2>", *parts] if parts else []
 
 
-def of_finding(finding: Finding, source: str) -> str:
-    """One finding; the errors open. source: text of its kernel, "" where it is not known."""
+def of_finding(finding: Finding, source: str, file: str | None = None) -> str:
+    """One finding; the errors open. source: text of its kernel, "" where it is not known. file: of which file in it the line is,
+    "" for the source itself; the finding's where it is not given."""
+    lines = number_lines(source, finding.file if file is None else file)
     head, *rest = finding_text.lines(finding)
     detail = f"<pre>{escape(chr(10).join(line[2:] for line in rest))}</pre>" if rest else ""
     shown = " open" if finding.severity is Severity.ERROR else ""
     summary = f'<summary class="{finding.severity}">{escape(head)}</summary>'
-    return f"<details{shown}>{summary}{detail}{_excerpt(source, finding.line)}</details>"
+    return f"<details{shown}>{summary}{detail}{_excerpt(lines, finding.line)}</details>"
 
 
-def _excerpt(source: str, line: int) -> str:
-    lines = split_lines(source)
-    if not 0 < line <= len(lines):
+def _excerpt(lines: Mapping[int, str], line: int) -> str:
+    if line not in lines:
         return ""
-    first = max(line - AROUND, 1)
     shown = []
-    for number, text in enumerate(lines[first - 1 : line + AROUND], first):
-        row = f"{number:5} {escape(text)}"
+    for number in range(line - AROUND, line + AROUND + 1):
+        if number not in lines:
+            continue
+        row = f"{number:5} {escape(lines[number])}"
         shown.append(f"<mark>{row}</mark>" if number == line else row)
     return f"<pre>{chr(10).join(shown)}</pre>"
 
