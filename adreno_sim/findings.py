@@ -122,6 +122,17 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "A call of OpenCL with an object to which the program has given up its last reference.",
     )
+    CALL_REFUSED = ("call-refused", Severity.ERROR, "A call of OpenCL that returns an error: what it asked for is not done.")
+    PROBE_REFUSED = (
+        "probe-refused",
+        Severity.NOTE,
+        "A call of OpenCL that returns an error, as where a program only asks what there is, or tries a build in several ways.",
+    )
+    NOTHING_LAUNCHED = (
+        "nothing-launched",
+        Severity.WARNING,
+        "A process that made memory or programs on the device and launched no kernel.",
+    )
     ARGUMENT_NOT_SET = ("argument-not-set", Severity.ERROR, "A launch with an argument that was never set: nothing runs.")
     USED_WHILE_MAPPED = (
         "used-while-mapped",

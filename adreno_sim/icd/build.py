@@ -26,12 +26,11 @@ from .protocol import write_header
 
 SHIM = Path(__file__).parent / "shim"
 FLAGS = ("-std=gnu11", "-O2", "-g0", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden",
-         "-fno-sanitize=all", "-fno-optimize-sibling-calls", "-funwind-tables", "-Wl,-z,nodelete")  # fmt: skip
-"""-z nodelete: a thread of the shim may run when its library is closed. Findings name the function that the host called, from the
-stack: no call becomes a jump, and it can be walked."""
+         "-fno-sanitize=all", "-Wl,-z,nodelete")  # fmt: skip
+"""-z nodelete: a thread of the shim may run when its library is closed."""
 DRIVER, LOADER, LOADER_LINK, ICD = "libadreno_sim_icd.so", "libOpenCL.so.1", "libOpenCL.so", "vendors/adreno-sim.icd"
 _EXPORTS = {DRIVER: "driver_exports.c", LOADER: "loader_exports.c"}
-_FUNCTION = re.compile(r"\bF\((\d)(\d),.*?\b(cl[A-Z]\w+), \(")
+_FUNCTION = re.compile(r"\b[FV]\((\d)(\d),.*?\b(cl[A-Z]\w+), \(")
 _TIME_LIMIT = 300
 _KIND = "driver"
 """Of the folder in the cache, and of what a wheel brings along."""

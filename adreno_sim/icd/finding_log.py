@@ -13,10 +13,11 @@ from ..base.errors import DeviceError
 from ..base.rejected_call import rejected_call
 from ..base.text.line_markers import number_lines
 from ..base.text.spelling import OutputGuard, spell_line
-from ..findings import Finding, Severity
+from ..findings import Finding, Kind, Severity
 from ..results import finding_text
+from ..results.encode import finding_to_json
 from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, place_of, with_host_call
-from .journal import Journal
+from .journal import CHANGED, Journal
 
 MOST_FINDINGS = 10_000
 """Places of which a session keeps findings; more are only counted."""
@@ -59,11 +60,11 @@ class FindingLog:
         if self.journal is not None:
             self.journal.count()
 
-    def add(self, finding: Finding, source: str, call: Callable[[], HostCall]) -> None:
+    def add(self, finding: Finding, source: str, call: Callable[[], HostCall] | None) -> Finding | None:
         """A finding of a command. source: of its kernel. call: describes the host's call, asked only at the first finding of a
-        place."""
+        place; None: it is about none. Returns the finding as it is reported, if it is the first of its place."""
         if self._frozen:
-            return
+            return None
         place = place_of(finding)
         known = self._places.get(place)
         if known is not None:
@@ -71,13 +72,15 @@ class FindingLog:
             self.report.findings[known] = replace(first, count=first.count + finding.count)
             if self.journal is not None:
                 self.journal.count()
-            return
+            return None
         if len(self._places) >= MOST_FINDINGS:
             self.note(f"more than {MOST_FINDINGS} places with findings: the others are not in the report")
-            return
+            return None
         is_new_line = not any(known[:4] == place[:4] for known in self._places)
         self._places[place] = len(self.report.findings)
-        shown = with_host_call(_with_source(finding, source), call())
+        shown = _with_source(finding, source)
+        if call is not None:
+            shown = with_host_call(shown, call())
         self.report.findings.append(shown)
         if self.journal is not None:
             self.journal.add_finding(shown)
@@ -86,6 +89,19 @@ class FindingLog:
             self._keep("sources", {finding.kernel: source})
         if is_new_line and finding.severity > Severity.NOTE:
             self.say("\n".join(("adreno-sim: " + "\n".join(finding_text.lines(shown)), *map(spell_line, _call_line(shown)))))
+        return shown
+
+    def change_kind(self, shown: Finding, kind: Kind) -> None:
+        """What came later says that a finding, as `add` returned it, is of another kind."""
+        if self._frozen:
+            return
+        place = self._places.pop(place_of(shown), None)
+        if place is None:
+            return
+        changed = replace(self.report.findings[place], kind=kind)
+        self.report.findings[place] = changed
+        self._places[place_of(changed)] = place
+        self._keep(CHANGED, {"place": place, "finding": finding_to_json(changed)})
 
     def add_rejected(self, error: DeviceError, kernel: str, source: str, call: Callable[[], HostCall]) -> None:
         """A command that the device refuses."""

@@ -24,6 +24,8 @@ _PERIOD = 1.0
 """Seconds between two lines of counts."""
 _COUNTS = "counts"
 """The field of how often each finding has come."""
+CHANGED = "changed"
+"""The field of a finding in another one's place."""
 
 
 class Journal:
@@ -82,6 +84,8 @@ def read_journal(path: Path, pid: int, device: str) -> ProcessReport:
             break
         if field == _COUNTS:
             counts = value
+        elif field == CHANGED:
+            data["findings"][value["place"]] = value["finding"]
         elif isinstance(data[field], list):
             data[field].append(value)
         elif isinstance(data[field], dict):

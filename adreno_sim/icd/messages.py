@@ -28,6 +28,9 @@ class Body:
     def number(self) -> int:
         return int.from_bytes(self._take(4), "little")
 
+    def signed(self) -> int:
+        return int.from_bytes(self._take(4), "little", signed=True)
+
     def piece(self) -> bytes:
         return self._take(self.number())
 

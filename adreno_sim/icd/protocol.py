@@ -28,7 +28,9 @@ import struct
 from collections.abc import Iterator
 from enum import IntEnum
 
-VERSION = 4
+from .status import NAMES
+
+VERSION = 5
 
 PAGE = 4096
 RESULTS = 16384
@@ -67,6 +69,8 @@ class Request(IntEnum):
     LINK       u32 program, s options, [u32 program] inputs -> PROGRAM_REPLY
     KERNELS    u32 program -> [KERNEL]
     MISUSE     u32 kind (Misuse), u32 number of the host's call, u32 thread, s kernel or nothing, s sentence -> nothing
+    REFUSED    u32 number of the host's call, u32 thread, i32 OpenCL's error, s function, s kernel or nothing, s why or nothing
+               -> nothing
     IMAGE_BYTES MEMORY_BODY of an image -> u64 bytes that it takes
     GROUP_LIMIT u32 program, u32 kernel -> u32 work-items of the largest group that is not refused
     CLOSE      [s type of object, s where it was made] objects that were never released -> nothing
@@ -82,6 +86,7 @@ class Request(IntEnum):
     MISUSE = 8
     IMAGE_BYTES = 9
     GROUP_LIMIT = 10
+    REFUSED = 11
 
 
 REQUEST = struct.Struct("<III")
@@ -241,3 +246,4 @@ def _lines() -> Iterator[str]:
             yield f"#define ADRENO_{prefix}_{kind.name} {kind.value}"
     for number, name in enumerate(KINDS):
         yield f"#define ADRENO_KIND_{name.upper()} {number}"
+    yield "#define ADRENO_ERROR_NAMES(N) " + " ".join(f'N({number}, "{name}")' for number, name in NAMES.items())

@@ -17,11 +17,13 @@ from .finding_log import FindingLog
 from .messages import Body, MalformedError, encode_list, encode_text
 from .objects import Objects
 from .protocol import MEMORY_BODY, Misuse, Request
+from .refusals import Refusals
 from .status import SUCCESS, code_of
 from .trace.events import REQUESTS, Kind
 from .trace.recorder import Recorder
 
 _MISUSES = {misuse: FindingKind[misuse.name] for misuse in Misuse}
+_MADE = {Request.MEMORY: "memory objects", Request.BUILD: "programs", Request.COMPILE: "programs", Request.LINK: "programs"}
 _OF_SOURCES = (Request.BUILD, Request.COMPILE)
 _KINDS = {request: kind for kind, request in REQUESTS.items()}
 
@@ -33,6 +35,8 @@ class Requests:
     def __init__(self, objects: Objects, log: FindingLog, lock: DeviceLock, recorder: Recorder | None = None):
         self._objects, self._log, self._lock, self._recorder = objects, log, lock, recorder
         self._is_recorded = False
+        self._made: set[str] = set()
+        self._refusals = Refusals(log)
         self._answers: dict[Request, Callable[[Body], bytes]] = {
             Request.BUILD: self._build,
             Request.COMPILE: self._compile,
@@ -42,15 +46,25 @@ class Requests:
             Request.IMAGE_BYTES: self._tell_image_bytes,
             Request.GROUP_LIMIT: self._tell_group_limit,
             Request.MISUSE: self._tell_misuse,
+            Request.REFUSED: self._tell_refusal,
         }
 
     def answer(self, kind: Request, call: int, data: bytes) -> tuple[int, bytes]:
         """Returns the status, 0 or OpenCL's error, and the body of the reply. What this project lacks is in the log."""
         self._is_recorded = False
+        if kind in _MADE:
+            self._made.add(_MADE[kind])
         status, reply = self._try(kind, call, data)
         if status != SUCCESS and self._recorder is not None and self._is_recorded:
             self._recorder.add_failed_request(_KINDS[kind], call, status)
         return status, reply
+
+    def note_end(self) -> None:
+        """The session ends: did the device do anything?"""
+        if self._made and not self._log.report.kernels:
+            made = " and ".join(sorted(self._made))
+            sentence = f"the process made {made} on the device, and launched no kernel"
+            self._log.add(Finding(FindingKind.NOTHING_LAUNCHED, sentence), "", None)
 
     def _try(self, kind: Request, call: int, data: bytes) -> tuple[int, bytes]:
         try:
@@ -106,10 +120,19 @@ class Requests:
         number, source, options, headers = _read_program(body)
         if headers:
             raise DeviceError("CL_INVALID_VALUE", "headers of clBuildProgram: expected none")
-        return self._objects.build(number, source, options)
+        return self._note_build(source, lambda: self._objects.build(number, source, options))
 
     def _compile(self, body: Body) -> bytes:
-        return self._objects.compile(*_read_program(body))
+        number, source, options, headers = _read_program(body)
+        return self._note_build(source, lambda: self._objects.compile(number, source, options, headers))
+
+    def _note_build(self, source: str, build: Callable[[], bytes]) -> bytes:
+        made = None
+        try:
+            made = build()
+            return made
+        finally:
+            self._refusals.note_build(source, succeeded=made is not None)
 
     def _link(self, body: Body) -> bytes:
         number, options, inputs = body.number(), body.text(), body.list(body.number)
@@ -144,6 +167,13 @@ class Requests:
         if number not in _MISUSES:
             raise DeviceError("CL_INVALID_VALUE", f"misuse {number}: expected one of {', '.join(map(str, _MISUSES))}")
         self._log.add(Finding(_MISUSES[Misuse(number)], sentence, kernel), "", lambda: HostCall(call, thread, 0))
+        return b""
+
+    def _tell_refusal(self, body: Body) -> bytes:
+        call, thread, code = body.number(), body.number(), body.signed()
+        function, kernel, why = body.text(), body.text(), body.text()
+        body.end()
+        self._refusals.add(function, code, kernel, why, HostCall(call, thread, 0))
         return b""
 
 

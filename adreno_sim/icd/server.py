@@ -145,6 +145,8 @@ class Server:
                 self._recorder.close()
         except Exception as error:  # nothing must keep the report from being written
             self._fail_inside(error)
+        if self._session is not None:
+            self._session.requests.note_end()
         self._log.freeze()
         if self._file is not None:
             try:

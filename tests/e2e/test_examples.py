@@ -33,7 +33,8 @@ MOST_LINES, MOST_BYTES = 30, 20_000
 
 HEADER = """#include "functions.h"
 #define PROTOTYPE(version, type, name, parameters, arguments) type name parameters;
-FUNCTIONS(PROTOTYPE, NO_SLOT)
+#define PROTOTYPE_VOID(version, name, parameters, arguments) void name parameters;
+FUNCTIONS(PROTOTYPE, PROTOTYPE_VOID, NO_SLOT)
 """
 """CL/cl.h where the machine has none: the driver's own declarations."""
 

@@ -3,5 +3,5 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED void *clGetExtensionFunctionAddress(const char *name) { return API(clGetExtensionFunctionAddress)(name); }
-EXPORTED cl_int clGetPlatformInfo(cl_platform_id platform, ANSWER) { return API(clGetPlatformInfo)(platform, ANSWERED); }
+EXPORTED void *clGetExtensionFunctionAddress(const char *name) { return adreno_dispatch_table.clGetExtensionFunctionAddress(name); }
+EXPORTED cl_int clGetPlatformInfo(cl_platform_id platform, ANSWER) { return adreno_dispatch_table.clGetPlatformInfo(platform, ANSWERED); }

@@ -1,5 +1,5 @@
 /* All functions of OpenCL in the order of a loader's dispatch table: which version added it, result, name, parameters,
-   and their names. SLOT is one of an API that an Adreno on Linux does not have. */
+   and their names. V has no result. SLOT is one of an API that an Adreno on Linux does not have. */
 #pragma once
 
 #include "opencl.h"
@@ -17,7 +17,7 @@
 #define TEXELS cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch
 #define TEXELED image, blocking, origin, region, row_pitch, slice_pitch
 
-#define FUNCTIONS(F, SLOT) \
+#define FUNCTIONS(F, V, SLOT) \
     F(10, cl_int, clGetPlatformIDs, (cl_uint count, cl_platform_id *platforms, cl_uint *found), (count, platforms, found)) \
     F(10, cl_int, clGetPlatformInfo, (cl_platform_id platform, ANSWER), (platform, ANSWERED)) \
     F(10, cl_int, clGetDeviceIDs, (cl_platform_id platform, cl_bitfield type, cl_uint count, cl_device_id *devices, \
@@ -210,7 +210,7 @@
     F(20, cl_int, clGetPipeInfo, (cl_mem pipe, ANSWER), (pipe, ANSWERED)) \
     F(20, void *, clSVMAlloc, (cl_context context, cl_bitfield flags, size_t bytes, cl_uint alignment), \
         (context, flags, bytes, alignment)) \
-    F(20, void, clSVMFree, (cl_context context, void *pointer), (context, pointer)) \
+    V(20, clSVMFree, (cl_context context, void *pointer), (context, pointer)) \
     F(20, cl_int, clEnqueueSVMFree, (cl_command_queue queue, cl_uint count, void **pointers, svm_free_notice notice, \
         void *data, WAITS), (queue, count, pointers, notice, data, WAITED)) \
     F(20, cl_int, clEnqueueSVMMemcpy, (cl_command_queue queue, cl_bool blocking, void *target, const void *source, \
@@ -256,8 +256,9 @@
 /* Inside, a function has a name of its own, so that a loader's of the same name never takes its place. */
 #define API(name) adreno_##name
 #define DECLARE(version, type, name, parameters, arguments) type API(name) parameters;
+#define DECLARE_VOID(version, name, parameters, arguments) DECLARE(version, void, name, parameters, arguments)
 #define NO_SLOT(name)
-FUNCTIONS(DECLARE, NO_SLOT)
+FUNCTIONS(DECLARE, DECLARE_VOID, NO_SLOT)
 
 /* Of extensions: found by clGetExtensionFunctionAddressForPlatform alone. */
 #define EXTENSION_FUNCTIONS(E) \
@@ -268,8 +269,9 @@ EXTENSION_FUNCTIONS(DECLARE)
 
 struct dispatch {
 #define FIELD(version, type, name, parameters, arguments) type(*name) parameters;
+#define VOID_FIELD(version, name, parameters, arguments) FIELD(version, void, name, parameters, arguments)
 #define EMPTY_FIELD(name) void *name;
-    FUNCTIONS(FIELD, EMPTY_FIELD)
+    FUNCTIONS(FIELD, VOID_FIELD, EMPTY_FIELD)
 };
 
 /* Exported: libOpenCL of the same build calls the driver by it. */

@@ -4,4 +4,6 @@
 
 #define EXPORT(version, type, name, parameters, arguments) \
     __attribute__((visibility("default"))) type name parameters { return adreno_dispatch_table.name arguments; }
-FUNCTIONS(EXPORT, NO_SLOT)
+#define EXPORT_VOID(version, name, parameters, arguments) \
+    __attribute__((visibility("default"))) void name parameters { adreno_dispatch_table.name arguments; }
+FUNCTIONS(EXPORT, EXPORT_VOID, NO_SLOT)

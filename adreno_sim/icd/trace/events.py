@@ -36,10 +36,10 @@ _MOST_RATIO = 1100
 
 
 class Kind(IntEnum):
-    """MEMORY, BUILD, COMPILE, LINK, MISUSE, CLOSE: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of commands;
-    STORE: itself, then the data; SEEN: any command as the search for commands that nothing orders sees it, before it runs;
-    FAILED: an event before it ended with an error; LOOKED: the host reads of a memory. A session that holds these begins with an
-    empty one."""
+    """MEMORY, BUILD, COMPILE, LINK, MISUSE, CLOSE, REFUSED: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of
+    commands; STORE: itself, then the data; SEEN: any command as the search for commands that nothing orders sees it, before it
+    runs; FAILED: an event before it ended with an error; LOOKED: the host reads of a memory. A session that holds these begins
+    with an empty one."""
 
     MEMORY = 1
     BUILD = 2
@@ -56,9 +56,11 @@ class Kind(IntEnum):
     SEEN = 13
     FAILED = 14
     LOOKED = 15
+    REFUSED = 16
 
 
-REQUESTS = {kind: Request[kind.name] for kind in (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK, Kind.MISUSE, Kind.CLOSE)}
+_OF_REQUESTS = (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK, Kind.MISUSE, Kind.CLOSE, Kind.REFUSED)
+REQUESTS = {kind: Request[kind.name] for kind in _OF_REQUESTS}
 COMMANDS = {kind: Command[kind.name] for kind in (Kind.LAUNCH, Kind.COPY, Kind.FILL, Kind.FREE, Kind.FREE_PROGRAM)}
 """What the bodies of events are of. STORE, SEEN, FAILED and LOOKED are neither."""
 

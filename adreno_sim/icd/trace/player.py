@@ -53,6 +53,7 @@ class Player:
                 self.outcomes.stopped = True
                 return
             self._play(event)
+        self._requests.note_end()
 
     def _play(self, event: Event) -> None:
         self.outcomes.go_on()
@@ -74,7 +75,7 @@ class Player:
         why = decode(reply) if status else ""
         if status:
             self._note_failure(event, status, why)
-        if event.kind not in (Kind.CLOSE, Kind.MISUSE):
+        if event.kind not in (Kind.CLOSE, Kind.MISUSE, Kind.REFUSED):
             self.outcomes.add(event, status, why.partition("\n")[0])
         if self._counterpart is not None:
             self._counterpart.note_request(event)

@@ -7,7 +7,8 @@
 #include <time.h>
 
 #define PROTOTYPE(version, type, name, parameters, arguments) type name parameters;
-FUNCTIONS(PROTOTYPE, NO_SLOT)
+#define PROTOTYPE_VOID(version, name, parameters, arguments) void name parameters;
+FUNCTIONS(PROTOTYPE, PROTOTYPE_VOID, NO_SLOT)
 
 #define OK(call) \
     do { \

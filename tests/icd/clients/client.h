@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #define PROTOTYPE(version, type, name, parameters, arguments) type name parameters;
-FUNCTIONS(PROTOTYPE, NO_SLOT)
+#define PROTOTYPE_VOID(version, name, parameters, arguments) void name parameters;
+FUNCTIONS(PROTOTYPE, PROTOTYPE_VOID, NO_SLOT)
 
 #define CHECK(condition) \
     do { \

@@ -81,6 +81,8 @@ cl_int take_build(struct program *program, cl_int status, uint32_t number, cl_ui
     free(reply->data);
     *reply = (struct bytes){0};
     bool failed = status == CL_BUILD_PROGRAM_FAILURE || status == CL_COMPILE_PROGRAM_FAILURE || status == CL_LINK_PROGRAM_FAILURE;
+    if (status && program->log)
+        refuse_call(status, NULL, "%.*s", (int)strcspn(program->log, "\n"), program->log);
     return failed ? failure : status;
 }
 
@@ -101,6 +103,7 @@ static cl_int check_build(cl_program program, DEVICES, program_notice notice, vo
 
 /* Tells the end of a build: at once, or by the notice, which says nothing of success. */
 static cl_int tell(cl_program program, cl_int status, cl_int failure, program_notice notice, void *data) {
+    if (status) entered.error = status;
     if (!notice) return status;
     call_later(program->link, (void (*)(void *, void *))(void *)notice, program, data);
     return status == failure ? CL_SUCCESS : status;
@@ -221,6 +224,7 @@ cl_program API(clLinkProgram)(cl_context context, DEVICES, const char *options, 
         if (made) object_release(made, PROGRAM, 0);
         return fail(error, status);
     }
+    entered.error = status;
     if (error) *error = status;
     return made;
 }

@@ -91,11 +91,13 @@ static inline cl_int give(size_t size, void *value, size_t *size_ret, const void
 #define GIVE_TEXT(text) return give(size, value, size_ret, text, strlen(text) + 1)
 
 static inline void *fail(cl_int *error, cl_int code) {
+    entered.error = code;
     if (error) *error = code;
     return NULL;
 }
 
 static inline void *succeed(cl_int *error, void *made) {
+    entered.error = CL_SUCCESS;
     if (error) *error = CL_SUCCESS;
     return made;
 }

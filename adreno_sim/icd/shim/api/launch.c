@@ -1,39 +1,63 @@
 /* Arguments of kernels, and launches. */
 #include "../core/misuse.h"
 #include "programs.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Says what is wrong with an argument that is being set. */
+#define REFUSE(code, ...) refuse_argument(kernel, param, code, __VA_ARGS__)
+__attribute__((format(printf, 4, 5))) static cl_int refuse_argument(const struct kernel *kernel, const struct param *param,
+                                                                    cl_int code, const char *format, ...) {
+    char text[160];
+    va_list given;
+    va_start(given, format);
+    vsnprintf(text, sizeof text, format, given);
+    va_end(given);
+    const struct facts *facts = kernel->facts;
+    return refuse_call(code, facts->name, "argument %u (%s) of %s %s", (unsigned)(param - facts->params), param->name, facts->name,
+                       text);
+}
 
 /* Settles a memory object, or NULL, as the argument of a parameter for buffers or images. */
 static cl_int set_memory(struct slot *slot, const struct param *param, const struct kernel *kernel, const void *value) {
     struct memory *memory = NULL;
+    const char *wanted = param->kind == ADRENO_ARGUMENT_IMAGE ? "an image" : "a buffer";
     if (value) memcpy(&memory, value, sizeof memory);
     if (!memory) {
-        if (param->kind == ADRENO_ARGUMENT_IMAGE) return CL_INVALID_MEM_OBJECT;
+        if (param->kind == ADRENO_ARGUMENT_IMAGE) return REFUSE(CL_INVALID_MEM_OBJECT, "is an image, and got NULL");
         *slot = (struct slot){.set = true, .kind = ADRENO_ARGUMENT_NULL};
         return CL_SUCCESS;
     }
-    if (!memory_lives(memory) || memory->context != kernel->program->context) return CL_INVALID_MEM_OBJECT;
-    if (is_image(memory) != (param->kind == ADRENO_ARGUMENT_IMAGE)) return CL_INVALID_MEM_OBJECT;
-    if (param->access == CL_KERNEL_ARG_ACCESS_READ_ONLY && memory->flags & CL_MEM_WRITE_ONLY) return CL_INVALID_ARG_VALUE;
-    if (param->access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY && memory->flags & CL_MEM_READ_ONLY) return CL_INVALID_ARG_VALUE;
-    if (param->access == CL_KERNEL_ARG_ACCESS_READ_WRITE && !(memory->flags & CL_MEM_READ_WRITE)) return CL_INVALID_ARG_VALUE;
+    if (!memory_lives(memory)) return REFUSE(CL_INVALID_MEM_OBJECT, "is %s, and got a value that is no memory object", wanted);
+    if (memory->context != kernel->program->context) return REFUSE(CL_INVALID_MEM_OBJECT, "got a memory object of another context");
+    if (is_image(memory) != (param->kind == ADRENO_ARGUMENT_IMAGE))
+        return REFUSE(CL_INVALID_MEM_OBJECT, "is %s, and got %s", wanted, is_image(memory) ? "an image" : "a buffer");
+    bool reads = param->access == CL_KERNEL_ARG_ACCESS_READ_ONLY, writes = param->access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY;
+    if (reads && memory->flags & CL_MEM_WRITE_ONLY) return REFUSE(CL_INVALID_ARG_VALUE, "is read_only, and got a CL_MEM_WRITE_ONLY image");
+    if (writes && memory->flags & CL_MEM_READ_ONLY) return REFUSE(CL_INVALID_ARG_VALUE, "is write_only, and got a CL_MEM_READ_ONLY image");
+    if (param->access == CL_KERNEL_ARG_ACCESS_READ_WRITE && !(memory->flags & CL_MEM_READ_WRITE))
+        return REFUSE(CL_INVALID_ARG_VALUE, "is read_write, and got an image that is not CL_MEM_READ_WRITE");
     *slot = (struct slot){.set = true, .kind = param->kind, .object = &memory->head, .number = memory->number};
     slot->serial = object_serial(memory);
     return CL_SUCCESS;
 }
 
-static cl_int set_sampler(struct slot *slot, const struct kernel *kernel, const void *value) {
+static cl_int set_sampler(struct slot *slot, const struct param *param, const struct kernel *kernel, const void *value) {
     struct sampler *sampler = NULL;
     if (value) memcpy(&sampler, value, sizeof sampler);
-    if (!object_is(sampler, SAMPLER) || sampler->context != kernel->program->context) return CL_INVALID_SAMPLER;
+    if (!object_is(sampler, SAMPLER)) return REFUSE(CL_INVALID_SAMPLER, "is a sampler, and got a value that is none");
+    if (sampler->context != kernel->program->context) return REFUSE(CL_INVALID_SAMPLER, "got a sampler of another context");
     *slot = (struct slot){.set = true, .kind = ADRENO_ARGUMENT_SAMPLER};
     slot->number = sampler->normalized | (uint64_t)(sampler->addressing - CL_ADDRESS_NONE) << 8 |
                    (uint64_t)(sampler->filter - CL_FILTER_NEAREST) << 16;
     return CL_SUCCESS;
 }
 
-static cl_int set_value(struct slot *slot, const struct param *param, size_t size, const void *value) {
-    if (!value) return CL_INVALID_ARG_VALUE;
-    if (param->bytes ? size != param->bytes : !size) return CL_INVALID_ARG_SIZE;
+static cl_int set_value(struct slot *slot, const struct param *param, const struct kernel *kernel, size_t size,
+                        const void *value) {
+    if (!value) return REFUSE(CL_INVALID_ARG_VALUE, "is a value, and got NULL");
+    if (param->bytes ? size != param->bytes : !size)
+        return REFUSE(CL_INVALID_ARG_SIZE, "has %u bytes (%s), and got %zu", param->bytes, param->type, size);
     uint8_t *many = slot->many;
     bool grows = size > sizeof slot->few && (!many || slot->bytes < size);
     if (grows && !(many = realloc(slot->many, size))) return CL_OUT_OF_HOST_MEMORY;
@@ -45,23 +69,40 @@ static cl_int set_value(struct slot *slot, const struct param *param, size_t siz
     return CL_SUCCESS;
 }
 
-cl_int API(clSetKernelArg)(cl_kernel kernel, cl_uint place, size_t size, const void *value) {
-    if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
-    if (place >= kernel->facts->param_count) return CL_INVALID_ARG_INDEX;
-    const struct param *param = &kernel->facts->params[place];
-    struct slot *slot = &kernel->slots[place];
+static cl_int set_local(struct slot *slot, const struct param *param, const struct kernel *kernel, size_t size,
+                        const void *value) {
+    if (value) return REFUSE(CL_INVALID_ARG_VALUE, "is local memory, and got a value: expected NULL");
+    if (!size) return REFUSE(CL_INVALID_ARG_SIZE, "is local memory, and got 0 bytes");
+    *slot = (struct slot){.set = true, .kind = ADRENO_ARGUMENT_LOCAL, .bytes = size};
+    return CL_SUCCESS;
+}
+
+static cl_int set_argument(struct slot *slot, const struct param *param, const struct kernel *kernel, size_t size,
+                           const void *value) {
+    bool is_object = param->kind == ADRENO_ARGUMENT_BUFFER || param->kind == ADRENO_ARGUMENT_IMAGE ||
+                     param->kind == ADRENO_ARGUMENT_SAMPLER;
+    if (is_object && size != sizeof(void *))
+        return REFUSE(CL_INVALID_ARG_SIZE, "is an object, a handle of %zu bytes, and got %zu", sizeof(void *), size);
     switch (param->kind) {
     case ADRENO_ARGUMENT_BUFFER:
-    case ADRENO_ARGUMENT_IMAGE:
-        return size == sizeof(cl_mem) ? set_memory(slot, param, kernel, value) : CL_INVALID_ARG_SIZE;
-    case ADRENO_ARGUMENT_SAMPLER: return size == sizeof(cl_sampler) ? set_sampler(slot, kernel, value) : CL_INVALID_ARG_SIZE;
-    case ADRENO_ARGUMENT_LOCAL:
-        if (value) return CL_INVALID_ARG_VALUE;
-        if (!size) return CL_INVALID_ARG_SIZE;
-        *slot = (struct slot){.set = true, .kind = ADRENO_ARGUMENT_LOCAL, .bytes = size};
-        return CL_SUCCESS;
-    default: return set_value(slot, param, size, value);
+    case ADRENO_ARGUMENT_IMAGE: return set_memory(slot, param, kernel, value);
+    case ADRENO_ARGUMENT_SAMPLER: return set_sampler(slot, param, kernel, value);
+    case ADRENO_ARGUMENT_LOCAL: return set_local(slot, param, kernel, size, value);
+    default: return set_value(slot, param, kernel, size, value);
     }
+}
+
+cl_int API(clSetKernelArg)(cl_kernel kernel, cl_uint place, size_t size, const void *value) {
+    if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
+    const struct facts *facts = kernel->facts;
+    if (place >= facts->param_count)
+        return refuse_call(CL_INVALID_ARG_INDEX, facts->name, "argument %u of %s, which has %u", place, facts->name,
+                           facts->param_count);
+    struct slot *slot = &kernel->slots[place];
+    cl_int error = set_argument(slot, &facts->params[place], kernel, size, value);
+    slot->refused = error;
+    if (error) slot->refused_call = count_call();
+    return error;
 }
 
 struct launch_body {
@@ -75,15 +116,24 @@ static cl_int check_group(const struct kernel *kernel, cl_uint dimensions, const
     const struct facts *facts = kernel->facts;
     size_t items = 1, most = device_size(link, CL_DEVICE_MAX_WORK_GROUP_SIZE, 0);
     for (cl_uint i = 0; i < dimensions; i++) {
-        if (!local[i]) return CL_INVALID_WORK_GROUP_SIZE;
-        if (local[i] > device_size(link, CL_DEVICE_MAX_WORK_ITEM_SIZES, i)) return CL_INVALID_WORK_ITEM_SIZE;
-        if ((items *= local[i]) > most) return CL_INVALID_WORK_GROUP_SIZE;
+        size_t largest = device_size(link, CL_DEVICE_MAX_WORK_ITEM_SIZES, i);
+        if (!local[i]) return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name, "local size 0 in dimension %u", i);
+        if (local[i] > largest)
+            return refuse_call(CL_INVALID_WORK_ITEM_SIZE, facts->name, "local size %zu in dimension %u: the device has at most %zu",
+                               local[i], i, largest);
+        if ((items *= local[i]) > most)
+            return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name, "%zu or more work-items in a group: %s has at most %zu",
+                               items, facts->name, most);
         bool uniform = kernel->program->uniform || link->version < 200;
-        if (uniform && global[i] % local[i]) return CL_INVALID_WORK_GROUP_SIZE;
+        if (uniform && global[i] % local[i])
+            return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name,
+                               "global size %zu in dimension %u is no multiple of the local size %zu", global[i], i, local[i]);
     }
     if (items > facts->sure && items > largest_group(kernel)) return CL_INVALID_WORK_GROUP_SIZE;
     for (cl_uint i = 0; facts->required[0] && i < 3; i++)
-        if (facts->required[i] != (i < dimensions ? local[i] : 1)) return CL_INVALID_WORK_GROUP_SIZE;
+        if (facts->required[i] != (i < dimensions ? local[i] : 1))
+            return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name, "%s requires groups of %u x %u x %u", facts->name,
+                               facts->required[0], facts->required[1], facts->required[2]);
     return CL_SUCCESS;
 }
 
@@ -102,8 +152,12 @@ static cl_int put_arguments(struct bytes *body, const struct kernel *kernel, str
         const struct slot *slot = &kernel->slots[i];
         if (!slot->set) {
             struct misuse misuse = {.what = ADRENO_MISUSE_ARGUMENT_NOT_SET, .kernel = kernel->facts->name};
-            note_misuse(misuse, "argument %u (%s) of %s was never set, and nothing is launched", i, kernel->facts->params[i].name,
-                        kernel->facts->name);
+            char tried[96] = "";
+            if (slot->refused)
+                snprintf(tried, sizeof tried, " (call %u that sets it gives %s, %d)", slot->refused_call, error_name(slot->refused),
+                         slot->refused);
+            note_misuse(misuse, "argument %u (%s) of %s was never set%s, and nothing is launched", i, kernel->facts->params[i].name,
+                        kernel->facts->name, tried);
             tell_misuses();
             return CL_INVALID_KERNEL_ARGS;
         }
@@ -120,10 +174,15 @@ static cl_int put_arguments(struct bytes *body, const struct kernel *kernel, str
             put_u64(body, slot->number);
         }
         if (!slot->object) continue;
-        if (!memory_lives(slot->object) || object_serial(slot->object) != slot->serial) return CL_INVALID_KERNEL_ARGS;
+        if (!memory_lives(slot->object) || object_serial(slot->object) != slot->serial)
+            return refuse_call(CL_INVALID_KERNEL_ARGS, kernel->facts->name, "argument %u (%s) of %s was released", i,
+                               kernel->facts->params[i].name, kernel->facts->name);
         held[(*held_count)++] = (struct object *)slot->object;
     }
-    return local > device_number(kernel->program->link, CL_DEVICE_LOCAL_MEM_SIZE) ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+    cl_ulong room = device_number(kernel->program->link, CL_DEVICE_LOCAL_MEM_SIZE);
+    if (local <= room) return CL_SUCCESS;
+    return refuse_call(CL_OUT_OF_RESOURCES, kernel->facts->name, "%llu bytes of local memory: the device has %llu",
+                       (unsigned long long)local, (unsigned long long)room);
 }
 
 static cl_int launch(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl_uint dimensions, const size_t *offset,

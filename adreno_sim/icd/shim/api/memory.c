@@ -69,6 +69,7 @@ cl_int place_memory(struct memory *made) {
         status = link_request(link, ADRENO_REQUEST_MEMORY, &request, &reply);
         if (!status && reply.size < sizeof found) status = CL_OUT_OF_RESOURCES;
         if (!status) memcpy(&found, reply.data, sizeof found);
+        else if (reply.data) refuse_call(status, NULL, "%s", (const char *)reply.data);
         free(reply.data);
         if (status != CL_MEM_OBJECT_ALLOCATION_FAILURE) break;
         drain(link); /* frees what was released while commands still used it */
@@ -98,7 +99,11 @@ static cl_mem make_buffer(cl_context context, const cl_properties *properties, c
     if (properties && properties[0]) return fail(error, CL_INVALID_PROPERTY);
     cl_int wrong = check_flags(flags, host);
     if (wrong == CL_INVALID_VALUE) return fail(error, wrong);
-    if (!size || size > device_number(context->link, CL_DEVICE_MAX_MEM_ALLOC_SIZE)) return fail(error, CL_INVALID_BUFFER_SIZE);
+    uint64_t most = device_number(context->link, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    if (!size || size > most) {
+        refuse_call(CL_INVALID_BUFFER_SIZE, NULL, "a buffer of %zu bytes: expected 1 to %llu", size, (unsigned long long)most);
+        return fail(error, CL_INVALID_BUFFER_SIZE);
+    }
     if (wrong) return fail(error, wrong);
     if (link_lost(context->link)) return fail(error, CL_DEVICE_NOT_AVAILABLE);
     struct memory *made = new_memory(context, flags, CL_MEM_OBJECT_BUFFER, made_at);

@@ -1,6 +1,17 @@
 /* Programs: made from source or binary, and queries. */
 #include "programs.h"
 
+struct context *context_of(const void *handle) {
+    switch (object_kind(handle)) {
+    case CONTEXT: return (struct context *)handle;
+    case QUEUE: return ((const struct queue *)handle)->context;
+    case MEMORY: return ((const struct memory *)handle)->context;
+    case PROGRAM: return ((const struct program *)handle)->context;
+    case KERNEL: return ((const struct kernel *)handle)->program->context;
+    default: return NULL;
+    }
+}
+
 struct program *new_program(struct context *context, void *made_at) {
     count_call();
     struct program *made = object_new(PROGRAM, sizeof *made, 1, made_at);

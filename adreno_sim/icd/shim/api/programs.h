@@ -37,6 +37,8 @@ struct program {
 
 struct slot {
     bool set;
+    cl_int refused;         /* how the last call that sets it was refused; 0: it was not */
+    uint32_t refused_call;  /* its number */
     uint32_t kind;  /* ADRENO_ARGUMENT_* */
     size_t bytes;   /* of a value; of local memory */
     uint8_t few[16], *many;

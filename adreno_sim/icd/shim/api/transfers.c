@@ -21,7 +21,9 @@ static cl_int transfer(cl_command_queue queue, cl_mem buffer, bool writing, cl_b
     if (error) return error;
     cl_bitfield forbidden = CL_MEM_HOST_NO_ACCESS | (writing ? CL_MEM_HOST_READ_ONLY : CL_MEM_HOST_WRITE_ONLY);
     if ((error = check_memory(queue, buffer, false, forbidden))) return error;
-    if (!host || !inside(offset, bytes, buffer->size)) return CL_INVALID_VALUE;
+    if (!host) return refuse_call(CL_INVALID_VALUE, NULL, "the host's memory is NULL");
+    if (!inside(offset, bytes, buffer->size))
+        return refuse_call(CL_INVALID_VALUE, NULL, "%zu bytes at offset %zu of a buffer of %zu", bytes, offset, buffer->size);
     host_memory_used(buffer, host, bytes);
     struct object *held[] = {&buffer->head};
     struct command command = {.queue = queue, .held = held, .held_count = 1};

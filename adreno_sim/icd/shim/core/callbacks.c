@@ -66,20 +66,38 @@ static void tell_context(void *object, void *text) {
     free(text);
 }
 
-void due_context_notice(struct event *event, cl_int status) {
-    struct context *context = event->context;
-    char *text;
-    if (!context->notice) return;
-    const char *what = event->kernel ? event->kernel : "a command";
-    if (asprintf(&text, "call %u: %s failed with OpenCL's error %d", event->call, what, status) < 0) return;
+/* A context with a notice is told `text`, which is freed then. */
+static struct callback *make_context_notice(struct context *context, char *text) {
     struct callback *made = calloc(1, sizeof *made);
     if (!made) {
         free(text);
-        return;
+        return NULL;
     }
     *made = (struct callback){.on_other = tell_context, .object = context, .data = text};
     object_hold(context);
-    append(event->link, made);
+    return made;
+}
+
+void due_context_notice(struct event *event, cl_int status) {
+    char *text;
+    if (!event->context->notice) return;
+    const char *what = event->kernel ? event->kernel : "a command";
+    if (asprintf(&text, "call %u: %s failed with %s (%d)", event->call, what, error_name(status), status) < 0) return;
+    struct callback *made = make_context_notice(event->context, text);
+    if (made) append(event->link, made);
+}
+
+void tell_refusal(struct context *context, cl_int code, const char *why) {
+    char *text;
+    if (!context->notice) return;
+    int bytes = asprintf(&text, "call %u: %s gives %s (%d)%s%s", entered.call, entered.function, error_name(code), code,
+                         *why ? ": " : "", why);
+    struct callback *made = bytes < 0 ? NULL : make_context_notice(context, text);
+    if (!made) return;
+    start_caller(context->link);
+    state_lock(context->link);
+    append(context->link, made);
+    state_unlock(context->link);
 }
 
 static void call(struct callback *due) {

@@ -2,12 +2,10 @@
 #include "misuse.h"
 #include "schedule.h"
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #define PLACES 512 /* of a process; what comes then is the same again, or one of too many */
-#define FRAMES 32
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t told[PLACES];
@@ -35,6 +33,7 @@ void note_misuse(struct misuse misuse, const char *format, ...) {
     vsnprintf(text, sizeof text, format, given);
     va_end(given);
     const char *kernel = misuse.kernel ? misuse.kernel : "";
+    entered.told = true;
     uint64_t place = hash_text(hash_text(0xCBF29CE484222325u + misuse.what, text), kernel);
     struct bytes body = {0};
     put_u32(&body, misuse.what);
@@ -79,35 +78,7 @@ void misuses_after_fork(void) {
     atomic_store(&any, false);
 }
 
-/* Named by its start: functions of the API are not known to the dynamic linker. Inner functions lie between them, but a frame of
-   the API itself is the outermost in this library. */
-static const char *function_at(const void *address) {
-    static const struct {
-        void *start;
-        const char *name;
-    } known[] = {
-#define KNOWN(version, type, name, parameters, arguments) {(void *)API(name), #name},
-        FUNCTIONS(KNOWN, NO_SLOT)
-    };
-    size_t best = 0;
-    bool found = false;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].start <= address && (!found || known[i].start > known[best].start)) found = true, best = i;
-    return found ? known[best].name : "a call";
-}
-
-const char *called_function(void) {
-    void *frames[FRAMES];
-    Dl_info own, other;
-    int count = backtrace(frames, FRAMES);
-    const void *outermost = NULL;
-    if (!dladdr((void *)called_function, &own)) return "a call";
-    for (int i = 0; i < count; i++) {
-        if (!dladdr(frames[i], &other) || other.dli_fbase != own.dli_fbase) break;
-        outermost = frames[i];
-    }
-    return outermost ? function_at(outermost) : "a call";
-}
+const char *called_function(void) { return entered.function ? entered.function : "a call"; }
 
 void describe_address(char *text, size_t room, void *address) {
     Dl_info from;

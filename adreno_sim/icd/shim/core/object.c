@@ -46,7 +46,7 @@ const char *object_kind_name(enum kind kind) {
     return names[kind];
 }
 
-uint32_t count_call(void) { return atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1; }
+uint32_t count_call(void) { return entered.call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1; }
 uint32_t last_call(void) { return atomic_load_explicit(&calls, memory_order_relaxed); }
 
 static struct object *take_dead(enum kind kind) {
@@ -96,6 +96,13 @@ bool object_is(const void *handle, enum kind kind) {
     if (magic == MAGIC + kind) return true;
     if (magic == MAGIC - kind) used_after_release(object, kind);
     return false;
+}
+
+enum kind object_kind(const void *handle) {
+    const struct object *object = handle;
+    if (!object || (uintptr_t)object % sizeof(void *)) return NO_KIND;
+    uint32_t kind = atomic_load_explicit(&object->magic, memory_order_acquire) - MAGIC;
+    return kind < KINDS ? (enum kind)kind : NO_KIND;
 }
 
 uint64_t object_serial(const void *object) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../functions.h"
+#include "entered.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -27,6 +28,8 @@ struct link;
 void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at);
 /* Whether `handle` is an object of this kind that lives. One that is dead is a use after release. Call it without a lock. */
 bool object_is(const void *handle, enum kind kind);
+/* The kind of an object that lives, NO_KIND of any other. */
+enum kind object_kind(const void *handle);
 void object_hold(void *object);
 /* Gives back a hold. The last ends the object, for which locks are taken: call it without one. */
 void object_drop(void *object);
@@ -48,8 +51,7 @@ void objects_after_fork(void);
 void context_end(struct object *), queue_end(struct object *), event_end(struct object *), memory_end(struct object *),
     sampler_end(struct object *), program_end(struct object *), kernel_end(struct object *);
 
-/* The number of this call of the host that makes, enqueues or builds something, from 1. */
+/* The number of this call of the host that makes, enqueues or builds something, or is refused, from 1. */
 uint32_t count_call(void);
 /* The last number given. */
 uint32_t last_call(void);
-#define CALLER __builtin_return_address(0)

@@ -196,6 +196,8 @@ cl_int add_event_callback(struct event *event, cl_int trigger, event_notice noti
 void due_callbacks(struct event *event, cl_int status);
 /* Tells the context of an event, if it asked for that, that the command failed. Under the lock. */
 void due_context_notice(struct event *event, cl_int status);
+/* Tells a context, if it asked for that, that the call in this thread is refused. */
+void tell_refusal(struct context *context, cl_int code, const char *why);
 void call_later(struct link *link, void (*call)(void *, void *), void *object, void *data);
 /* Starts the thread that calls, once. */
 void start_caller(struct link *link);

@@ -1,0 +1,67 @@
+/* Calls that are refused: told as findings, whatever the host's program makes of their error. */
+#define _GNU_SOURCE
+#include "entered.h"
+#include "misuse.h"
+#include "schedule.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+#define MOST_TOLD 10000 /* of a process: who goes on for so long does not look at errors */
+
+_Thread_local struct entered entered;
+static _Thread_local char why[256], kernel_name[128];
+static _Atomic uint32_t told_count;
+
+struct entered begin_call(const char *function, void *caller) {
+    struct entered before = entered;
+    entered = (struct entered){.function = function, .caller = caller};
+    why[0] = kernel_name[0] = 0;
+    return before;
+}
+
+cl_int refuse_call(cl_int code, const char *kernel, const char *format, ...) {
+    va_list given;
+    va_start(given, format);
+    vsnprintf(why, sizeof why, format, given);
+    va_end(given);
+    snprintf(kernel_name, sizeof kernel_name, "%s", kernel ? kernel : "");
+    return code;
+}
+
+const char *error_name(cl_int code) {
+    switch (code) {
+#define NAME(number, name) \
+    case number: return name;
+        ADRENO_ERROR_NAMES(NAME)
+    default: return "an unknown error";
+    }
+}
+
+/* What says nothing of the call itself: the link is lost, a command before it has failed. */
+static bool is_own_fault(cl_int code) {
+    return code != CL_DEVICE_NOT_AVAILABLE && code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
+           code != CL_PLATFORM_NOT_FOUND_KHR;
+}
+
+static void tell(struct link *link, cl_int code) {
+    struct bytes body = {0};
+    put_u32(&body, entered.call);
+    put_u32(&body, thread_number());
+    put_u32(&body, (uint32_t)code);
+    put_text(&body, entered.function);
+    put_text(&body, kernel_name);
+    put_text(&body, why);
+    link_request(link, ADRENO_REQUEST_REFUSED, &body, NULL);
+}
+
+void end_call(const struct entered *before, cl_int status, const void *handle) {
+    cl_int code = status ? status : entered.error;
+    struct link *link = code ? link_current() : NULL;
+    if (link && is_own_fault(code) && !link_lost(link)) {
+        if (!entered.call) entered.call = count_call();
+        struct context *context = strncmp(entered.function, "clGet", 5) ? context_of(handle) : NULL;
+        if (context) tell_refusal(context, code, why);
+        if (!entered.told && atomic_fetch_add(&told_count, 1) < MOST_TOLD) tell(link, code);
+    }
+    entered = *before;
+}
