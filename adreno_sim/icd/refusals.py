@@ -12,6 +12,7 @@ from .status import NAMES, code_of
 
 _PROBES = {
     ("clCreateContextFromType", code_of("CL_DEVICE_NOT_FOUND")),
+    ("clCreateKernel", code_of("CL_INVALID_KERNEL_NAME")),  # pyopencl: whenever an attribute of a program is asked for
     ("clCreateImage", code_of("CL_IMAGE_FORMAT_NOT_SUPPORTED")),
     ("clCreateImage2D", code_of("CL_IMAGE_FORMAT_NOT_SUPPORTED")),
     ("clCreateImage3D", code_of("CL_IMAGE_FORMAT_NOT_SUPPORTED")),

@@ -53,7 +53,6 @@ class Player:
                 self.outcomes.stopped = True
                 return
             self._play(event)
-        self._requests.note_end()
 
     def _play(self, event: Event) -> None:
         self.outcomes.go_on()
