@@ -20,6 +20,8 @@ _ATOM = re.compile(r"[-+.\w]+")
 _OPERATIONS = ("getelementptr", "ptrtoint", "inttoptr", "bitcast", "addrspacecast", "trunc", "add", "sub", "mul", "xor")
 _EXPRESSION = re.compile(rf"({'|'.join(_OPERATIONS)})(?: (?:inbounds|nuw|nusw|nsw|inrange\([^)]*\)))* \(")
 _EXPRESSION_WORDS = frozenset((*_OPERATIONS, "splat"))
+_ALONE = re.compile(r"<1 x (\w+)> (?:<|splat \()\1 ([-+.\w]+)[>)]")
+"""A number whose bits clang takes for a vector: it makes a vector of one of it first."""
 _INTEGER = re.compile(r"-?\d+")
 _DECIMAL = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?")
 _DOUBLE_BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
@@ -116,7 +118,11 @@ class TextReader(TypeReader):
             elem, at = self.type_at(text, at)
             at = expect(text, at, ", ")
         operands: list[ir.Value] = []
-        while True:
+        alone = _ALONE.match(text, at) if op == "bitcast" else None
+        if alone is not None:
+            operands.append(self._atom(alone[2], self.type_at(alone[1], 0)[0]))
+            at = alone.end()
+        while alone is None:
             operand_type, at = self.type_at(text, at)
             value, at = self.constant_at(text, expect(text, at, " "), operand_type)
             operands.append(value)

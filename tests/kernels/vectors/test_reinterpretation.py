@@ -35,6 +35,16 @@ PAIRS = [
 ]
 
 
+def test_constants_read_as_vectors():
+    device = open_device("sim:reference")
+    view = device.view(device.allocate(64), BufferSpec(64, "uint32"))
+    source = """kernel void k(global uint *o) { o[0] = as_uint(as_uchar4(512888820u).wzyx); o[1] = as_ushort4(1.0).w;
+      o[2] = as_uint(as_uchar4(1.5f).wzyx); o[3] = as_uint2(0x100000002ul).y; }"""
+    assert not device.launch(device.build(source)["k"], (1,), (1,), [view]).findings
+    turned = [np.frombuffer(np.array(value).tobytes()[::-1], np.uint32)[0] for value in (np.uint32(512888820), np.float32(1.5))]
+    assert device.read(view)[:4].tolist() == [turned[0], 0x3FF0, turned[1], 1]
+
+
 @pytest.mark.parametrize(("source", "target", "nbytes"), PAIRS)
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 def test_bits_are_those_of_numpys_view(source: str, target: str, nbytes: int, checks: str) -> None:
