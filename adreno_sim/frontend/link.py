@@ -11,6 +11,7 @@ from ..ir.verify import verify
 from .llvm_reader.linked import LinkedReader
 from .llvm_reader.reader import ModuleReader
 from .mangling import demangle
+from .passes.constant_shuffles import expand_constant_shuffles
 from .passes.cse import eliminate_common_subexpressions
 from .passes.dead import eliminate_dead_code
 from .passes.declarations import drop_first_declarations, separate_result
@@ -46,6 +47,7 @@ class Linker:
             promote_to_ssa(function)
         forward_copies(function)
         drop_first_declarations(function)
+        expand_constant_shuffles(function)
         eliminate_common_subexpressions(function)
         eliminate_dead_code(function)
         verify(function)

@@ -41,13 +41,14 @@ class Builtin:
 
     effects: of its pointer operands in order; the last one holds for all that follow. vector, image, atomic: the kind of
     access it makes ("read" or "write" for an image). one_element: an atomic that accesses one element at its first operand.
-    compares: one that stores its third operand where it finds its second.
+    compares: one that stores its third operand where it finds its second; expects_behind: the value that its second points to.
     orders: an atomic that orders other accesses: "always", or as the operand of type memory_order says.
     sync: the scope in which work-items meet at it. has_result: it gives what they met for. handed_over: the positions of operands
     of which the result is that of some work-item, unchanged. fence_flags: its first operand says
     which memory it orders. elementwise: of each lane of its operands alone. tells_truth: it gives 1 for a scalar that is so, -1
     for each lane of a vector. plain_conversion: it converts to an integer, neither saturating nor with a rounding of its own.
     reinterprets: it takes the bits of its operand for another type. query: it asks for what never changes while a work-item runs.
+    picks_lanes: each lane of its result is one of its operands but the last, as the low bits of that lane of the last say.
     multiplies_24_bits: it multiplies its first two operands, integers, of which it looks at 24 bits. in_vectors: vector code may
     hold it.
     """
@@ -58,6 +59,7 @@ class Builtin:
     atomic: bool = False
     one_element: bool = False
     compares: bool = False
+    expects_behind: bool = False
     orders: Literal["", "always", "as_given"] = ""
     sync: Scope | None = None
     has_result: bool = True
@@ -69,6 +71,7 @@ class Builtin:
     plain_conversion: bool = False
     reinterprets: bool = False
     query: bool = False
+    picks_lanes: bool = False
     multiplies_24_bits: bool = False
     in_vectors: bool = True
 
@@ -114,7 +117,7 @@ isnan isinf isfinite isnormal signbit
 """)
 
 _ACROSS_LANES = _names("""
-any all dot dot_acc_sat qcom_dot8_acc qcom_udot8_acc shuffle shuffle2 cross distance fast_distance fast_length fast_normalize
+any all dot dot_acc_sat qcom_dot8_acc qcom_udot8_acc cross distance fast_distance fast_length fast_normalize
 length normalize
 dot_4x8packed_uu_uint dot_4x8packed_ss_int dot_4x8packed_us_int dot_4x8packed_su_int
 dot_acc_sat_4x8packed_uu_uint dot_acc_sat_4x8packed_ss_int dot_acc_sat_4x8packed_us_int dot_acc_sat_4x8packed_su_int
@@ -158,7 +161,9 @@ def _ordered_atomics(end: str, row: Builtin) -> Iterator[tuple[str, Builtin]]:
     of_one = replace(row, one_element=True)
     for operation in [*(f"fetch_{name}" for name in _FETCHES), "exchange", "load", "store"]:
         yield f"atomic_{operation}{end}", of_one
-    for operation in _names("compare_exchange_strong compare_exchange_weak flag_test_and_set flag_clear"):
+    for operation in _names("compare_exchange_strong compare_exchange_weak"):
+        yield f"atomic_{operation}{end}", replace(row, expects_behind=True)
+    for operation in _names("flag_test_and_set flag_clear"):
         yield f"atomic_{operation}{end}", row
 
 
@@ -168,6 +173,7 @@ def _rows() -> Iterator[tuple[str, Builtin]]:
     truth = replace(_FUNCTION, tells_truth=True)
     yield from ((name, truth) for name in _TRUTHS)
     yield from ((name, _REDUCING) for name in _ACROSS_LANES)
+    yield from ((name, replace(_REDUCING, picks_lanes=True)) for name in ("shuffle", "shuffle2"))
     yield from ((name, Builtin(uniformity="operands")) for name in _SECOND_RESULT)
     for scalar in _SCALARS:
         for width in ("", *_WIDTHS):

@@ -68,7 +68,7 @@ def _operations_of_call(instr: ir.Instr) -> dict[str, int]:
         return {ATOMIC: 1}
     if row.tells_truth or name in _COMPARING:
         return {COMPARE: llvm_types.lanes_of(ir.type_of(instr.operands[0]))}
-    if row.query or row.image or row.vector or row.reinterprets or row.fence_flags or name in ("shuffle", "shuffle2"):
+    if row.query or row.image or row.vector or row.reinterprets or row.fence_flags or row.picks_lanes:
         return {}
     if _CONVERTING.fullmatch(name):
         return {CONVERT: llvm_types.lanes_of(instr.type)}

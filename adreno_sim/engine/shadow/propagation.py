@@ -71,7 +71,7 @@ class Propagation:
         choice = as_choice(instr)
         if choice is not None:
             return self._select(instr, *choice)
-        rule = _RULES.get(instr.op)
+        rule = Propagation._pick if builtin_of(instr).picks_lanes else _RULES.get(instr.op)
         return rule(self, instr) if rule is not None else self._any_operand(instr)
 
     # Flags: one i1 a lane, whether any bit of the lane is undefined
@@ -284,6 +284,28 @@ class Propagation:
             ir.Const(instr.type, ir.UNDEF), {lane: frozenset({PADDING}) for lane, source in enumerate(instr.mask) if source < 0}
         )
         return t.op(f"or {spell_shadow(instr.type)} {found}, {added}")
+
+    def _pick(self, instr: ir.Instr) -> str:
+        """Emits the shadow of shuffle and shuffle2, whose mask varies: of the lanes that it picks, or of all bits where it is
+        undefined in those that say which."""
+        t, (*sources, mask), elem = self.e.body, instr.operands, llvm_types.spell(shadow_type(instr.type).elem)
+        spelled, index = spell_shadow(sources[0].type), llvm_types.spell(llvm_types.elem_of(mask.type))
+        count = llvm_types.lanes_of(sources[0].type)
+        total, found = count * len(sources), "zeroinitializer"
+        order = ", ".join(f"i32 {lane}" for lane in range(total))
+        both = ", ".join(f"{spelled} {self.shadow(source)}" for source in (sources[0], sources[-1]))
+        lanes = t.op(f"shufflevector {both}, <{total} x i32> <{order}>")
+        for lane in range(llvm_types.lanes_of(instr.type)):
+            numbers = [self.e.value(mask), *([self.shadow(mask)] if self.undefined.lanes(mask) else [])]
+            low = [
+                t.op(f"and {index} {t.op(f'extractelement {spell_shadow(mask.type)} {number}, i32 {lane}')}, {total - 1}")
+                for number in numbers
+            ]
+            item = t.op(f"extractelement <{total} x {elem}> {lanes}, {index} {low[0]}")
+            if len(low) > 1:
+                item = t.op(f"select i1 {t.op(f'icmp eq {index} {low[1]}, 0')}, {elem} {item}, {elem} -1")
+            found = t.op(f"insertelement {spell_shadow(instr.type)} {found}, {elem} {item}, i32 {lane}")
+        return found
 
 
 def _as_bitcast(instr: ir.Instr) -> ir.Instr:

@@ -95,6 +95,18 @@ PAIRS = {  # what is clean; what is not; a part of the message
         "float4 v; v.x = 1.0f; v = fmax(v, 0.5f); y[me] = v.x; y[me + 32] = v.xyxy.w;",
         "uses v.y, to which nothing was assigned",
     ),
+    "a lane that shuffle moves": (
+        "float4 v; v.x = 1.0f; v.y = x[me]; float4 s = shuffle(v, (uint4)(1, 0, 2, 1)); y[me] = s.x; y[me + 32] = s.w;",
+        "float4 v; v.x = 1.0f; v.y = x[me]; float4 s = shuffle(v, (uint4)(1, 0, 2, 1)); y[me] = s.z;",
+        "uses v.z, to which nothing was assigned",
+    ),
+    "a lane that a mask chooses": (
+        "float4 v, w; v.x = 1.0f; w.w = 2.0f; uint4 m; m.xy = (uint2)(me & 4, (me & 0) + 7); float4 s = shuffle2(v, w.wzyx, m);"
+        "y[me] = s.x; y[me + 32] = me > 40 ? s.y : 0.0f;",
+        "float4 v, w; v.x = 1.0f; w.w = 2.0f; uint4 m; m.xy = (uint2)(me & 4, (me & 0) + 7); float4 s = shuffle2(v, w.wzyx, m);"
+        "y[me] = s.y;",
+        "to which nothing was assigned: it is stored in y",
+    ),
     "an atomic operation": (
         "__local int sum; int c; if (me < n) c = 1; c += 1; if (at == 0) atomic_xchg(&sum, 0);"
         "barrier(CLK_LOCAL_MEM_FENCE); if (me < n) atomic_add(&sum, c);",
