@@ -19,11 +19,28 @@ FLOAT = (
     "volatile __global int *w = (volatile __global int *)(f + 0); int cur = *w, seen;"
     "do { seen = cur; cur = atomic_cmpxchg(w, seen, as_int(as_float(seen) + 1.0f)); } while (cur != seen);"
 )
+C11 = "int cur = p[0]; while (!atomic_compare_exchange_strong((volatile __global atomic_int *)p, &cur, cur + me)) {}"
+WEAK = """int cur, next; cur = p[0]; do next = max(cur, me); while (!atomic_compare_exchange_weak_explicit(
+  (volatile __global atomic_int *)p, &cur, next, memory_order_relaxed, memory_order_relaxed, memory_scope_device));"""
+C11_FLOAT = """union { float f; int i; } cur; cur.f = f[0];
+  while (!atomic_compare_exchange_strong((volatile __global atomic_int *)f, &cur.i, as_int(cur.f * 0.5f + 1.0f))) {}"""
+ANEW = """int cur; do cur = p[0];
+  while (!atomic_compare_exchange_strong((volatile __global atomic_int *)p, &cur, cur + me));"""
 EXCHANGES = {  # a loop, and what is found
     "a sum": (LOOP, {"same-value-race"}),
     "a sum of floats": (FLOAT, {"same-value-race"}),
     "what was read first is kept": (LOOP.replace("int cur = p[0], seen;", "int cur = p[0], seen; o[me] = cur;"), {"data-race"}),
     "it decides whether to begin": (LOOP.replace("do", "if (cur < 3) do"), {"data-race"}),
+    "C11": (C11, {"same-value-race"}),
+    "C11, weak": (WEAK, {"same-value-race"}),
+    "C11, floats": (C11_FLOAT, {"same-value-race"}),
+    "C11, what was found is kept": (C11 + "o[me] = cur;", {"same-value-race"}),
+    "C11, what was read first is kept": (C11.replace("p[0];", "p[0]; o[me] = cur;"), {"data-race"}),
+    "C11, it decides whether to begin": (C11.replace("while", "if (cur < 3) while"), {"data-race"}),
+    "C11, read in each turn": (ANEW + "o[me] = cur;", {"same-value-race"}),
+    "C11, read in each turn and kept there": (ANEW.replace("while", "o[me] = cur; } while").replace("do", "do {"), {"data-race"}),
+    "C11, somebody else gets the variable": (C11 + "int *q = &cur; if (me > 40) q = (int *)tile; o[me] = *q;", {"data-race"}),
+    "C11, another element": (C11.replace("= p[0]", "= p[1]").replace("*)p,", "*)p + (me & 1),"), {"data-race"}),
     "another element is swapped": (
         LOOP.replace("= p[0]", "= p[1]").replace("(p,", "(p + (me & 1),"),
         {"data-race"},
