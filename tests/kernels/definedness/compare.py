@@ -1,17 +1,24 @@
 """Compares what the simulated device says of a random kernel with what the interpreter knows.
 
-python -m tests.kernels.definedness.compare COUNT [FIRST_SEED]     # from the top of the repository; the campaign is 5,000
+python -m tests.kernels.definedness.compare --count 5000 --jobs 16 --seconds 900     # from the top of the repository
+python -m tests.kernels.definedness.compare --first 1234 --count 1                   # one kernel again, with its text
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
+from pathlib import Path
 
 import numpy as np
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.findings import Kind
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from seeds import add_options, run_campaign
 
 from . import interpreter
 from .programs import GROUP, ITEMS, OUTPUTS, Maker, Program
@@ -70,17 +77,17 @@ def _launch(program: Program, given: list[int], emitter: str) -> tuple[list[str]
     return [finding.message for finding in found], valid[: 4 * ITEMS * OUTPUTS].copy(), device.read(views[1])
 
 
-def main(count: int, first: int) -> int:
-    """Prints the seeds that differ. Returns how many there are."""
-    wrong = 0
-    for seed in range(first, first + count):
-        what = find_difference(seed)
-        if what:
-            wrong += 1
-            print(f"seed {seed}: {what}\n{Maker(seed).program().text()}", flush=True)
-    print(f"{count} kernels from seed {first} on: {wrong} differ")
-    return wrong
+def find_with_text(seed: int) -> str:
+    """What is wrong with the kernel of a seed, by vectors or by one work-item after the other, and its text."""
+    for emitter in ("spmd", "scalar"):
+        if what := find_difference(seed, emitter):
+            return f"{emitter}: {what}\n{Maker(seed).program().text()}"
+    return ""
 
 
 if __name__ == "__main__":
-    sys.exit(bool(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser, count=5000)
+    from tests.kernels.definedness.compare import find_with_text  # as other processes import it
+
+    sys.exit(run_campaign(find_with_text, parser.parse_args(), "kernels"))

@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .programs import ARRAYS, FIELDS, GROUP, ITEMS, LENGTH, OUTPUTS, SCALARS, STRUCTS, VECTORS, Expr, Program, Statement
+from .programs import (
+    ARRAYS,
+    ENTRIES,
+    FIELDS,
+    GROUP,
+    ITEMS,
+    LENGTH,
+    OUTPUTS,
+    SCALARS,
+    STRUCTS,
+    TABLES,
+    VECTORS,
+    Expr,
+    Program,
+    Statement,
+)
 
 ALL = 0xFFFFFFFF
 Value = tuple[int, int]
@@ -104,10 +119,38 @@ _OPERATORS: dict[str, Callable[[Value, Value], Value]] = {
 }  # fmt: skip
 
 
+def _wide(x: Value, y: Value) -> Value:
+    """The upper half of a sum of 64 bits."""
+    undefined = x[1] | y[1]
+    smeared = -(undefined & -undefined) & (1 << 64) - 1
+    return (x[0] * 3 + y[0] * y[0]) >> 32 & ALL, smeared >> 32
+
+
+def _turn(x: Value) -> Value:
+    """Bytes in the other order."""
+    number, undefined = (int.from_bytes(part.to_bytes(4, "little"), "big") for part in x)
+    return number, undefined
+
+
+def _whole_of(function: Callable[[int, int], int]) -> Callable[[Value, Value], Value]:
+    return lambda x, y: (function(x[0], y[0]), _whole(x[1] | y[1]))
+
+
+_COMPUTED: dict[str, Callable[..., Value]] = {
+    "bytes": _turn, "wide": _wide, "max": _whole_of(max), "min": _whole_of(min), "mul_hi": _whole_of(lambda x, y: x * y >> 32),
+}  # fmt: skip
+
+
 def _is_constant(e: Expr) -> bool:
     """Whether a choice of such expressions is no branch: clang computes both."""
     kind, *rest = e
-    return kind == "number" or (kind in (*_OPERATORS, "half", "choose") and all(map(_is_constant, rest)))
+    return kind == "number" or (kind in (*_OPERATORS, *_COMPUTED, "half", "choose") and all(map(_is_constant, rest)))
+
+
+def _choose_lane(yes: Value, no: Value, condition: Value) -> Value:
+    """The function select: the top bit of a lane says which."""
+    number, undefined = yes if condition[0] >> 31 else no
+    return number, ALL if condition[1] >> 31 else undefined
 
 
 class _Item:
@@ -118,6 +161,7 @@ class _Item:
         self.names: dict[str, Value] = {"me": (me, 0), "at": (at, 0), **dict.fromkeys(SCALARS, UNSET)}
         self.rows = {name: [UNSET] * 4 for name in VECTORS} | {name: [UNSET] * LENGTH for name in ARRAYS}
         self.structs = {name: {field: (0, (1 << bits) - 1) for field, bits in FIELDS.items()} for name in STRUCTS}
+        self.structs |= {f"{name}[{n}]": dict(self.structs["s"]) for name in TABLES for n in range(ENTRIES)}
         self.left: list[Value | None] = [None] * OUTPUTS
 
     def block(self, statements: list[Statement]) -> None:
@@ -135,6 +179,14 @@ class _Item:
                 if rest[2]:
                     self.names["z"] = UNSET
                 self.block(rest[3])
+                if rest[4] and self._is_true(rest[4]):
+                    break
+        elif kind == "pick":
+            self.rows[rest[0]] = self._pick(*rest[1:])
+        elif kind == "select lanes":
+            self.rows[rest[0]] = [_choose_lane(*lanes) for lanes in zip(*(self.rows[name] for name in rest[1:]), strict=True)]
+        elif kind in ("load", "keep"):
+            self.rows[rest[0]] = list(self.rows[rest[1]])
         elif kind == "lanes":
             self.rows[rest[0]] = list(map(_OPERATORS[rest[1]], self.rows[rest[2]], self.rows[rest[3]]))
         elif kind == "shuffle":
@@ -147,6 +199,14 @@ class _Item:
         else:
             self.left[rest[0]] = self.value(rest[1])
 
+    def _pick(self, first: str, second: str, mask: tuple[Expr, ...]) -> list[Value]:
+        lanes = self.rows[first] + (self.rows[second] if second != first else [])
+        found = []
+        for number, undefined in map(self.value, mask):
+            value, bits = lanes[number % len(lanes)]
+            found.append((value, ALL if undefined & len(lanes) - 1 else bits))
+        return found
+
     def _set(self, place: Expr, value: Value) -> None:
         kind, *rest = place
         if kind == "name":
@@ -156,10 +216,15 @@ class _Item:
         elif kind == "element":
             self.rows[rest[0]][self._index(rest[1])] = value
         elif kind == "tile":
-            self.tile[self.at] = value
+            self.tile[(self.at + rest[0]) % GROUP] = value
         else:
+            if kind == "entry":
+                rest = [self._entry(rest[0], rest[1]), rest[2]]
             mask = (1 << FIELDS[rest[1]]) - 1
             self.structs[rest[0]][rest[1]] = value[0] & mask, value[1] & mask
+
+    def _entry(self, table: str, index: Expr) -> str:
+        return f"{table}[{self._index(index, ENTRIES)}]"
 
     def _is_true(self, condition: Expr) -> bool:
         number, undefined = _differ(self.value(condition), (0, 0))
@@ -167,11 +232,11 @@ class _Item:
             raise Reached("a branch depends on it")
         return bool(number)
 
-    def _index(self, index: Expr) -> int:
+    def _index(self, index: Expr, length: int = LENGTH) -> int:
         number, undefined = self.value(index)
-        if undefined & LENGTH - 1:
+        if undefined & length - 1:
             raise Reached("an address depends on it")
-        return number & LENGTH - 1
+        return number & length - 1
 
     def value(self, e: Expr) -> Value:
         kind, *rest = e
@@ -187,6 +252,8 @@ class _Item:
             return self.rows[rest[0]][self._index(rest[1])]
         if kind == "member":
             return self.structs[rest[0]][rest[1]]
+        if kind == "entry":
+            return self.structs[self._entry(rest[0], rest[1])][rest[2]]
         if kind == "tile":
             return self.tile[(self.at + rest[0]) % GROUP]
         if kind == "given":
@@ -196,6 +263,8 @@ class _Item:
     def _computed(self, kind: str, rest: list[Expr]) -> Value:
         if kind == "choose" and not (_is_constant(rest[1]) and _is_constant(rest[2])):
             return self.value(rest[1] if self._is_true(rest[0]) else rest[2])
+        if kind in _COMPUTED:
+            return _COMPUTED[kind](*map(self.value, rest))
         if kind == "half":
             number, undefined = self.value(rest[0])
             return (number & 1023) // 2, _whole(undefined & 1023)
