@@ -230,7 +230,7 @@ class Kind(enum.Enum):
     )
     PLAN_INFLATED = ("plan-inflated", Severity.WARNING, "A memory plan with more bytes than its tensors need.")
     UNINFORMATIVE = ("vacuous-comparison", Severity.WARNING, "A comparison whose agreement says nothing.")
-    NONFINITE_INTRODUCED = ("nonfinite-born", Severity.WARNING, "NaN or infinity in a result though every input is finite.")
+    NONFINITE_INTRODUCED = ("nonfinite-born", Severity.WARNING, "NaN or infinity that comes up though no input holds any.")
     CLAMPED_READ = ("clamped-read", Severity.NOTE, "An image read outside the extents that the addressing mode makes defined.")
     SAME_VALUE_RACE = (
         "same-value-race",

@@ -37,6 +37,8 @@ and the others still say whether a kernel is right. They must vary by LEAST_SPRE
 MOST_UNKNOWN = 0.01
 """Largest share of elements of which a reference may know nothing."""
 
+WHY_OPEN = "its type overflows on the way, rounding decides, or NaN is compared"
+
 WEAK = 0.5
 """The median allowed error, over the spread of the values, from which a comparison says nothing."""
 
@@ -187,7 +189,7 @@ def _why_unknown(unsure: int, golden: np.ndarray, allowed: np.ndarray | None) ->
     known = np.isfinite(allowed)
     unknown = allowed.size - int(np.count_nonzero(known))
     if unknown > MOST_UNKNOWN * allowed.size:
-        return f"{unknown} of {allowed.size} elements may be anything: their type overflows on the way, or rounding decides"
+        return f"{unknown} of {allowed.size} elements may be anything: {WHY_OPEN}"
     spread = _spread(golden) if golden.size > 1 else float(np.abs(golden.astype(np.float64)).max())
     if np.isfinite(spread) and float(np.median(allowed[known])) > WEAK * spread:
         return f"rounding alone may move elements by {float(np.median(allowed[known])):.2g}, and they spread by {spread:.2g}"

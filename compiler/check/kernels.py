@@ -21,6 +21,7 @@ from ...results.comparison import Comparison
 from ...results.expected import Expected
 from ...results.merge import FindingList
 from ...results.model import AccessReport, KernelReport
+from ...results.nonfinite import find_birth
 from ...results.untouched import compare_touched, find_untouched
 from ..artifact.host_function import BufferRef, HostFunction
 from ..artifact.model import CompiledModel
@@ -43,6 +44,9 @@ MOST_BESIDE = 64 << 20
 """Bytes of a call's arguments up to which what it should compute is found while it runs: both need memory."""
 
 
+SUMS_OVERFLOW = "sums leave their type in this order of their terms, and stay within it in another"
+
+
 class FirstWrong(Exception):
     """Ends a run at the first wrong value."""
 
@@ -57,6 +61,7 @@ class KernelObserver(Observer):
     seconds: by stage, of what happens around launches. unchecked: sentences, each once, in order: an analysis of a kernel failed,
     a call did not run on inputs that can tell.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
+    overflowing: kernels whose sums leave their type, by the order of their terms.
     sorted_places: what functions gave for which `gives_places` says that their last result is where sorted values come from.
     peer: a second device whose results are compared. twin: runs kernels once more in wider types. exact: runs them once more on
     inputs that make them exact. unproven: keeps the accesses that are not proven in range, None if that is not asked.
@@ -80,6 +85,7 @@ class KernelObserver(Observer):
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
         self.unchecked: dict[str, None] = {}
+        self.overflowing: dict[str, None] = {}
         self.graphs: dict[str, tuple[MLProgram, GraphRun]] = {}
         self.seconds = dict.fromkeys(("build", "device", "golden", "compare"), 0.0)
         self._model = model
@@ -238,8 +244,10 @@ class KernelObserver(Observer):
         right = True
         for position, result in results.items():
             told, ruling = wide.get(position, result), rulings.get(position)
-            if ruling is not None and ruling.is_rounding:
-                self._report_rounding(call, position, golden[position], got[position], result, told, how)
+            if ruling is not None and ruling.acquits:
+                self._report_acquittal(call, position, golden[position], got[position], result, told, how, ruling.overflows)
+                if not how:
+                    self._note_nonfinite(call, position, got[position], before, golden[position])
                 continue
             if how and result.ok:
                 continue
@@ -301,7 +309,7 @@ class KernelObserver(Observer):
                 ]
             )
         if own:
-            self._note_nonfinite(call, name, tensor, got, before, find_untouched(before[position], golden.array))
+            self._note_nonfinite(call, position, got, before, golden)
         if result.ok:
             return True
         detail: dict[str, object] = {"function": call.function.name, "call": call.index, "index": result.worst, "got": result.got}
@@ -325,7 +333,7 @@ class KernelObserver(Observer):
             self.on_wrong(call, position, golden.array, finding)
         return False
 
-    def _report_rounding(
+    def _report_acquittal(
         self,
         call: FunctionCall,
         position: int,
@@ -334,8 +342,10 @@ class KernelObserver(Observer):
         result: Comparison,
         told: Comparison,
         how: str,
+        overflows: bool,
     ) -> None:
-        """A warning on a result that is further off than expected by nothing but rounding. told: what its twin is."""
+        """A warning on a result that is further off than expected by nothing but rounding, or sums that overflow. told: what its
+        twin is."""
         assert golden is not None and golden.allowed is not None and self._twin is not None
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
@@ -343,7 +353,12 @@ class KernelObserver(Observer):
         name = _writer(self._model, call.function, param)
         row = self._row(name, call.function)
         if not how:
-            _count(row, replace(result, ok=True, uninformative=told.uninformative))
+            _count(row, replace(result, ok=True, uninformative=SUMS_OVERFLOW if overflows else told.uninformative))
+        if overflows:
+            self.overflowing[name] = None
+            message = f"{param} of {call.function.name} (call {call.index}){how}: {SUMS_OVERFLOW}"
+            self.findings.add([Finding(Kind.UNINFORMATIVE, message, kernel=name, tensor=tensor.name)])
+            return
         expected = golden.reshape(got.shape)
         assert expected.allowed is not None
         message = (
@@ -364,23 +379,16 @@ class KernelObserver(Observer):
         return f"; first in {found}" if found else "; each operator alone is right"
 
     def _note_nonfinite(
-        self,
-        call: FunctionCall,
-        kernel: str,
-        tensor: Tensor,
-        got: np.ndarray,
-        before: list[np.ndarray | None],
-        untouched: np.ndarray | None,
+        self, call: FunctionCall, position: int, got: np.ndarray, before: list[np.ndarray | None], golden: Expected | None
     ) -> None:
-        """A warning where a result holds NaN or infinity and no argument did. untouched: where it held nothing and still does."""
-        if got.dtype.kind != "f":
-            return
-        finite = np.isfinite(got)
-        if (finite if untouched is None else finite | untouched.reshape(got.shape)).all():
-            return
-        read = [position for position, _ in call.tensors(written=False)]
-        if all(np.isfinite(array).all() for i in read if (array := before[i]) is not None and array.dtype.kind == "f"):
-            message = f"NaN or infinity appears in {tensor.name}, though every input of {call.function.name} is finite"
+        """A warning where NaN or infinity comes up in a result."""
+        assert golden is not None
+        given = [array for place, _ in call.tensors(written=False) if (array := before[place]) is not None]
+        what = find_birth(got, golden.reshape(got.shape), given, find_untouched(before[position], golden.array))
+        tensor = call.args[position]
+        if what and isinstance(tensor, Tensor):
+            message = what.format(result=tensor.name, function=call.function.name)
+            kernel = _writer(self._model, call.function, call.function.params[position].name)
             self.findings.add([Finding(Kind.NONFINITE_INTRODUCED, message, kernel=kernel, tensor=tensor.name)])
 
     def _writer_row(self, call: FunctionCall, position: int) -> KernelReport:

@@ -9,7 +9,7 @@ from typing import Union
 import numpy as np
 
 from ...findings import Finding, Kind
-from ...results.comparison import compare, largest_difference, tolerated
+from ...results.comparison import WHY_OPEN, compare, largest_difference, tolerated
 from ...results.expected import Expected
 from ...results.model import OutputReport
 
@@ -35,11 +35,13 @@ Movement = Callable[[str], Union[Sequence[float], None]]
 class Circumstances:
     """What is known beside the outputs. kernels_agree: every kernel computed what its PrimFunc says. bound: relative tolerance in
     place of the element type's. rounding: kernels that round more than their PrimFuncs; if every kernel agrees but for that, a
-    difference of outputs is a warning."""
+    difference of outputs is a warning. overflowing: where no
+    kernel is wrong, those whose sums leave their type by the order of their terms: an output that differs says nothing."""
 
     kernels_agree: bool
     bound: float | None = None
     rounding: Sequence[str] = ()
+    overflowing: Sequence[str] = ()
 
     def explain_difference(self) -> tuple[Kind, str]:
         """The kind of an output's difference, and what the kernels say of it."""
@@ -102,10 +104,11 @@ def judge_outputs(
 
     rows = compare_all(references)
     if truth is not None and not all(row.ok for row in rows) and (wider := truth()):
-        usual = {(row.report.output, row.report.reference): row for row in rows if row.report is not None}
+        by_type = compare_all({name: list(map(_as_its_type_allows, outputs)) for name, outputs in wider.items()})
+        usual, known_alone = _by_place(rows), _by_place(by_type)
         rows = compare_all({name: list(map(_no_stricter, outputs)) for name, outputs in wider.items()})
-        rows = [_explain_rounding(row, usual) for row in rows]
-    rows = [_settle(row, rows, names, movement) for row in rows]
+        rows = [_explain_rounding(row, usual, known_alone) for row in rows]
+    rows = [_settle(row, rows, names, movement, known) for row in rows]
     return _listed(_with_stages(rows, wrong_pass))
 
 
@@ -140,12 +143,21 @@ def _listed(rows: Sequence[_Row]) -> tuple[list[OutputReport], list[Finding]]:
     return [row.report for row in rows if row.report is not None], [finding for row in rows for finding in row.found]
 
 
-def _explain_rounding(row: _Row, usual: Mapping[tuple[str, str], _Row]) -> _Row:
-    """A warning for an output that rounding alone takes further than its type allows. usual: as their types judged them."""
+def _by_place(rows: Sequence[_Row]) -> dict[tuple[str, str], _Row]:
+    return {(row.report.output, row.report.reference): row for row in rows if row.report is not None}
+
+
+def _explain_rounding(row: _Row, usual: Mapping[tuple[str, str], _Row], known_alone: Mapping[tuple[str, str], _Row]) -> _Row:
+    """A warning for an output that rounding alone takes further than its type allows, or that is different where it may be
+    anything. usual: as their types judged them; known_alone: without elements of which nothing is known."""
     report = row.report
-    before = None if report is None else usual.get((report.output, report.reference))
+    place = ("", "") if report is None else (report.output, report.reference)
+    before = usual.get(place)
     if report is None or not row.agrees or before is None or before.ok:
         return row
+    if place in known_alone and known_alone[place].ok:
+        message = f"{report.output} differs from {report.reference} where it may be anything: {WHY_OPEN}"
+        return _Row(report, (*row.found, Finding(Kind.UNINFORMATIVE, message, tensor=report.output)))
     message = (
         f"{report.output} is off from {report.reference} by {report.max_abs:.3g} at {list(report.worst_index)} "
         f"(rms {report.rms:.3g}): more than is usual for its type, and no more than rounding may take it there"
@@ -153,12 +165,14 @@ def _explain_rounding(row: _Row, usual: Mapping[tuple[str, str], _Row]) -> _Row:
     return _Row(report, (*row.found, Finding(Kind.LARGE_ROUNDING, message, tensor=report.output)))
 
 
-def _settle(row: _Row, rows: Sequence[_Row], names: Sequence[str], movement: Movement | None) -> _Row:
+def _settle(row: _Row, rows: Sequence[_Row], names: Sequence[str], movement: Movement | None, known: Circumstances) -> _Row:
     """The row as it is, or one that says nothing: of a reference that contradicts what the model's own runtime computes and the
-    device agrees with, or of one that does not settle the output itself."""
+    device agrees with, of one that does not settle the output itself, or of one whose sums are taken in another order."""
     report = row.report
     if report is None or not row.is_wrong:
         return row
+    if known.overflowing:
+        return _silence(report, f"sums leave their type, by the order of their terms, in {', '.join(known.overflowing)}")
     same = (other.report for other in rows if other.agrees and other.report is not None and other.report.output == report.output)
     own = [other.reference for other in same if other.reference in OWN]
     if report.reference == LLVM and own:
@@ -191,6 +205,13 @@ def _no_stricter(known: np.ndarray | Expected) -> np.ndarray | Expected:
     if not isinstance(known, Expected) or known.allowed is None or known.allowed.shape != known.array.shape:
         return known
     return replace(known, allowed=np.maximum(known.allowed, tolerated(known.array)))
+
+
+def _as_its_type_allows(known: np.ndarray | Expected) -> np.ndarray | Expected:
+    """The error of an element's type, but of elements of which nothing is known: that is told by their number."""
+    if not isinstance(known, Expected) or known.allowed is None or known.allowed.shape != known.array.shape:
+        return known
+    return replace(known, allowed=np.where(np.isinf(known.allowed), np.inf, tolerated(known.array)))
 
 
 def compare_outputs(

@@ -68,7 +68,8 @@ class Peer:
                 return lent
         tensor = allocate_tensor(self.device, like.shape, wanted, like.scope, like.name)
         tensors.append(tensor)
-        tensor.write(array.astype(tensor.dtype, copy=False))
+        with np.errstate(invalid="ignore"):  # NaN of any kind
+            tensor.write(array.astype(tensor.dtype, copy=False))
         return tensor
 
     def compare(self, call: FunctionCall, before: Arrays, golden: Sequence[Expected | None] | None, row: Row) -> list[Finding]:

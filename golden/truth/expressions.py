@@ -27,6 +27,7 @@ class Writer:
     native: values are also computed as halves give them. reducing: the value that is being written is one of many steps, whose
     order is up to the device. taken: where a value is evaluated that may not be chosen, the C condition that it is; else "".
     choices: where the value is written once for every choice of whole numbers. moved: rounding moves a place that it reads.
+    open_to_nan: something is taken for exact of which OpenCL leaves open what it is where a tensor holds NaN.
     """
 
     tensors: dict[int, Tensor] = field(default_factory=dict)
@@ -38,6 +39,7 @@ class Writer:
     taken: str = ""
     choices: Choices | None = None
     moved: bool = False
+    open_to_nan: bool = False
     _count: int = 0
 
     def line(self, text: str) -> None:
@@ -171,7 +173,8 @@ class Writer:
             return Value(result, a.dtype, loaded=loaded)
         q = f"{asked.text} ? {a.variance} : {b.variance}"
         if asked.q is not None:
-            q = f"{asked.q} != 0 ? either({a.text}, {a.variance}, {b.text}, {b.variance}) : {q}"
+            lost = f" + ({asked.q} < INF ? 0 : INF)" if self.reducing else ""
+            q = f"{asked.q} != 0 ? either({a.text}, {a.variance}, {b.text}, {b.variance}){lost} : {q}"
         native = self.let("double", f"{asked.text} ? {a.as_native} : {b.as_native}") if self.native else None
         return Value(result, a.dtype, self.let("double", q), native, loaded)
 
@@ -192,9 +195,12 @@ class Writer:
     def compare(self, operator: str, a: Value, b: Value) -> Value:
         loaded = a.loaded or b.loaded
         result = self.let("bool_t", f"{a.text} {operator} {b.text}")
+        steps = self.reducing and a.is_float
         if a.q is None and b.q is None:
+            self.open_to_nan |= steps and loaded
             return Value(result, "bool", loaded=loaded)
-        q = self.let("double", f"near({a.text}, {b.text}, {a.variance} + {b.variance}) ? 1.0 : 0.0")
+        decision = "step_order_q" if steps else "decision_q"
+        q = self.let("double", f"{decision}({a.text}, {b.text}, {a.variance} + {b.variance})")
         return Value(result, "bool", q, loaded=loaded)
 
     def float_operation(self, kind: str, a: Value, b: Value) -> Value:
@@ -204,7 +210,8 @@ class Writer:
         x, y, qx, qy = a.text, b.text, a.variance, b.variance
         exact, loaded = a.q is None and b.q is None, a.loaded or b.loaded
         if kind in ("Max", "Min"):
-            choice = f"{x} {'>' if kind == 'Max' else '<'} {y}"
+            choice = f"{x} {'>' if kind == 'Max' else '<'} {y}{'' if exact else f' || {x} != {x}'}"
+            self.open_to_nan |= exact and loaded
             v = self.let("double", f"{choice} ? {x} : {y}")
             q = None if exact else self.let("double", f"{kind.lower()}_q({x}, {qx}, {y}, {qy})")
             native = self.let("double", f"{choice} ? {a.as_native} : {b.as_native}") if self.native and not exact else None
@@ -312,6 +319,7 @@ class Writer:
         low, high = literal(float(limits.min)), literal(float(limits.max))
         text = f"whole_unsigned({a.text}, {high})" if limits.min == 0 else f"whole({a.text}, {low}, {high})"
         q = self.let("double", f"whole_q({a.text}, {a.variance}, {low}, {high})")
+        self.open_to_nan |= a.q is None and a.loaded
         return Value(self.let(c_type(dtype), f"({c_type(dtype)}){text}"), dtype, q if a.q else None, loaded=a.loaded)
 
     # --- calls --------------------------------------------------------------------------------------------
@@ -353,7 +361,7 @@ class Writer:
 
     def _function(self, known: functions.Function, a: Value) -> Value:
         a = self._flush(a)
-        x = self.let("double", a.text)
+        x = self.let("double", f"at_edge({a.text}, {a.q})" if known.edge and a.q else a.text)
         v = self.let("double", _substitute(known.value, x))
         slope = _substitute(known.slope, x, v)
         q = "0.0" if a.q is None else f"edge_q({x}, {a.q}, {slope})" if known.edge else f"slope_q({slope}, {a.q})"

@@ -38,14 +38,14 @@ FUNCTIONS = {
     "sin": Function("sin(x)", "cos(x)", 4),
     "cos": Function("cos(x)", "sin(x)", 4),
     "tan": Function("tan(x)", "1 + v * v", 5),
-    "asin": Function("asin(x)", "1 / sqrt(1 - x * x)", 4),
-    "acos": Function("acos(x)", "1 / sqrt(1 - x * x)", 4),
+    "asin": Function("asin(within_one(x))", "1 / sqrt(1 - x * x)", 4),
+    "acos": Function("acos(within_one(x))", "1 / sqrt(1 - x * x)", 4),
     "atan": Function("atan(x)", "1 / (1 + x * x)", 5),
     "sinh": Function("sinh(x)", "cosh(x)", 4),
     "cosh": Function("cosh(x)", "sinh(x)", 4),
     "asinh": Function("asinh(x)", "1 / sqrt(1 + x * x)", 4),
-    "acosh": Function("acosh(x)", "1 / sqrt(x * x - 1)", 4),
-    "atanh": Function("atanh(x)", "1 / (1 - x * x)", 5),
+    "acosh": Function("acosh(above_one(x))", "1 / sqrt(x * x - 1)", 4),
+    "atanh": Function("atanh(within_one(x))", "1 / (1 - x * x)", 5),
 }
 """By TVM's name."""
 

@@ -27,6 +27,7 @@ class StoredTruth:
     """A KernelTruth as data: programs are text."""
 
     programs: dict[str, TruthProgram]
+    given_nan: dict[str, TruthProgram]
     unavailable: dict[str, str]
 
 
@@ -38,12 +39,16 @@ class KernelTruth:
 
     def __init__(self, unscheduled: IRModule, write: Callable[[str, Any], TruthProgram] = write_program):
         self.programs: dict[str, TruthProgram] = {}
+        self._given_nan: dict[str, TruthProgram] = {}
         self.unavailable: dict[str, str] = {}
         self._begun: Future[CompiledTruths] | None = None
+        self._compiled: dict[str, CompiledTruths] = {}
         for number, (var, function) in enumerate(unscheduled.functions_items()):
             name = str(var.name_hint)
             try:
-                self.programs[name] = write(f"truth{number}", function)
+                program = self.programs[name] = write(f"truth{number}", function)
+                if program.open_to_nan:
+                    self._given_nan[name] = write_program(program.name, function, program.open_to_nan)
             except Unmodelled as reason:
                 self.unavailable[name] = f"no truth is made of {reason}"
 
@@ -52,13 +57,14 @@ class KernelTruth:
 
     def to_stored(self) -> StoredTruth:
         """All but machine code, which is of this process."""
-        return StoredTruth(self.programs, self.unavailable)
+        return StoredTruth(self.programs, self._given_nan, self.unavailable)
 
     @staticmethod
     def from_stored(stored: StoredTruth) -> KernelTruth:
         """What `to_stored` was called on."""
         made = KernelTruth.__new__(KernelTruth)
-        made.programs, made.unavailable, made._begun = stored.programs, stored.unavailable, None
+        made.programs, made._given_nan, made.unavailable = stored.programs, stored.given_nan, stored.unavailable
+        made._begun, made._compiled = None, {}
         return made
 
     def begin(self) -> Future[CompiledTruths]:
@@ -72,12 +78,24 @@ class KernelTruth:
 
         args: contents before the call, in the shapes of the parameters. Errors as `run_program`.
         """
-        program = self.programs[name]
         plain = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in args]
+        program = self._program(name, plain)
         key = result_cache.key_of("truth", program.text, units, *plain)
         known: list[Truth | None] | None = result_cache.load(key, list[Truth | None])
         if known is None:
             given = [Truth(a) if isinstance(a, np.ndarray) else a for a in plain]
-            known = run_program(program, self.begin().result().functions[program.name], given, units)
+            compiled = self.begin().result() if program is self.programs[name] else self._compile(name, program)
+            known = run_program(program, compiled.functions[program.name], given, units)
             result_cache.store(key, list[Truth | None], known)
         return known
+
+    def _program(self, name: str, args: Sequence[Argument]) -> TruthProgram:
+        """The program of a function for these arguments: another one where NaN leaves open what else is exact."""
+        program = self.programs[name]
+        open_to_nan = name in self._given_nan and any(np.isnan(args[place]).any() for place in program.open_to_nan)
+        return self._given_nan[name] if open_to_nan else program
+
+    def _compile(self, name: str, program: TruthProgram) -> CompiledTruths:
+        if name not in self._compiled:
+            self._compiled[name] = CompiledTruths([program])
+        return self._compiled[name]

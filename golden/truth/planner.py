@@ -42,7 +42,7 @@ class Planner:
         self._inputs = inputs
         places: dict[int, Place] = {}
         for param, array in zip(function.params, inputs, strict=True):
-            places[read.key(param)] = self._tensor(array.shape, array.dtype.name)
+            places[read.key(param)] = self._tensor(array.shape, array.dtype.name, not _holds_nan(array))
             self._bind(shape_values(read.type_of(param)), array.shape)
         self._plan.result = self._body(function.body, places)
         self._plan.note_last_uses()
@@ -54,7 +54,7 @@ class Planner:
         return number
 
     def _constant(self, array: np.ndarray) -> int:
-        number = self._tensor(array.shape, array.dtype.name)
+        number = self._tensor(array.shape, array.dtype.name, array.size > MOST_SEARCHED or not _holds_nan(array))
         self._plan.constants[number] = array
         return number
 
@@ -223,6 +223,15 @@ class Planner:
         if kind in _SIZES:
             return _SIZES[kind](self._size(dim.a), self._size(dim.b))
         raise Unmodelled(f"the size {dim}")
+
+
+MOST_SEARCHED = 1 << 22
+"""Elements of a constant up to which it is searched for NaN: a network's weights hold none."""
+
+
+def _holds_nan(array: np.ndarray) -> bool:
+    """Whether a tensor holds NaN, of which OpenCL leaves open what min and max make: what comes of it is not exact."""
+    return array.dtype.name in FLOATS and bool(np.isnan(array).any())
 
 
 _SIZES: dict[str, Callable[[int, int], int]] = {

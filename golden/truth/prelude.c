@@ -73,12 +73,17 @@ FN to_bfloat(double x, const Unit *u) { return to_type(x, 8, 0x1p-126, 0x1.fep12
 static inline int is_half(double x) { return (x == 0) | ((fabs(x) >= 0x1p-14) & (to_type(x, 11, 0x1p-14, 65504, 0) == x)); }
 static inline int is_float(double x) { return (x == 0) | ((fabs(x) >= 0x1p-126) & ((double)(float)x == x)); }
 
-/* Whether a and b may be in the other order on a device. */
+/* Whether a and b may be in the other order on a device. What is surely NaN is in none. */
 static inline int near(double a, double b, double q) {
   if (q == 0) return 0;
+  if (UNLIKELY(a != a || b != b)) return !(q < INF);
   if (a == b) return fabs(a) != INF;
   return !((a - b) * (a - b) > 64 * q);
 }
+
+/* The variance of a decision; of a step that a device takes in an order of its own, which decides what becomes of NaN. */
+FN decision_q(double a, double b, double q) { return near(a, b, q) ? 1 : 0; }
+FN step_order_q(double a, double b, double q) { return a != a || b != b ? INF : decision_q(a, b, q); }
 
 /* Either of two values may have been chosen: 8 sigma reach twice from one to the other. */
 FN either(double a, double qa, double b, double qb) {
@@ -95,7 +100,9 @@ FN also(double a, double qa, double b, double qb) {
   return q + d * d;
 }
 
+/* OpenCL leaves open what comes of NaN. */
 FN max_q(double a, double qa, double b, double qb) {
+  if (UNLIKELY(a != a || b != b)) return INF;
   if (near(a, b, qa + qb)) return qa > qb ? qa : qb;
   return a > b ? qa : qb;
 }
@@ -133,6 +140,11 @@ FN step_q(double x, double q, double shift) {
 
 /* Functions whose value a device may lose near the edge x = 0 of their domain. */
 FN edge_q(double x, double q, double slope) { return q == 0 ? 0 : !(x > 0 && x * x > 64 * q) ? INF : slope * slope * q; }
+
+/* A number just outside of such a domain, where rounding alone took it there: the edge. */
+FN at_edge(double x, double q) { return x < 0 && !(x * x > 64 * q) ? 0 : x; }
+FN within_one(double x) { return fabs(x) > 1 && fabs(x) < 1 + 1e-12 ? x > 0 ? 1 : -1 : x; }
+FN above_one(double x) { return x < 1 && x > 1 - 1e-12 ? 1 : x; }
 
 /* By the slope of a function. */
 FN slope_q(double slope, double q) { return q == 0 ? 0 : slope * slope * q; }

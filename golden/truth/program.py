@@ -38,6 +38,7 @@ class TruthProgram:
     them. n: the dimensions of all tensor parameters and the integer scalars, in order. tensors: names by number. halves: it
     holds values of a half type. native: it also computes values as halves give them, which its arguments may hold. large:
     positions of parameters whose values may be floats in memory; where all are, the second pointer of each is not null.
+    open_to_nan: positions of float parameters that it only reads and takes for exact, and which it may not where they hold NaN.
     """
 
     name: str
@@ -47,6 +48,7 @@ class TruthProgram:
     halves: bool
     native: bool
     large: tuple[int, ...] = ()
+    open_to_nan: tuple[int, ...] = ()
 
 
 LARGE = 1 << 22
@@ -83,6 +85,7 @@ class Statements(Writer):
         self._own: set[int] = set()
         self._uses: dict[int, int] = {}
         self._dims = 0
+        self._stepping = False
 
     def function(self, name: str, function: Any) -> TruthProgram:
         """Two C functions: one with every tensor as a parameter of its own (only so does clang know that they lie apart), and
@@ -95,7 +98,7 @@ class Statements(Writer):
         self.statement(function.body)
         body, self.lines, self.depth = self.lines, [], 1
         temporary = [tensor for tensor in self.tensors.values() if tensor not in own]
-        large = [tensor for tensor in own if _is_read_alone(tensor) and _elements(tensor) >= LARGE]
+        large = [tensor for tensor in own if _is_given(tensor) and tensor.dtype != "float64" and _elements(tensor) >= LARGE]
         text = self._body(f"{name}_body", own, temporary, [], [*given, *body])
         text += self._body(f"{name}_floats", own, temporary, large, [*given, *body]) if large else []
         text += [
@@ -104,7 +107,9 @@ class Statements(Writer):
         ]  # fmt: skip
         names = tuple(tensor.title for tensor in sorted(self.tensors.values(), key=lambda tensor: tensor.number))
         places = tuple(place for place, param in enumerate(params) if param.tensor in large and param.tensor is not None)
-        return TruthProgram(name, "\n".join(text), tuple(params), names, self.halves, self.native, places)
+        exact = tuple(place for place, param in enumerate(params) if param.tensor is not None and _is_given(param.tensor))
+        asked = exact if self.open_to_nan else ()
+        return TruthProgram(name, "\n".join(text), tuple(params), names, self.halves, self.native, places, asked)
 
     def _body(self, name: str, own: list[Tensor], temporary: list[Tensor], floats: list[Tensor], lines: list[str]) -> list[str]:
         """A function with every tensor as a parameter. floats: those whose elements are floats in memory."""
@@ -290,6 +295,7 @@ class Statements(Writer):
             self.names[read.key(axis.var)] = value
             if int(axis.iter_type) == REDUCTION:
                 starts.append(f"{value.text} == {self.value(axis.dom.min).text}")
+        outer, self._stepping = self._stepping, bool(starts)
         if block.match_buffers:
             raise Unmodelled("matched buffers")
         for buffer in block.alloc_buffers:
@@ -305,6 +311,7 @@ class Statements(Writer):
         if guarded:
             self.close()
         self.close()
+        self._stepping = outer
 
     def write_BufferStore(self, node: Any) -> None:
         info = read.buffer_info(node.buffer)
@@ -350,7 +357,9 @@ class Statements(Writer):
         return Value(text, value.dtype, q, native if self.native else None, value.loaded)
 
     def write_Bind(self, node: Any) -> None:
+        self.reducing = self._stepping
         self.names[read.key(node.var)] = self.keep(self.value(node.value))
+        self.reducing = False
         body = getattr(node, "body", None)
         if body is not None:
             self.statement(body)
@@ -376,9 +385,9 @@ class Statements(Writer):
             raise Unmodelled(f"calls of {read.op_name(node.value).rpartition('.')[2]}")
 
 
-def _is_read_alone(tensor: Tensor) -> bool:
+def _is_given(tensor: Tensor) -> bool:
     """Whether the elements of a parameter are floats, of which all is known, and which stay as they are."""
-    return tensor.exact and not tensor.written and tensor.dtype in FLOATS and tensor.dtype != "float64"
+    return tensor.exact and not tensor.written and tensor.dtype in FLOATS
 
 
 def _elements(tensor: Tensor) -> int:

@@ -63,7 +63,8 @@ def run_program(program: TruthProgram, function: Function, args: Sequence[Given]
         if place in floats:
             values.append(floats[place])
             continue
-        value = arg.value.astype(np.float64 if param.dtype in FLOATS else arg.value.dtype, copy=True)
+        with np.errstate(invalid="ignore"):  # NaN of any kind
+            value = arg.value.astype(np.float64 if param.dtype in FLOATS else arg.value.dtype, copy=True)
         values.append(value)
         if not param.tensor.exact:
             # A tensor without axes stays an array: NumPy makes numbers of such results.

@@ -97,5 +97,7 @@ def round_to(value: float, dtype: str) -> float:
 def constant_of(value: float, dtype: str) -> Value:
     """A constant of the model; what its printed digits leave out is its variance."""
     exact = round_to(value, dtype)
+    if np.isnan(exact):
+        return Value(literal(exact), dtype, "0.0")  # what is made of it is not exact
     off = round_to(as_printed(value), dtype) - exact
     return Value(literal(exact), dtype, literal(off * off) if off and np.isfinite(off) else None)

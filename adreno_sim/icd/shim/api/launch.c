@@ -122,14 +122,16 @@ static cl_int check_group(const struct kernel *kernel, cl_uint dimensions, const
             return refuse_call(CL_INVALID_WORK_ITEM_SIZE, facts->name, "local size %zu in dimension %u: the device has at most %zu",
                                local[i], i, largest);
         if ((items *= local[i]) > most)
-            return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name, "%zu or more work-items in a group: %s has at most %zu",
-                               items, facts->name, most);
+            return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name, "%zu or more work-items in a group: the device has at most %zu",
+                               items, most);
         bool uniform = kernel->program->uniform || link->version < 200;
         if (uniform && global[i] % local[i])
             return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name,
                                "global size %zu in dimension %u is no multiple of the local size %zu", global[i], i, local[i]);
     }
-    if (items > facts->sure && items > largest_group(kernel)) return CL_INVALID_WORK_GROUP_SIZE;
+    if (items > facts->sure && items > (most = largest_group(kernel)))
+        return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name, "%zu work-items in a group: the registers of %s leave %zu",
+                           items, facts->name, most);
     for (cl_uint i = 0; facts->required[0] && i < 3; i++)
         if (facts->required[i] != (i < dimensions ? local[i] : 1))
             return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name, "%s requires groups of %u x %u x %u", facts->name,
