@@ -38,13 +38,13 @@ def scale_elements(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return array
     factors = rng.uniform(LEAST, MOST, array.shape)
     changed = array.astype(np.float64) * factors if array.any() else factors - LEAST
-    return changed.astype(array.dtype)
+    return np.asarray(changed, array.dtype)  # a scalar, where NumPy computed with arrays of no axes
 
 
 def _differing(array: np.ndarray) -> np.ndarray:
     """An array that holds another value in each element."""
     if array.dtype.kind == "b":
-        return ~array
+        return np.logical_not(array, out=np.empty_like(array))
     return np.where(array == 1, 2, 1).astype(array.dtype)
 
 

@@ -70,6 +70,12 @@ def test_equal_axes():
     assert find_equal_axis(rows) is None and find_equal_axis(np.zeros((2, 3), "int32")) is None
 
 
+@pytest.mark.parametrize("value", [2.0, 0.0])
+def test_a_scaled_number_stays_an_array(value):
+    scaled = scale_elements(np.array(value, "float16"), np.random.default_rng(0))
+    assert isinstance(scaled, np.ndarray) and scaled.shape == () and scaled.dtype == np.float16 and scaled != value
+
+
 @pytest.mark.parametrize("array", [np.full((4, 8), 3.0), -np.ones((2, 8)), np.zeros((3, 3))])
 def test_scaled_elements_differ_and_keep_their_signs(array):
     scaled = scale_elements(array.astype("float16"), np.random.default_rng(0))
