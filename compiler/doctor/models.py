@@ -78,6 +78,21 @@ def blocked_reduction() -> Any:
     return module(lambda x: _ops().add(conv(x, 18, 10, kernel=1, groups=2), weight(1, 18, 1, 1)), (1, 10, 14, 14))
 
 
+def blocked_row() -> Any:
+    """A convolution of groups over one pixel: each result is the sum of a part of a row."""
+    return module(lambda x: conv(x, 6, kernel=1, groups=2), (2, 8, 1, 1))
+
+
+def blocked_rest() -> Any:
+    """Rows of a transposed convolution in blocks of two, whose last has one."""
+    return module(lambda x: _ops().nn.conv2d_transpose(x, weight(3, 1, 1, 1), strides=2), (2, 3, 6, 1))
+
+
+def mean_of_all() -> Any:
+    """A mean over a whole tensor, and an activation."""
+    return module(lambda x: _ops().nn.relu(_ops().mean(x)), (4, 5))
+
+
 def one_channel_convolution() -> Any:
     """A 1x1 convolution of one channel, and a bias."""
     return module(lambda x: _ops().add(conv(x, inputs=1, kernel=1), weight(1, 8, 1, 1)), (1, 1, 9, 7))

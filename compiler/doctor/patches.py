@@ -23,6 +23,15 @@ PATCHES: dict[str, str] = {
     "reduction-epilogue": (
         "In `dlight/gpu/reduction.py`, tile the epilogue as the reduction was tiled, or keep its sums in shared memory."
     ),
+    "blocked-row": (
+        "In `_sch_inner_reduction` of `dlight/gpu/reduction.py`, put the loop of the work-items innermost, as "
+        "`_sch_inner_spatial` does: `sch.reorder(s, c, tx)`."
+    ),
+    "blocked-rest": (
+        "In `dlight/gpu/reduction.py`, return None where `lower_factor` does not divide the axis that it splits; or keep the "
+        "block's predicate on the store that LowerCrossThreadReduction makes."
+    ),
+    "mean-of-all": ("In `dlight/gpu/reduction.py`, return None for an epilogue without axes, so that GeneralReduction takes it."),
     "one-term-reduction": (
         "In ReverseComputeInline, leave a block with an init alone, or inline into its last statement only; or turn a block "
         "whose reduction axes have extent 1 into an elementwise one where NormalizePrimFunc takes it for one."

@@ -1,8 +1,18 @@
-"""reduction-epilogue: what follows a reduction elementwise reads sums that its own work-item made.
+"""reduction-epilogue: TVM's generic rule schedules reductions over blocks of an axis that its Reduction rule gets wrong.
 
-TVM's GPU Reduction rule, where an axis is read in blocks (the input channels of a 1x1 convolution in groups), lets each
-work-item sum one column of a tile into a private array, and then walks the tile in another order for the elementwise
-rest: work-items read elements of their private array that they never wrote. 0.25 to 0.27.
+That rule reads an axis in blocks where the reduction does (output channels of a convolution in groups, rows of a transposed one
+with strides). Then it is wrong, or does not compile:
+
+* What follows the reduction elementwise walks the tile in another order: work-items read elements of their private array that
+  they never wrote.
+* A sum over the innermost axis by the work-items of a group is not the deepest of the block's loops, as LowerCrossThreadReduction
+  asks.
+* Where blocks do not divide the axis, sums of the last one are stored without its condition, behind the end of a row.
+
+It also fails on what follows a sum of which no axis is left (the division of a mean over all of a tensor), and no rule behind it
+is asked.
+
+0.25 to 0.27.
 """
 
 from __future__ import annotations
@@ -10,7 +20,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ..schedules.blocks import blocks_of, schedule_rule
+from ..schedules.blocks import blocks_of, is_reduction, schedule_rule, written_buffer
+from ..tvm_bridge import read
 from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, SCHEDULE, Fix, before_last
 
@@ -20,27 +31,51 @@ if TYPE_CHECKING:
 
 
 class _WrongTile(Exception):
-    """TVM's rule is about to make the tile whose rest is walked in another order."""
+    """TVM's rule is about to make a tile that it gets wrong."""
+
+
+class _NoTile(Exception):
+    """TVM's rule is about to fail on what follows a sum of which no axis is left."""
 
 
 def schedule_blocked_reduction(func: Any, target: Target) -> Any:
-    """TVM's generic fallback for a function that TVM's Reduction rule gets wrong; None for any other function."""
-    dlight = import_tvm().s_tir.dlight
-    tiled = inspect.signature(dlight.gpu.Reduction._sch_inner_spatial)
+    """A schedule by TVM's next rules for a function that its Reduction rule gets wrong; None for any other function."""
+    tvm = import_tvm()
+    gpu = tvm.s_tir.dlight.gpu
+    tiled = inspect.signature(gpu.Reduction._sch_inner_spatial)
+    summed = inspect.signature(gpu.Reduction._sch_inner_reduction)
 
-    class Probe(dlight.gpu.Reduction):  # type: ignore[name-defined]
+    class Probe(gpu.Reduction):  # type: ignore[name-defined]
         def _sch_inner_spatial(self, *args: Any) -> None:
             given = tiled.bind(self, *args).arguments
-            if given["epilogue_info"] is not None and given["unroll_spatial_factor"]:
+            if given["unroll_spatial_factor"] and (
+                given["epilogue_info"] is not None or _has_remainder(given["sch"], given["block"])
+            ):
                 raise _WrongTile
 
-    if len(blocks_of(import_tvm().s_tir.Schedule(func))) < 2:
+        def _sch_inner_reduction(self, *args: Any) -> None:
+            given = summed.bind(self, *args).arguments
+            if given["epilogue_info"] is not None and not written_buffer(given["sch"], given["block"]).shape:
+                raise _NoTile
+            if given["unroll_spatial_factor"]:
+                raise _WrongTile
+
+    sch = tvm.s_tir.Schedule(func)
+    if not any(is_reduction(sch, block) for block in blocks_of(sch)):
         return None
     try:
         Probe().apply(func, target, False)
     except _WrongTile:
-        return dlight.gpu.Fallback().apply(func, target, False)
+        return gpu.Fallback().apply(func, target, False)
+    except _NoTile:
+        return gpu.GeneralReduction().apply(func, target, False) or gpu.Fallback().apply(func, target, False)
     return None
+
+
+def _has_remainder(sch: Any, block: Any) -> bool:
+    """Whether a block runs under a condition, as where a loop was split into parts that do not divide it."""
+    predicate = sch.get(sch.get_loops(block)[-1]).body.predicate
+    return not (read.kind(predicate) == "IntImm" and int(predicate) == 1)
 
 
 def add_rule(passes: list[Pass], _target: Target) -> list[Pass]:
@@ -51,6 +86,6 @@ def add_rule(passes: list[Pass], _target: Target) -> list[Pass]:
 FIX = Fix(
     name="reduction-epilogue",
     versions=ALL_VERSIONS,
-    summary="what follows a reduction over blocks of an axis does not read sums of another work-item's",
+    summary="reductions over blocks of an axis, and of a whole tensor, compile; they read no sum of another work-item's",
     relax=add_rule,
 )
