@@ -40,8 +40,9 @@ def find_register_use(function: ir.Function, chip: Chip) -> RegisterUse:
     name = name_with_code(f"registers of {chip.name}", Path(__file__).parent)
     registers, waves, spills, by = function.fact(name, lambda function: _find(function, chip))
     meets = function.fact("work-items meet", _find_meeting)
-    limits = _find_limits(chip, *registers, by)
-    return RegisterUse(function.name, chip.name, tuple(registers), tuple(waves), tuple(spills), limits, meets, by)
+    least, most = registers
+    limits = _find_limits(chip, least, most, by)
+    return RegisterUse(function.name, chip.name, (least, most), tuple(waves), tuple(spills), limits, meets, by)
 
 
 def _find_limits(chip: Chip, least: int, most: int, by: str) -> Range:
