@@ -20,13 +20,15 @@ WAVE = 64
 
 @dataclass
 class Machine:
-    """What work-items share. images: arrays (height, width, 4), textures and written images apart."""
+    """What work-items share. textures, images: arrays (depth or layers, height, width, 4), read and written ones apart. samplers:
+    whether coordinates are normalized, and what lies outside: "clamp" (zeros) or "clamp_to_edge"."""
 
     uniforms: bytearray
     memory: bytearray
     groups: tuple[int, int, int]
     textures: list[np.ndarray] = field(default_factory=list)
     images: list[np.ndarray] = field(default_factory=list)
+    samplers: list[tuple[bool, str]] = field(default_factory=list)
 
 
 def run(program: dict[str, Any], machine: Machine, local_bytes: int) -> None:
@@ -144,16 +146,44 @@ class _Item:
     def _texture(self, name, operands, dimension, coordinates, array, number, sampler, type, parts) -> Part:
         picture, given = self.machine.textures[number], dict(map(tuple, operands))
         if name == "txs":
-            return tuple((32, size) for size in picture.shape[1::-1][:parts])
-        assert name == "txf" and dimension == "2D"
-        return self._texel(picture, given["coord"], type)
+            return self._extents(picture, dimension, array, parts)
+        assert len(self.values[given["coord"]]) == coordinates
+        if name == "txf":
+            places, edge = [signed(part) for part in self.values[given["coord"]]], "clamp"
+        else:
+            places, edge = self._sampled(picture, given["coord"], dimension, array, sampler)
+        return self._texel(picture, places, dimension, array, type, edge)
 
-    def _texel(self, picture: np.ndarray, place: int, type: str) -> Part:
-        x, y = (signed(part) for part in self.values[place][:2])
-        inside = 0 <= y < picture.shape[0] and 0 <= x < picture.shape[1]
-        texel = picture[y, x] if inside else np.zeros(4)
+    def _extents(self, picture: np.ndarray, dimension: str, array: int, parts: int) -> Part:
+        depth, height, width, _ = picture.shape
+        sizes = [width, height, depth][: {"1D": 1, "BUF": 1, "2D": 2, "3D": 3}[dimension]] + [depth] * array
+        return tuple((32, size) for size in sizes[:parts])
+
+    def _sampled(self, picture, place, dimension, array, sampler) -> tuple[list[int], str]:
+        """The texel nearest to coordinates: the one that they lie in; a layer is the nearest whole number."""
+        normalized, edge = self.machine.samplers[sampler]
+        found = [float(real(part)) for part in self.values[place]]
+        layer = [min(max(round(found.pop()), 0), picture.shape[0] - 1)] if array else []
+        sizes = picture.shape[2::-1]
+        scaled = [np.float32(one) * np.float32(size if normalized else 1) for one, size in zip(found, sizes, strict=False)]
+        return [int(np.floor(one)) for one in scaled] + layer, edge
+
+    def _texel(self, picture: np.ndarray, places: list[int], dimension: str, array: int, type: str, edge: str = "clamp") -> Part:
+        z, y, x = self._order(places, dimension, array)
+        depth, height, width, _ = picture.shape
+        if edge == "clamp_to_edge":
+            z, y, x = (min(max(one, 0), size - 1) for one, size in zip((z, y, x), picture.shape, strict=False))
+        inside = 0 <= z < depth and 0 <= y < height and 0 <= x < width
+        texel = picture[z, y, x] if inside else np.zeros(4, picture.dtype)
         bits = int(type[-2:])
         return tuple(of_real(bits, part) if type.startswith("float") else whole(bits, part) for part in texel)
+
+    @staticmethod
+    def _order(places: list[int], dimension: str, array: int) -> tuple[int, int, int]:
+        """Coordinates as (z, y, x); the layer of an array is z."""
+        layer = places[-1] if array else 0
+        x, y, z = (*places[: {"1D": 1, "BUF": 1, "2D": 2, "3D": 3}[dimension]], 0, 0)[:3]
+        return (layer if array else z), y, x
 
     def _intrinsic(
         self, name: str, operands: list[int], parts: int, bits: int, width: int, indices: dict[str, Any]
@@ -168,9 +198,28 @@ class _Item:
         if name == "load_ubo":
             return self._read(self.machine.uniforms, self._one(operands[1])[1], parts, bits)
         if name == "image_store":
-            x, y = (signed(part) for part in self.values[operands[1]][:2])
-            self.machine.images[self._one(operands[0])[1]][y, x] = [real(part) for part in self.values[operands[3]]]
+            z, y, x = self._order([signed(part) for part in self.values[operands[1]]], indices["IMAGE_DIM"][4:], 0)
+            z = signed(self.values[operands[1]][2 if "2D" in indices["IMAGE_DIM"] else 1]) if indices["IMAGE_ARRAY"] else z
+            read = (
+                real
+                if "float" in indices["SRC_TYPE"]
+                else signed
+                if indices["SRC_TYPE"] == "type_int32"
+                else lambda part: part[1]
+            )
+            self.machine.images[self._one(operands[0])[1]][z, y, x] = [read(part) for part in self.values[operands[3]]]
             return None
+        if name == "image_load":
+            places = [signed(part) for part in self.values[operands[1]]]
+            dimension = indices["IMAGE_DIM"][4:]
+            count = {"1D": 1, "BUF": 1, "2D": 2, "3D": 3}[dimension] + indices["IMAGE_ARRAY"]
+            picture = self.machine.images[self._one(operands[0])[1]]
+            return self._texel(
+                picture, places[:count], dimension, indices["IMAGE_ARRAY"], indices["DEST_TYPE"].removeprefix("type_")
+            )
+        if name == "image_size":
+            picture = self.machine.images[self._one(operands[0])[1]]
+            return self._extents(picture, indices["IMAGE_DIM"][4:], indices["IMAGE_ARRAY"], parts)
         what, _, space = name.partition("_")
         if what == "load":
             return self._read(self._bytes(space), self._place(name, operands), parts, bits)
