@@ -110,16 +110,6 @@ class KernelExpectations:
         units = Units(WIDE, False, WIDE) if doubles else Units("float32", self.units.flushes)
         return self._expect(name, args, units, drift=False)
 
-    def find_overflow(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
-        """Where sums on the way to each result may leave their type in one order of their terms or another: where they do for
-        terms of one sign. None for scalars and for what the function does not write."""
-        sizes = [np.abs(arg) if isinstance(arg, np.ndarray) and arg.dtype.kind == "f" else arg for arg in args]
-        found: list[np.ndarray | None] = []
-        for truth in self._run(name, sizes, self.units):
-            lost = None if truth is None or truth.sigma is None else ~np.isfinite(truth.sigma)
-            found.append(None if truth is None or lost is None else lost | ~np.isfinite(truth.value))
-        return found
-
     def gives_places(self, name: str) -> bool:
         """Whether the last result of a function says where sorted values come from."""
         return self._operators.gives_places(name)

@@ -54,10 +54,14 @@ def run_campaign(find: Find, options: argparse.Namespace, what: str) -> int:
 
 
 def run_seeds(find: Find, seeds: range, jobs: int, until: float) -> Outcome:
-    """Runs `find` over seeds until a time of `time.monotonic`. A seed whose process dies is wrong."""
+    """Runs `find` over seeds until a time of `time.monotonic`. A seed whose process dies is wrong.
+
+    With a process all batches under way are lost: each is tried again alone, and that which dies again seed by seed.
+    """
     outcome = Outcome()
     batches = [seeds[start : start + BATCH] for start in range(0, len(seeds), BATCH)]
     lost = list(_pooled(find, batches, jobs, until, outcome))
+    lost = [again for batch in lost for again in _pooled(find, [batch], 1, until, outcome)]
     for seed in [seed for batch in lost for seed in batch]:
         if list(_pooled(find, [range(seed, seed + 1)], 1, until, outcome)):
             _note(outcome, {seed: "its process died"})

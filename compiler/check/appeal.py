@@ -16,17 +16,11 @@ from .twin import Arrays, WideTwin
 
 @dataclass(frozen=True)
 class Ruling:
-    """On one result that is further off than expected. is_rounding: by nothing but rounding. overflows: by nothing but sums that
-    leave their type in the kernel's order of terms, and stay within it in another. note: what its twin says, to append to a
-    finding; "" where there is nothing to say."""
+    """On one result that is further off than expected. is_rounding: by nothing but rounding. note: what its twin says, to append
+    to a finding; "" where there is nothing to say."""
 
     is_rounding: bool
     note: str = ""
-    overflows: bool = False
-
-    @property
-    def acquits(self) -> bool:
-        return self.is_rounding or self.overflows
 
 
 def appeal(
@@ -65,26 +59,10 @@ def appeal(
                 return rulings, told
         if _rounds_alike(got[position], again[position], golden[position]):
             rulings[position] = Ruling(True)
-        elif _overflows_alike(got[position], again[position], golden[position], twin.find_overflow(call, before)[position]):
-            rulings[position] = Ruling(False, overflows=True)
         else:
             why = f"; with {wider} it is right, but in its own types {twin.device.info.name} does not round as much"
             rulings[position] = Ruling(False, why)
     return rulings, told
-
-
-def _overflows_alike(got: np.ndarray, again: np.ndarray | None, golden: Expected | None, leaves: np.ndarray | None) -> bool:
-    """Whether whatever is wrong lies where sums may leave their type, and another run of the same text leaves it there too.
-    leaves: where sums may."""
-    if again is None or golden is None or golden.value is None or golden.allowed is None or leaves is None:
-        return False
-    shape = golden.value.shape
-    mine, other = (array.astype(np.float64).reshape(shape) for array in (got, again))
-    with np.errstate(invalid="ignore"):
-        wrong = ~((np.abs(mine - golden.value) <= golden.allowed) | np.isinf(golden.allowed) | (mine == golden.value))
-    wrong &= ~(np.isnan(mine) & np.isnan(golden.value))
-    alike = np.isfinite(mine) == np.isfinite(other)
-    return bool((leaves.reshape(shape) & alike)[wrong].all())
 
 
 def _rounds_alike(got: np.ndarray, again: np.ndarray | None, golden: Expected | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -205,7 +205,7 @@ class CheckRun:
             self.unchecked += [f"{name}, in halves: low power, no wide twin: {why}" for name, why in twin.low_power().items()]
         if outputs is not None:
             with self._stage("compare"):
-                self._judge_outputs(report, ready, outputs, observer)
+                self._judge_outputs(report, ready, outputs, observer.sorted_places)
         self._judge_times(report, whole=outputs is not None)
         sort_findings(report, self.findings.as_list(), entries)
         report.unproven = observer.unproven.by_kernel if observer.unproven is not None else {}
@@ -392,8 +392,8 @@ class CheckRun:
             elif kernel.status == "unchecked" and compiled.host_functions[kernel.function].golden == "":
                 self.unchecked.append(f"kernel {kernel.name}: {kernel.function} has no PrimFunc before scheduling")
 
-    def _judge_outputs(self, report: Report, ready: PreparedRun, outputs: Outputs, observer: KernelObserver) -> None:
-        places = observer.sorted_places
+    def _judge_outputs(self, report: Report, ready: PreparedRun, outputs: Outputs, places: Sequence[np.ndarray]) -> None:
+        """places: where the device says that sorted values come from."""
         names = [item.name or str(i) for i, item in enumerate(ready.compiled.outputs)]
         report.digests = {name: _digest(array) for name, array in zip(names, outputs, strict=True)}
         agree = all(kernel.status in ("ok", "part") for kernel in report.kernels)
@@ -406,7 +406,7 @@ class CheckRun:
             references = ready.follow(places) or references
             what = f"on which {open_} elements of the outputs depend: these are judged by the order that the device found"
             self.unchecked.append(f"an order of sorted values that rounding decides, {what}")
-        known = Circumstances(agree, ready.bound, rounding, () if wrong else tuple(observer.overflowing))
+        known = Circumstances(agree, ready.bound, rounding)
         movement = None if wrong else ready.movement
         report.outputs, findings = judge_outputs(references, names, outputs, known, truth, movement, ready.wrong_pass)
         self.unchecked += ready.unchecked[said:]

@@ -44,9 +44,6 @@ MOST_BESIDE = 64 << 20
 """Bytes of a call's arguments up to which what it should compute is found while it runs: both need memory."""
 
 
-SUMS_OVERFLOW = "sums leave their type in this order of their terms, and stay within it in another"
-
-
 class FirstWrong(Exception):
     """Ends a run at the first wrong value."""
 
@@ -61,7 +58,6 @@ class KernelObserver(Observer):
     seconds: by stage, of what happens around launches. unchecked: sentences, each once, in order: an analysis of a kernel failed,
     a call did not run on inputs that can tell.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
-    overflowing: kernels whose sums leave their type, by the order of their terms.
     sorted_places: what functions gave for which `gives_places` says that their last result is where sorted values come from.
     peer: a second device whose results are compared. twin: runs kernels once more in wider types. exact: runs them once more on
     inputs that make them exact. unproven: keeps the accesses that are not proven in range, None if that is not asked.
@@ -85,7 +81,6 @@ class KernelObserver(Observer):
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
         self.unchecked: dict[str, None] = {}
-        self.overflowing: dict[str, None] = {}
         self.graphs: dict[str, tuple[MLProgram, GraphRun]] = {}
         self.seconds = dict.fromkeys(("build", "device", "golden", "compare"), 0.0)
         self._model = model
@@ -244,8 +239,8 @@ class KernelObserver(Observer):
         right = True
         for position, result in results.items():
             told, ruling = wide.get(position, result), rulings.get(position)
-            if ruling is not None and ruling.acquits:
-                self._report_acquittal(call, position, golden[position], got[position], result, told, how, ruling.overflows)
+            if ruling is not None and ruling.is_rounding:
+                self._report_rounding(call, position, golden[position], got[position], result, told, how)
                 if not how:
                     self._note_nonfinite(call, position, got[position], before, golden[position])
                 continue
@@ -333,7 +328,7 @@ class KernelObserver(Observer):
             self.on_wrong(call, position, golden.array, finding)
         return False
 
-    def _report_acquittal(
+    def _report_rounding(
         self,
         call: FunctionCall,
         position: int,
@@ -342,10 +337,8 @@ class KernelObserver(Observer):
         result: Comparison,
         told: Comparison,
         how: str,
-        overflows: bool,
     ) -> None:
-        """A warning on a result that is further off than expected by nothing but rounding, or sums that overflow. told: what its
-        twin is."""
+        """A warning on a result that is further off than expected by nothing but rounding. told: what its twin is."""
         assert golden is not None and golden.allowed is not None and self._twin is not None
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
@@ -353,12 +346,7 @@ class KernelObserver(Observer):
         name = _writer(self._model, call.function, param)
         row = self._row(name, call.function)
         if not how:
-            _count(row, replace(result, ok=True, uninformative=SUMS_OVERFLOW if overflows else told.uninformative))
-        if overflows:
-            self.overflowing[name] = None
-            message = f"{param} of {call.function.name} (call {call.index}){how}: {SUMS_OVERFLOW}"
-            self.findings.add([Finding(Kind.UNINFORMATIVE, message, kernel=name, tensor=tensor.name)])
-            return
+            _count(row, replace(result, ok=True, uninformative=told.uninformative))
         expected = golden.reshape(got.shape)
         assert expected.allowed is not None
         message = (

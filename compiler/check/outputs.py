@@ -35,13 +35,11 @@ Movement = Callable[[str], Union[Sequence[float], None]]
 class Circumstances:
     """What is known beside the outputs. kernels_agree: every kernel computed what its PrimFunc says. bound: relative tolerance in
     place of the element type's. rounding: kernels that round more than their PrimFuncs; if every kernel agrees but for that, a
-    difference of outputs is a warning. overflowing: where no
-    kernel is wrong, those whose sums leave their type by the order of their terms: an output that differs says nothing."""
+    difference of outputs is a warning."""
 
     kernels_agree: bool
     bound: float | None = None
     rounding: Sequence[str] = ()
-    overflowing: Sequence[str] = ()
 
     def explain_difference(self) -> tuple[Kind, str]:
         """The kind of an output's difference, and what the kernels say of it."""
@@ -108,7 +106,7 @@ def judge_outputs(
         usual, known_alone = _by_place(rows), _by_place(by_type)
         rows = compare_all({name: list(map(_no_stricter, outputs)) for name, outputs in wider.items()})
         rows = [_explain_rounding(row, usual, known_alone) for row in rows]
-    rows = [_settle(row, rows, names, movement, known) for row in rows]
+    rows = [_settle(row, rows, names, movement) for row in rows]
     return _listed(_with_stages(rows, wrong_pass))
 
 
@@ -165,14 +163,12 @@ def _explain_rounding(row: _Row, usual: Mapping[tuple[str, str], _Row], known_al
     return _Row(report, (*row.found, Finding(Kind.LARGE_ROUNDING, message, tensor=report.output)))
 
 
-def _settle(row: _Row, rows: Sequence[_Row], names: Sequence[str], movement: Movement | None, known: Circumstances) -> _Row:
+def _settle(row: _Row, rows: Sequence[_Row], names: Sequence[str], movement: Movement | None) -> _Row:
     """The row as it is, or one that says nothing: of a reference that contradicts what the model's own runtime computes and the
-    device agrees with, of one that does not settle the output itself, or of one whose sums are taken in another order."""
+    device agrees with, or of one that does not settle the output itself."""
     report = row.report
     if report is None or not row.is_wrong:
         return row
-    if known.overflowing:
-        return _silence(report, f"sums leave their type, by the order of their terms, in {', '.join(known.overflowing)}")
     same = (other.report for other in rows if other.agrees and other.report is not None and other.report.output == report.output)
     own = [other.reference for other in same if other.reference in OWN]
     if report.reference == LLVM and own:

@@ -128,11 +128,6 @@ class WideTwin:
         expected = self._reference.expect_wide(call.function.golden, args, doubles)  # type: ignore[arg-type]
         return {i: one for i, one in enumerate(expected) if one is not None and one.allowed is not None}
 
-    def find_overflow(self, call: FunctionCall, before: Arrays) -> list[np.ndarray | None]:
-        """Where sums on the way to each argument may leave their type, by the order that they are taken in."""
-        args = [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]
-        return self._reference.find_overflow(call.function.golden, args)  # type: ignore[arg-type]
-
     def run(self, call: FunctionCall, before: Arrays, width: Width | None = None, nudge: bool = False) -> list[np.ndarray | None]:
         """The tensor arguments after the call, by this twin's device; width: None for the types of the model.
 

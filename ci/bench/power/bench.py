@@ -55,9 +55,6 @@ class RightResults(KernelExpectations):
     def expect_wide(self, name: str, args: Sequence[Any], doubles: bool = False) -> list[Expected | None]:
         return super().expect_wide(name, args[: -len(SCALARS)], doubles) + [None] * len(SCALARS)
 
-    def find_overflow(self, name: str, args: Sequence[Any]) -> list[np.ndarray | None]:
-        return super().find_overflow(name, args[: -len(SCALARS)]) + [None] * len(SCALARS)
-
 
 class WatchedTwin(WideTwin):
     """Keeps what the twin of the last call was told. None: it was not asked. appealed: the bound alone had found something."""

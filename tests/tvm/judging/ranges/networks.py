@@ -43,6 +43,8 @@ class Maker:
         )
         shape = self._shape(kind)
         scale, spread = self._scale(), self.random.choice(list(SPREADS))
+        if kind == "attention":
+            scale = min(scale, self._largest_of_products(shape[-1], shape[-2]))
         x = self._of_type(SPREADS[spread](self.numpy, shape) * scale)
         builder, variable = Builder(), relax.Var("x", R.Tensor(shape, self.dtype))
         with builder.function("main", [variable]):
@@ -70,6 +72,11 @@ class Maker:
             1.0, 1.0, 30.0, 200.0, self.largest / 8, self.largest, float(limits.smallest_normal),
             math.exp(r.uniform(math.log(float(limits.smallest_normal)), math.log(self.largest))),
         ])  # fmt: skip
+
+    def _largest_of_products(self, width: int, length: int) -> float:
+        """Up to which operands no sum of an attention overflows, in whichever order: of values, or of products of two."""
+        of_one = self.largest / (16 * max(width, length))
+        return min(of_one, math.sqrt(of_one) / 16)
 
     def _of_type(self, values: np.ndarray) -> np.ndarray:
         return np.clip(values, -self.largest, self.largest).astype(self.dtype)
