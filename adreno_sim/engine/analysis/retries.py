@@ -48,8 +48,9 @@ class Retries:
     def _find_expected(self, load: ir.Instr) -> list[ir.Instr]:
         """Returns the private variables that hold what an exchange at the address of a load expects, and nothing else."""
         exchanges = [instr for instr in self._instrs if builtin_of(instr).expects_behind and _is_same(instr, load)]
-        variables = {id(variable): variable for i in exchanges if _is_variable(variable := _uncast(i.operands[1]))}
-        return [variable for variable in variables.values() if self._serves_alone(variable, variable, exchanges)]
+        pointed = {id(value): value for value in (_uncast(exchange.operands[1]) for exchange in exchanges)}
+        variables = [value for value in pointed.values() if isinstance(value, ir.Instr) and value.op == "alloca"]
+        return [variable for variable in variables if self._serves_alone(variable, variable, exchanges)]
 
     def _serves_alone(self, pointer: ir.Instr, variable: ir.Instr, exchanges: list[ir.Instr]) -> bool:
         """Returns whether a variable is only read, written, and compared with by these exchanges."""
@@ -126,10 +127,6 @@ def _is_exchange(instr: ir.Instr) -> bool:
 def _is_access_at(instr: ir.Instr, pointer: ir.Value) -> bool:
     """Returns whether an instruction loads or stores there, and keeps no pointer."""
     return is_plain_load(instr) or (is_plain_store(instr) and instr.operands[0] is not pointer)
-
-
-def _is_variable(value: ir.Value) -> bool:
-    return isinstance(value, ir.Instr) and value.op == "alloca"
 
 
 def _expects(instr: ir.Instr, value: ir.Value) -> bool:

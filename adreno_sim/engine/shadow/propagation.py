@@ -288,7 +288,7 @@ class Propagation:
     def _pick(self, instr: ir.Instr) -> str:
         """Emits the shadow of shuffle and shuffle2, whose mask varies: of the lanes that it picks, or of all bits where it is
         undefined in those that say which."""
-        t, (*sources, mask), elem = self.e.body, instr.operands, llvm_types.spell(shadow_type(instr.type).elem)
+        t, (*sources, mask), elem = self.e.body, instr.operands, llvm_types.spell(llvm_types.elem_of(shadow_type(instr.type)))
         spelled, index = spell_shadow(sources[0].type), llvm_types.spell(llvm_types.elem_of(mask.type))
         count = llvm_types.lanes_of(sources[0].type)
         total, found = count * len(sources), "zeroinitializer"
