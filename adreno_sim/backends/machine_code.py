@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ..base.errors import OptionError
+from ..base.errors import OptionError, UnsupportedError
 from ..device.machine_code import KernelCode
 from ..device.protocol import Device, Kernel
 from ..findings import Finding
@@ -26,6 +26,19 @@ def compile_for_chips(device: Device, kernel: Kernel, chips: Sequence[str]) -> t
         raise OptionError("isa", "a real device does not show how it compiles a kernel; expected a simulated one")
     chosen = list(map(find_chip, chips)) or [chip_of_profile(device.info.profile.name)]
     return compile_kernel(kernel.function, chosen)
+
+
+def compile_all(device: Device, kernels: Iterable[Kernel], chips: Sequence[str]) -> tuple[tuple[KernelCode, ...], list[str]]:
+    """Returns kernels in the machine code of these chips, and a sentence for each that there is none of. Errors as of
+    `compile_for_chips`, but for what a chip or its compiler does not have."""
+    found: list[KernelCode] = []
+    missing: list[str] = []
+    for kernel in kernels:
+        try:
+            found += compile_for_chips(device, kernel, chips)
+        except UnsupportedError as error:
+            missing.append(f"machine code of {kernel.name}: {error}")
+    return tuple(found), missing
 
 
 def find_refused_groups(

@@ -145,8 +145,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--build-options", metavar="OPTIONS", help="with --isa alone: of the build: --build-options='-cl-std=CL3.0 -DN=4'"
     )
-    parser.add_argument("--isa-of", metavar="CHIP,CHIP", help="the same for these chips, side by side: a630,a740")
-    cli_options.add(parser, "--counters", *cli_options.TIME, "--all-drivers")
+    cli_options.add(parser, "--isa-of", "--counters", *cli_options.TIME, "--all-drivers")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page")
     add_outputs(parser)
@@ -165,7 +164,7 @@ def _kernel(args: argparse.Namespace) -> int:
     if args.function is not None:
         return _prim_func(args)
     cli_options.refuse(args, OF_FUNCTIONS, "is for a PrimFunc (--function)")
-    chips = _chips(args)
+    chips = cli_options.chips(args)
     if args.launch is None and args.file and (chips is not None or set(args.dump or ()) == {"isa"}):
         return _show_machine_code(args, chips or ())
     cli_options.refuse(args, OF_ISA, "is for --isa without --launch")
@@ -235,7 +234,7 @@ def _launch(args: argparse.Namespace, file: str | None, variant: str | None) -> 
             compare_with=args.compare_with,
             keep_arrays=bool(args.save_outputs),
             counters=args.counters,
-            chips=_chips(args),
+            chips=cli_options.chips(args),
             all_drivers=args.all_drivers,
             **cli_options.time_options(args),
         )
@@ -247,13 +246,6 @@ def _launch(args: argparse.Namespace, file: str | None, variant: str | None) -> 
             from ..render.launch.inside import inside_text
 
             sys.stdout.write(inside_text(inside))
-
-
-def _chips(args: argparse.Namespace) -> tuple[str, ...] | None:
-    """The chips whose machine code is asked for: none named is the device's own; None where nobody asks."""
-    if args.isa_of is not None:
-        return tuple(filter(None, (name.strip() for name in args.isa_of.split(","))))
-    return () if args.isa else None
 
 
 def _show_machine_code(args: argparse.Namespace, chips: tuple[str, ...]) -> int:

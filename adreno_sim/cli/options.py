@@ -162,6 +162,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "FILE.json",
         "help": "with --time: hold times against those of an earlier --json, and warn of kernels that became slower",
     },
+    "--isa": {
+        "action": "store_true",
+        "help": "also compile each kernel to the machine code of the device's chip, by Mesa: registers, waves (extra isa)",
+    },
+    "--isa-of": {"metavar": "CHIP,CHIP", "help": "the same for these chips, side by side: a630,a740"},
     "--all-drivers": {
         "action": "store_true",
         "help": "warn of constructs that any known driver compiles wrongly, not only the device's (driver-erratum)",
@@ -256,6 +261,13 @@ def time_options(args: argparse.Namespace) -> dict[str, Any]:
     if not args.time:
         refuse(args, ("--max-time", "--compare"), "is for predicted times: it needs --time")
     return {"time": args.time, "max_time": args.max_time, "baseline": args.compare}
+
+
+def chips(args: argparse.Namespace) -> tuple[str, ...] | None:
+    """Returns the chips whose machine code is asked for: none named is the device's own; None where nobody asks."""
+    if args.isa_of is not None:
+        return tuple(filter(None, (name.strip() for name in args.isa_of.split(","))))
+    return () if args.isa else None
 
 
 def refuse_counters(chosen: RunOptions) -> None:

@@ -13,6 +13,7 @@ from ..base.version import __version__
 from ..findings import Finding
 from . import encode
 from .counters import counters_to_json
+from .machine_code import kernels_to_json
 from .model import Report
 from .time_report import time_to_json
 
@@ -47,6 +48,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "inputs": [asdict(item) for item in report.inputs],
         "kernels_in_model": report.kernels_in_model,
         "kernels": kernels,
+        "machine_code": None if report.machine_code is None else kernels_to_json(report.machine_code),
         "subgraphs": [asdict(subgraph) for subgraph in report.subgraphs],
         "kept": [asdict(kept) for kept in report.kept],
         "outputs": [asdict(output) for output in report.outputs],

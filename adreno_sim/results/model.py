@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ..base.allow import Allowed, AllowEntry
 from ..device.counters import LaunchCounters
 from ..device.inspection import AccessProof
+from ..device.machine_code import KernelCode
 from ..device.protocol import AccessCounts
 from ..findings import Finding, Severity
 from .unwatched import level_words
@@ -193,6 +194,7 @@ class Report:
     allowed: findings that an allow-list accepts, with its entries; expired: entries that would have, until their day.
     reproduction: the folder a failing launch was written to and why, "" where none was. sources: of kernels with findings.
     unproven: accesses that some launch does not prove in range, by kernel, if that was asked; no part of the JSON.
+    machine_code: of each kernel, where it was asked for.
     tuned: functions of a tuning folder, with the schedule each got. scopes: None for a bundle, and for targets without textures.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
     outputs_in_model: outputs that references were to judge; 0 where nothing was to be compared with them. time: predicted, where
@@ -214,6 +216,7 @@ class Report:
     subgraphs: list[SubgraphReport] = field(default_factory=list)
     kept: list[FallbackReport] = field(default_factory=list)
     outputs: list[OutputReport] = field(default_factory=list)
+    machine_code: tuple[KernelCode, ...] | None = None
     digests: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     plan: PlanSummary | None = None

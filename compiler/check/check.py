@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.machine_code import compile_all
 from ...backends.open import announce_devices, open_device
 from ...base.allow import find_config
 from ...base.bundle_name import find_wrong_name
@@ -207,6 +208,7 @@ class CheckRun:
             with self._stage("compare"):
                 self._judge_outputs(report, ready, outputs, observer.sorted_places)
         self._judge_times(report, whole=outputs is not None)
+        self._add_machine_code(report, ready.compiled)
         sort_findings(report, self.findings.as_list(), entries)
         report.unproven = observer.unproven.by_kernel if observer.unproven is not None else {}
         self._keep_evidence(report, ready.compiled)
@@ -282,6 +284,14 @@ class CheckRun:
         self.builds = Builds(compiled, self.device)
         self.builds.begin(compiled.kernels)  # while references still run
         return compiled
+
+    def _add_machine_code(self, report: Report, compiled: CompiledModel) -> None:
+        if self.options.isa is None or self.builds is None:
+            return
+        with self._stage("machine code"):
+            kernels = (self.builds.program(name)[name] for name in compiled.kernels if name not in self.refused)
+            report.machine_code, missing = compile_all(self.device, kernels, self.options.isa)
+        self.unchecked += missing
 
     def _audit_plan(self, report: Report, whole: MemoryPlan) -> None:
         audited = audit(whole, DeviceRules.of_device(self.device), self.options.plan or "tvm")

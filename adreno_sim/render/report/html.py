@@ -12,6 +12,7 @@ from ...findings import Finding, Severity, rank
 from ...results import finding_text
 from ...results.plain_text import allow_lines
 from ..counters.html import list_parts
+from ..isa import html as isa
 from ..page import document, escape
 from ..time import html as time
 from . import kernel_columns as columns
@@ -57,6 +58,7 @@ def of_report(report: Report) -> str:
     parts += section("Kernels", [_kernels(report.kernels)] if report.kernels else [])
     parts += section("Counters", list_parts([(k.name, k.counters) for k in report.kernels if k.counters is not None]))
     parts += section("Predicted time", time.list_parts(report.time))
+    parts += section("Machine code", isa.list_parts(report.machine_code or ()))
     parts += section("OpenCL ML", [list_of(offload_text.lines(report))] if report.subgraphs or report.kept else [])
     parts += section("Outputs", [list_of(output_line(output) for output in report.outputs)] if report.outputs else [])
     parts += section("Memory", [f"<p>{escape(plan_line(report))}</p>"] if report.plan is not None else [])

@@ -12,6 +12,7 @@ from ...results.model import KernelReport, OutputReport, Report, ScopeSummary
 from ...results.plain_text import allow_lines
 from ..console import open_console, say_line, teller
 from ..counters.text import show_kernels
+from ..isa.text import show_kernels as show_machine_code
 from ..table import Column, print_table
 from ..time.text import show_times
 from . import explain, kernel_columns, offload_text
@@ -30,6 +31,7 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
         print_table(console, _kernel_columns(report), report.kernels)
     show_kernels(console, [(kernel.name, kernel.counters) for kernel in report.kernels if kernel.counters is not None])
     show_times(console, report.time)
+    show_machine_code(console, report.machine_code or ())
     for line in offload_text.lines(report):
         say(line)
     for output in report.outputs:

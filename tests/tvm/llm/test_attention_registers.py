@@ -5,10 +5,13 @@ import pytest
 pytest.importorskip("tvm")
 import tvm
 from kv_kernels import Sizes, make_case
+from validators import validator
 
 from adreno_sim import check_kernel
 from adreno_sim.base.installed.extras import is_installed
 from adreno_sim.findings import Severity
+from adreno_sim.render.report.html import write_html
+from adreno_sim.results.encode import report_to_json
 
 pytestmark = [
     pytest.mark.tvm,
@@ -16,10 +19,11 @@ pytestmark = [
 ]
 
 
-def run(device, threads):
+def run(device, threads, **options):
     target = tvm.target.Target({"kind": "opencl", "max_num_threads": threads})
     case = make_case("decode", target, Sizes("float16", 128, 16))
-    report = check_kernel(case.function, case.args, case.expected, target="buffer", device=f"sim:{device}", keep_going=True)
+    options |= {"target": "buffer", "device": f"sim:{device}", "keep_going": True}
+    report = check_kernel(case.function, case.args, case.expected, **options)
     return [finding for finding in report.findings if finding.severity is Severity.ERROR], report
 
 
@@ -36,3 +40,13 @@ def test_where_registers_are_enough_it_is_right(device, threads):
     assert errors == [] and all(kernel.compared for kernel in report.kernels)
     told = [finding.detail["max_num_threads"] for finding in report.findings if "max_num_threads" in finding.detail]
     assert told == [256] * (threads > 256)
+
+
+def test_a_check_has_the_machine_code_of_its_kernels(tmp_path):
+    _, report = run("adreno-650", 256, isa=("a650", "a740"))
+    assert [code.chip for code in report.machine_code] == ["a650", "a740"]
+    assert all(code.rolled.registers > 8 for code in report.machine_code) and not report.unchecked
+    validator("report").validate(report_to_json(report))
+    write_html(tmp_path / "report.html", report)
+    assert "Machine code" in (tmp_path / "report.html").read_text()
+    assert run("adreno-650", 256)[1].machine_code is None

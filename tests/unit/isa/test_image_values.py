@@ -40,7 +40,8 @@ def copying(kind: str, letter: str, type: str) -> str:
     return (
         "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
         f"constant sampler_t s = CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
-        f"kernel void k(read_only {kind}_t r, write_only {kind}_t w, global {type}4 *o) {{ {HEAD} {type}4 v = read_image{letter}(r, {sampler}{place}); o[i] = v.yxwz; "
+        f"kernel void k(read_only {kind}_t r, write_only {kind}_t w, global {type}4 *o) {{ {HEAD} "
+        f"{type}4 v = read_image{letter}(r, {sampler}{place}); o[i] = v.yxwz; "
         f"write_image{letter}(w, {place}, v * ({type})3); }}"
     )
 
