@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..device.inspection import Inside
     from ..results.launch_report import LaunchReport
 
-OF_ISA = ("--max-registers", "--min-waves", "--build-options")
+OF_ISA = ("--max-registers", "--min-waves", "--build-options", "--against")
 OF_FUNCTIONS = (
     "--input", "--shape", "--scalar", "--expected", "--target", "--pipeline", "--without-fix", "--seed", "--keep-going",
 )  # fmt: skip
@@ -145,12 +145,18 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--build-options", metavar="OPTIONS", help="with --isa alone: of the build: --build-options='-cl-std=CL3.0 -DN=4'"
     )
+    parser.add_argument(
+        "--against",
+        metavar="FILE.cl",
+        help="with --isa alone: the kernels of another file beside these; fewer waves are an error",
+    )
     cli_options.add(parser, "--isa-of", "--counters", *cli_options.TIME, "--all-drivers")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page")
     add_outputs(parser)
     cache.add_option(parser)
-    declare(parser, ("--json", "--sarif", "--html", "--save-outputs"), ("file", "--launch", "--input", "--expected", "--compare"))
+    read = ("file", "--launch", "--input", "--expected", "--compare", "--against")
+    declare(parser, ("--json", "--sarif", "--html", "--save-outputs"), read)
     parser.set_defaults(run=_kernel)
 
 
@@ -261,7 +267,7 @@ def _show_machine_code(args: argparse.Namespace, chips: tuple[str, ...]) -> int:
     try:
         report = compile_machine_code(
             args.file, options=args.build_options or "", device=args.device, chips=chips,
-            max_registers=args.max_registers, min_waves=args.min_waves,
+            max_registers=args.max_registers, min_waves=args.min_waves, against=args.against,
         )  # fmt: skip
     except BuildError as error:
         write_build_error(args, error.diagnostics)

@@ -24,12 +24,13 @@ class RefusedKernel:
 @dataclass(frozen=True)
 class MachineCodeReport:
     """The machine code of the kernels in a source, chip after chip. source: as the user named it. beyond: sentences on kernels
-    beyond the limits that the user set."""
+    beyond the limits that the user set. before: kernels of another source, to compare with."""
 
     source: str
     kernels: tuple[KernelCode, ...] = ()
     refused: tuple[RefusedKernel, ...] = ()
     beyond: tuple[str, ...] = ()
+    before: tuple[KernelCode, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -46,6 +47,7 @@ class MachineCodeReport:
             "kernels": kernels_to_json(self.kernels),
             "refused": [asdict(one) for one in self.refused],
             "beyond": list(self.beyond),
+            "before": kernels_to_json(self.before),
         }
         encoded: dict[str, Any] = plain_json(data)
         return encoded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from ...base.text.stream import show_on
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 def show(report: MachineCodeReport, file: IO[str]) -> None:
     """Print the table, and why kernels are missing in it."""
     console = open_console(show_on(file))
-    show_kernels(console, report.kernels)
+    known = {(one.kernel, one.chip): replace(one, kernel=f"{one.kernel} (before)") for one in report.before}
+    rows = [(known.get((one.kernel, one.chip)), one) for one in report.kernels]
+    show_kernels(console, [row for pair in rows for row in pair if row is not None])
     for refused in report.refused:
         teller(console)(f"{refused.kernel}: {refused.reason}")
     for sentence in report.beyond:

@@ -173,6 +173,21 @@ def test_a_limit_that_a_kernel_is_beyond_ends_the_command_with_1(tmp_path, capsy
 
 
 @needs_mesa
+def test_a_change_that_costs_waves_is_told_beside_what_was_before(tmp_path, capsys):
+    for name, count in (("old", 8), ("new", 24)):
+        (tmp_path / f"{name}.cl").write_text(with_accumulators(count))
+    old, new, data = (str(tmp_path / name) for name in ("old.cl", "new.cl", "r.json"))
+    assert command_line.main(["kernel", new, "--isa-of", "a630", "--against", old, "--json", data]) == 1
+    shown = capsys.readouterr().out
+    assert shown.index("k (before)") < shown.index("\n  k  ") and "waves, 16 in" in shown
+    report = json.loads(Path(data).read_text())
+    validator("machine-code").validate(report)
+    assert [one["kernel"] for one in report["before"]] == ["k"]
+    assert command_line.main(["kernel", old, "--isa-of", "a630", "--against", new]) == 0
+    assert command_line.main(["kernel", old, "--isa-of", "a630", "--against", old]) == 0
+
+
+@needs_mesa
 def test_code_of_another_chip_stands_for_5xx():
     own, other = compiled(with_accumulators(16), "a650", "a530")
     assert (own.code_of, other.code_of) == ("", "a650") and other.rolled.text == own.rolled.text
