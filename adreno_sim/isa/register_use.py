@@ -39,7 +39,7 @@ def find_register_use(function: ir.Function, chip: Chip) -> RegisterUse:
     code is kept on disk."""
     name = name_with_code(f"registers of {chip.name}", Path(__file__).parent)
     registers, waves, spills, by = function.fact(name, lambda function: _find(function, chip))
-    meets = function.fact("work-items meet", _find_meeting)
+    meets = work_items_meet(function)
     least, most = registers
     limits = _find_limits(chip, least, most, by)
     return RegisterUse(function.name, chip.name, (least, most), tuple(waves), tuple(spills), limits, meets, by)
@@ -75,6 +75,11 @@ def _find(function: ir.Function, chip: Chip) -> list[Any]:
     both = code.rolled, code.unrolled
     figures = [one.registers for one in both], [one.waves for one in both], [one.spills for one in both]
     return [*([min(found), max(found)] for found in figures), _IR3]
+
+
+def work_items_meet(function: ir.Function) -> bool:
+    """Returns whether work-items of a group wait for each other."""
+    return function.fact("work-items meet", _find_meeting)
 
 
 def _find_meeting(function: ir.Function) -> bool:

@@ -16,7 +16,7 @@ from ...device.machine_code import RegisterUse
 from ...findings import Finding, Kind
 from ...ir import ir
 from ...isa.chips import Chip, chip_of_profile
-from ...isa.register_use import find_register_use
+from ...isa.register_use import find_register_use, work_items_meet
 from ...profiles.profile import Profile
 from .program import SimKernel, SimProgram
 
@@ -25,8 +25,8 @@ _CODE = "CL_INVALID_WORK_GROUP_SIZE"
 
 def find_largest_group(kernel: SimKernel, profile: Profile) -> int:
     """Returns what CL_KERNEL_WORK_GROUP_SIZE is: work-items of the largest group of a kernel that is not refused."""
-    use = _find_use(kernel.function, profile, profile.largest_group)
-    return min(profile.largest_group, use.group_limit[1]) if use is not None and use.meets else profile.largest_group
+    use = _find_use(kernel.function, profile, profile.largest_group) if work_items_meet(kernel.function) else None
+    return profile.largest_group if use is None else min(profile.largest_group, use.group_limit[1])
 
 
 def sure_group(profile: Profile) -> int:
@@ -40,8 +40,8 @@ def refuse_required_groups(program: SimProgram, profile: Profile) -> SimProgram:
     not built on an Adreno 750 (https://github.com/galloty/genefer22/issues/12)."""
     for function in program.module.kernels.values():
         items = math.prod(function.required_work_group_size or (1,))
-        use = _find_use(function, profile, items)
-        if use is not None and use.meets and items > use.group_limit[1]:
+        use = _find_use(function, profile, items) if items > 1 and work_items_meet(function) else None
+        if use is not None and items > use.group_limit[1]:
             raise BuildError(
                 f"kernel {function.name}: reqd_work_group_size asks for {items} work-items; {_describe(use)}: the driver's "
                 "compiler ends with CL_OUT_OF_HOST_MEMORY; expected a smaller group, or fewer values alive at once"
