@@ -288,14 +288,9 @@ class SimDevice:
         return LaunchProofs(kernel.name) if analysis is None else analysis.explained
 
     def count_groups(
-        self,
-        kernel: Kernel,
-        global_size: Sizes,
-        local_size: Sizes | None,
-        args: Sequence[Argument],
-        texel_blocks: bool = False,
+        self, kernel: Kernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument], texel_blocks: bool = False,
         wave_items: int | None = None,
-    ) -> SampledLaunch:
+    ) -> SampledLaunch:  # fmt: skip
         """What some groups of a launch do, as of `GroupCounter`."""
         line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
         return count_sample(self.prepare(kernel, global_size, local_size, args), line, self.options, texel_blocks, wave_items)
