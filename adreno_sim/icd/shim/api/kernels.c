@@ -118,7 +118,8 @@ static cl_ulong local_bytes(const struct kernel *kernel) {
 size_t largest_group(const struct kernel *kernel) {
     struct link *link = kernel->program->link;
     uint32_t known = atomic_load(&kernel->facts->largest);
-    if (known || kernel->facts->sure >= device_size(link, CL_DEVICE_MAX_WORK_GROUP_SIZE, 0)) return known ? known : kernel->facts->sure;
+    if (known) return known;
+    if (kernel->facts->sure >= device_size(link, CL_DEVICE_MAX_WORK_GROUP_SIZE, 0)) return kernel->facts->sure;
     struct bytes request = {0}, reply;
     put_u32(&request, kernel->program->number);
     put_u32(&request, kernel->place);
