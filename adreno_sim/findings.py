@@ -61,6 +61,11 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "Something depends on memory that nothing has written, or on a variable that nothing has set.",
     )
+    ON_CHIP_LOST = (
+        "on-chip-contents-lost",
+        Severity.ERROR,
+        "On-chip memory that is used beyond the kernel, or the enqueue of a recording, for which it keeps its contents.",
+    )
     DATA_RACE = (
         "data-race",
         Severity.ERROR,

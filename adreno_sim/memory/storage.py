@@ -182,6 +182,10 @@ class DeviceMemory:
             raise self._failure(pages.nbytes)
         return self._count(Block(pages.nbytes, self._poison, self._record, pages, borrowed=True))
 
+    def make_apart(self, nbytes: int) -> Block:
+        """A block that is no part of this memory and does not count, as one on the chip."""
+        return Block(nbytes, self._poison, self._record)
+
     def _count(self, block: Block) -> Block:
         self.reserved += block.nbytes
         self.peak = max(self.peak, self.reserved)
@@ -217,7 +221,8 @@ class Storage:
     """`nbytes` at the start of a block, live until freed. `bytes` are shared by all views that are not separate images.
 
     version: counts the changes to `bytes`. newest: separate images that hold newer data than `bytes` under them.
-    extents: texels (width, height) of a texture from the legacy pool, whose row pitch every view of it has.
+    extents: texels (width, height) of a texture from the legacy pool, whose row pitch every view of it has. on_chip: it lies on
+    the chip.
     """
 
     nbytes: int
@@ -227,6 +232,7 @@ class Storage:
     newest: list[StorageView] = field(default_factory=list)
     views: list[StorageView] = field(default_factory=list)
     extents: tuple[int, int] | None = None
+    on_chip: bool = False
 
     @property
     def bytes(self) -> Bytes:

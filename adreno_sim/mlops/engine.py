@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,13 +21,22 @@ from .environment import Settings
 from .graph import Graph, Node
 from .onchip import BufferPool, OnChipPlan, layouts, plan, spec_of
 from .operators import Operator, make
+from .steps import Step, steps_of
 from .tensors import MLTensorSpec, pack, unpack
 from .tuner import choose_columns
+
+
+class Acting(Protocol):
+    """The device's on-chip memory, as far as operators meet it."""
+
+    def acting(self) -> AbstractContextManager[None]: ...
 
 
 class Memory(Protocol):
     """What of a device the engine needs."""
 
+    @property
+    def on_chip(self) -> Acting: ...
     def allocate(self, nbytes: int) -> Storage: ...
     def free(self, storage: Storage) -> None: ...
     def view(self, storage: Storage, spec: ViewSpec, offset: int = 0) -> View: ...
@@ -106,7 +116,8 @@ def check_graph(graph: Graph, capabilities: MLCapabilities, blocks: Mapping[str,
 class Program:
     """A graph made ready: operators, constants in their tensors, memory planned. `close` frees its own memory.
 
-    symbol: its name, by which the tuning cache knows it. tuned: "" without a cache, else what came of it.
+    symbol: its name, by which the tuning cache knows it. tuned: "" without a cache, else what came of it. given_memory: the
+    tensors between its steps lie where the caller of `run_step` says, and it takes no memory for them.
     """
 
     def __init__(
@@ -116,6 +127,7 @@ class Program:
         constants: Mapping[str, np.ndarray],
         symbol: str = "",
         settings: Settings | None = None,
+        given_memory: bool = False,
     ):
         self.graph, self.workspace = graph, workspace
         chosen = environment.read() if settings is None else settings
@@ -123,19 +135,27 @@ class Program:
         self.tuned, blocks = choose_columns(graph, symbol, workspace.device, chosen)
         self.operators = check_graph(graph, workspace.capabilities, blocks)
         self.layouts = layouts(graph)
-        self.plan: OnChipPlan = plan(graph, 0 if chosen.direct else len(workspace.on_chip), workspace.pool)
+        self.steps = steps_of(graph)
+        self._by_node = {operator.number: operator for operator in self.operators}
         self._storages: list[Storage] = []
         self._views: list[View] = []
         self._closed = False
-        self._tensors: dict[int, _Tensor] = {}
         self._constants = {number: self._constant(number, node, constants) for number, node in graph.of("const")}
-        buffers = {number: workspace.hold(number) for number in self.plan.buffers}
+        size = 0 if chosen.direct or given_memory else len(workspace.on_chip)
+        self.plan: OnChipPlan = OnChipPlan((), {}) if given_memory else plan(graph, size, workspace.pool)
+        self._tensors = self._place_tensors()
+
+    def _place_tensors(self) -> dict[int, _Tensor]:
+        """The tensors of its own plan."""
+        found: dict[int, _Tensor] = {}
+        buffers = {number: self.workspace.hold(number) for number in self.plan.buffers}
         for location in self.plan.locations:
-            spec = spec_of(graph, location.node, self.layouts[location.node])
+            spec = spec_of(self.graph, location.node, self.layouts[location.node])
             if location.memory == "on-chip":
-                self._tensors[location.node] = self._in_chip(spec, location.at)
+                found[location.node] = self._in_chip(spec, location.at)
             else:
-                self._tensors[location.node] = self._in_buffer(spec, buffers[location.at])
+                found[location.node] = self._in_buffer(spec, buffers[location.at])
+        return found
 
     def close(self) -> None:
         """Free the constants, and the buffers that no other graph uses."""
@@ -151,30 +171,58 @@ class Program:
     def run(self, inputs: Sequence[View], outputs: Sequence[View]) -> GraphRun:
         """Inputs and outputs in the graph's order. DeviceError where one is not what its node says."""
         start = time.perf_counter()
-        heads = self.graph.heads
-        sources, memory = self.graph.of("input"), self.workspace.memory
+        heads, steps = self.graph.heads, self.steps
+        sources = self.graph.of("input")
         if len(inputs) != len(sources) or len(outputs) != len(heads):
             given = f"{len(inputs)} inputs and {len(outputs)} outputs"
             raise DeviceError("CL_INVALID_VALUE", f"{given}: the graph has {len(sources)} and {len(heads)}")
-        plain: dict[int, np.ndarray] = {}
-        copied = copies_in = copies_out = 0
-        for view, (number, node) in zip(inputs, sources, strict=True):
-            dense = _fitting(memory.read(view), node)
-            if self.layouts[number] == "nchw":
-                plain[number] = dense
-            else:
-                self._tensors[number].store(dense)
-                copies_in, copied = copies_in + 1, copied + dense.nbytes
-        for operator in self.operators:
-            arrays = [self._load(entry.node, plain) for entry in operator.node.inputs]
-            self._tensors[operator.number].store(operator.compute(arrays))
-        for view, head in zip(outputs, heads, strict=True):
-            dense = self._load(head.node, plain)
-            memory.write(view, _fitting(dense, self.graph.nodes[head.node]))
-            if self.layouts[head.node] != "nchw":
-                copies_out, copied = copies_out + 1, copied + dense.nbytes
-        bound = len(inputs) + len(outputs) - copies_in - copies_out
-        return GraphRun(time.perf_counter() - start, copies_in, copies_out, copied, bound)
+        given_in = [self._in_program(view, number) for view, (number, _) in zip(inputs, sources, strict=True)]
+        given_out = [self._in_program(view, head.node) for view, head in zip(outputs, heads, strict=True)]
+        tensors = self._tensors | {number: self._fixed(number) for number in self._constants}
+        tensors |= {node: given_in[position] for node, position in steps.bound_inputs.items()}
+        tensors |= {node: given_out[position] for node, position in steps.bound_results.items()}
+        for step in steps.all:
+            reads, writes = ([tensors[node] for node in nodes] for nodes in (step.reads, step.writes))
+            if step is steps.all[0]:
+                reads = [given_in[position] for position in step.arguments]
+            elif step is steps.all[-1]:
+                writes = [given_out[position] for position in step.arguments]
+            self._do(step, reads, writes)
+        return self.report_run(time.perf_counter() - start)
+
+    def report_run(self, seconds: float) -> GraphRun:
+        """What one run copies."""
+        first, last = self.steps.all[0], self.steps.all[-1]
+        nodes = [self.graph.nodes[number] for number in (*first.writes, *last.reads)]
+        copied = sum(node.size * np.dtype(node.dtype).itemsize for node in nodes)
+        bound = len(self.graph.of("input")) + len(self.graph.heads) - self.steps.copies
+        return GraphRun(seconds, len(first.arguments), len(last.arguments), copied, bound)
+
+    def run_step(self, number: int, reads: Sequence[View], writes: Sequence[View]) -> None:
+        """One step, its tensors where the caller has them: those of the step's nodes, in their order and layouts; at the first
+        step `reads`, at the last `writes` are the program's buffers that the step copies.
+
+        DeviceError where a view is not what its node says.
+        """
+        step = self.steps.all[number]
+        takes = self._in_program if number == 0 else self._in_view
+        gives = self._in_program if number == len(self.steps.all) - 1 else self._in_view
+        copies = step.operator is None
+        taken, given = (step.reads or step.writes, step.writes or step.reads) if copies else (step.reads, step.writes)
+        sources = [takes(view, node) for view, node in zip(reads, taken, strict=True)]
+        targets = [gives(view, node) for view, node in zip(writes, given, strict=True)]
+        with self.workspace.memory.on_chip.acting():
+            self._do(step, sources, targets)
+
+    def _do(self, step: Step, reads: Sequence[_Tensor], writes: Sequence[_Tensor]) -> None:
+        if step.operator is None:
+            for source, target in zip(reads, writes, strict=True):
+                target.store(source.load())
+            return
+        operator = self._by_node[step.operator]
+        values = dict(zip(step.reads, (tensor.load() for tensor in reads), strict=True))
+        arrays = [self._constants[e.node] if e.node in self._constants else values[e.node] for e in operator.node.inputs]
+        writes[0].store(operator.compute(arrays))
 
     def trace(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The value of every node for these inputs, without the memory plan: what each operator makes of those before it."""
@@ -187,13 +235,6 @@ class Program:
             else:
                 values.append(self._constants[number] if number in self._constants else _fitting(next(given), node))
         return values
-
-    def _load(self, number: int, plain: Mapping[int, np.ndarray]) -> np.ndarray:
-        if number in plain:
-            return plain[number]
-        if number in self._constants:
-            return self._constants[number]
-        return self._tensors[number].load()
 
     def _constant(self, number: int, node: Node, constants: Mapping[str, np.ndarray]) -> np.ndarray:
         """The constant of a node, as its tensor holds it; it never changes, so it is read back once."""
@@ -226,6 +267,34 @@ class Program:
         self._views.append(view)
         return _Tensor(spec, lambda: memory.read(view), lambda flat: memory.write(view, flat))
 
+    def _fixed(self, number: int) -> _Tensor:
+        """The tensor of a constant, which may be a result."""
+        node, array = self.graph.nodes[number], self._constants[number]
+        return _Tensor(MLTensorSpec(node.shape, node.dtype, "nchw"), lambda: array, lambda flat: None)
+
+    def _in_program(self, view: View, number: int) -> _Tensor:
+        """The program's buffer with the dense elements of a node."""
+        memory, node = self.workspace.memory, self.graph.nodes[number]
+        spec = MLTensorSpec(node.shape, node.dtype, "nchw")
+        return _Tensor(spec, lambda: _fitting(memory.read(view), node), lambda flat: memory.write(view, _fitting(flat, node)))
+
+    def _in_view(self, view: View, number: int) -> _Tensor:
+        """The tensor of a node in memory of the caller's, of which it may be a part."""
+        memory, node = self.workspace.memory, self.graph.nodes[number]
+        spec = spec_of(self.graph, number, self.layouts[number])
+        count = int(np.prod(spec.stored_shape))
+
+        def read() -> np.ndarray:
+            return _enough(memory.read(view), node, count)[:count]
+
+        def write(flat: np.ndarray) -> None:
+            room = view.spec.count if isinstance(view.spec, BufferSpec) else 0
+            whole = _enough(np.zeros(room, flat.dtype), node, count)
+            whole[:count] = flat
+            memory.write(view, whole)
+
+        return _Tensor(spec, read, write)
+
 
 def _fitting(array: np.ndarray, node: Node) -> np.ndarray:
     if array.size != node.size or array.dtype.name != node.dtype:
@@ -233,3 +302,14 @@ def _fitting(array: np.ndarray, node: Node) -> np.ndarray:
             "CL_INVALID_VALUE", f"{node.name}: {array.size} {array.dtype.name} elements given: expected {node.dtype} {node.shape}"
         )
     return array.reshape(node.shape)
+
+
+def _enough(array: np.ndarray, node: Node, count: int) -> np.ndarray:
+    """Flat elements of a tensor's memory, which may be rounded up."""
+    flat = array.reshape(-1)
+    if flat.size < count or flat.dtype.name != node.dtype:
+        raise DeviceError(
+            "CL_INVALID_VALUE",
+            f"{node.name}: {flat.size} {flat.dtype.name} elements of memory given: expected {count} {node.dtype}",
+        )
+    return flat

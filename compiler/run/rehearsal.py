@@ -83,7 +83,7 @@ class Rehearsal:
         self.noted.append(NotedLaunch(kernel.name, global_size, local_size, given))
         return LaunchResult()
 
-    def build_graph(self, graph: object, constants: Mapping[str, np.ndarray], name: str = "") -> Any:
+    def build_graph(self, graph: object, constants: Mapping[str, np.ndarray], name: str = "", given_memory: bool = False) -> Any:
         raise UnsupportedError(f"unsupported: a rehearsal of graph {name}: it launches no kernels")
 
     def write(self, view: _View, array: np.ndarray) -> None: ...

@@ -14,6 +14,7 @@ from ...base.errors import DeviceError, UnsupportedError, ViewTooLargeError  # f
 from ...base.run_options import RunOptions
 from ...base.specs import Argument, BufferSpec, ImageSpec, Storage, View, ViewSpec
 from ...device.launch_sizes import require_launch
+from ...device.on_chip import NoOnChip, why_not_asked
 from ...device.protocol import Kernel, LaunchResult, MLProgram, PoolStats, Watch
 from ...findings import Finding, Kind
 from ...image import Layout, format_of, layout_under
@@ -44,6 +45,7 @@ class OpenCLDevice:
         self._pool = BufferPool(self.context, int(self.info.limits.get("MAX_MEM_ALLOC_SIZE", 0)))
         self._warnings: dict[str, Finding] = {one: Finding(Kind.UNFIT_DEVICE, self._unfit(one)) for one in wrong}
         self._told: set[str] = set()
+        self.on_chip = NoOnChip(why_not_asked(self.info.name))
 
     def _unfit(self, wrong: str) -> str:
         return f"{self.info.name} {wrong}: believe no result of it, use a device that passes (adreno-sim devices)"
@@ -206,7 +208,9 @@ class OpenCLDevice:
         if math.prod(local_size) > most:
             raise DeviceError("CL_INVALID_WORK_GROUP_SIZE", f"{what}: MAX_WORK_GROUP_SIZE = {most}")
 
-    def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> MLProgram:
+    def build_graph(
+        self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "", given_memory: bool = False
+    ) -> MLProgram:
         """UnsupportedError: graphs of OpenCL ML run on the simulated device, and under TVM's own runtime on a phone."""
         raise UnsupportedError(f"unsupported: {why_no_graphs(self.info.name, self.info.extensions)}")
 

@@ -48,8 +48,9 @@ from .info import device_info, front_end_target
 from .kernel_facts import analyse_kernel
 from .launch_config import LaunchConfig, PreparedLaunch, asked_for, launch_signature, specialize_launch
 from .left_undefined import sort_out
+from .on_chip import SimOnChip
 from .program import SimKernel, SimProgram, allows_non_uniform
-from .reproducer import save_launch
+from .reproducer import report_launch
 from .shared_storage import find_shared
 from .views import ViewMaker
 from .watching import find_watched, with_value
@@ -78,6 +79,7 @@ class SimDevice:
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)
         self._storages: set[Storage] = set()
+        self.on_chip = SimOnChip(profile, self._memory, self._storages)
         self._configs: KernelMemo[LaunchConfig] = KernelMemo()
         self.defers_outputs, self._peak_used = False, 0
         self._ml: Workspace | None = None
@@ -113,7 +115,7 @@ class SimDevice:
             view.release()
         if self._textures and self._textures.owns(ours):
             self._textures.free(ours)
-        else:
+        elif not self.on_chip.release(ours):
             self._pool.free(ours)
 
     def view(self, storage: AnyStorage, spec: ViewSpec, offset: int = 0) -> StorageView:
@@ -147,9 +149,8 @@ class SimDevice:
 
     def write(self, view: View, array: np.ndarray) -> None:
         """Replace the elements of `view` by `array`, of the same dtype and as many elements, in logical order."""
-        ours = self._current(view)
-        target = ours.array()
-        given = np.asarray(array)
+        ours = self._current(view, "writes")
+        target, given = ours.array(), np.asarray(array)
         if given.dtype != target.dtype or given.size != target.size:
             raise DeviceError(
                 "CL_INVALID_VALUE",
@@ -161,13 +162,12 @@ class SimDevice:
 
     def read(self, view: View) -> np.ndarray:
         """A copy of the elements: (count,) of a buffer, (layers, height, width, channels) of an image."""
-        return self._current(view).array().copy()
+        return self._current(view, "reads").array().copy()
 
     def copy(self, source: View, target: View) -> None:
         """Copy all elements in logical order; views of the same dtype and number of elements, of any kind."""
-        origin, into = self._current(source), self._current(target)
-        data = origin.array()
-        room = into.array()
+        origin, into = self._current(source, "copies"), self._current(target, "copies")
+        data, room = origin.array(), into.array()
         if data.dtype != room.dtype or data.size != room.size:
             raise DeviceError(
                 "CL_INVALID_VALUE", f"copy of {data.size} {data.dtype} elements to a view of {room.size} {room.dtype} elements"
@@ -238,8 +238,7 @@ class SimDevice:
         offset: Sizes | None = None,
     ) -> PreparedLaunch:
         """Check a launch that is to run often, which `run_prepared` does. Errors as of `launch`."""
-        kernel = self._own_kernel(kernel)
-        config = self._config(kernel, global_size, local_size, args, offset)
+        config = self._config(kernel := self._own_kernel(kernel), global_size, local_size, args, offset)
         checked = [arg if known is None else known for arg, known in zip(args, config.checked, strict=True)]
         return PreparedLaunch(kernel, config, checked, len(global_size))
 
@@ -264,6 +263,9 @@ class SimDevice:
         return self._run_prepared(launch, None)
 
     def _run_prepared(self, launch: PreparedLaunch, watch: Watch | None) -> LaunchResult:
+        return self.on_chip.launch(launch.kernel, launch.args, partial(self._run_checked, launch, watch))
+
+    def _run_checked(self, launch: PreparedLaunch, watch: Watch | None) -> LaunchResult:
         config, args = launch.config, launch.args
         watched = None if watch is None else find_watched(self._own(watch.view), watch.element)
         if config.analysis is None:
@@ -295,20 +297,22 @@ class SimDevice:
         line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
         return count_sample(self.prepare(kernel, global_size, local_size, args), line, self.options, texel_blocks, wave_items)
 
-    def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> Program:
+    def build_graph(
+        self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "", given_memory: bool = False
+    ) -> Program:
         """Make a graph of OpenCL ML operators ready; see mlops.engine."""
         if self.info.ml is None:
             raise UnsupportedError(f"unsupported: {why_no_graphs(self.info.name, self.info.extensions)}")
         if self._ml is None:
             self._ml = Workspace(self, self.info.ml, self.info.name)
-        return Program(self._ml, graph, constants, name)
+        return Program(self._ml, graph, constants, name, given_memory=given_memory)
 
     def finish(self) -> None:
-        """Every call waits for its end, so that there is nothing left to wait for."""
+        """Nothing: every call waits for its end."""
 
     def take_warnings(self) -> list[Finding]:
         """Findings about the device rather than one launch, each given once."""
-        return self._views.take_warnings()
+        return self._views.take_warnings() + self.on_chip.take_warnings()
 
     # -- inside
 
@@ -323,7 +327,7 @@ class SimDevice:
         """Returns the cached configuration of a launch, and checks that its views are live. Raises as `launch` does."""
         try:
             signature = launch_signature(args)
-            sizes = tuple(global_size), _tuple_of(local_size), _tuple_of(offset)
+            sizes = tuple(global_size), *(None if size is None else tuple(size) for size in (local_size, offset))
         except TypeError:
             require_launch(kernel.name, global_size, local_size, args, offset)
             raise
@@ -378,7 +382,7 @@ class SimDevice:
             variant, bound, epoch = analysis.plain, plain, 1
         threads = options.threads or len(os.sched_getaffinity(0))
         run = partial(second_run.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch)
-        run = partial(run, save=partial(self._save, launch, analysis))
+        run = partial(run, save=partial(report_launch, self.info.name, options, analysis.spec, launch))
         run = partial(run, threads=threads, timeout=options.timeout, seed=options.seed, **launch.sizes)
         if options.counters and watched is None:
             line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
@@ -393,19 +397,14 @@ class SimDevice:
             raise second_run.CodeDifference(result.difference)
         return result
 
-    def _save(self, launch: PreparedLaunch, analysis: LaunchAnalysis, why: str) -> str:
-        """Writes a launch to a folder, and returns what to do with it."""
-        folder = save_launch(self.info.name, self.options, analysis.spec, launch, why)
-        return (
-            f"report the folder {folder}; {second_run.SWITCH}=all adreno-sim kernel --launch {folder}/launch.toml shows it again"
-        )
-
     def _variant(self, analysis: LaunchAnalysis, ranges: Mapping[int, ShadowRange]) -> LaunchVariant:
         return analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items()))
 
-    def _current(self, view: object) -> StorageView:
-        """Returns a live view of this device, with its bytes up to date."""
+    def _current(self, view: object, does: str = "") -> StorageView:
+        """Returns a live view of this device, with its bytes up to date. does: what the host does with it."""
         ours = self._own(view)
+        if does and self.on_chip.in_use:
+            self.on_chip.note_host(ours, does)
         before_access(ours)
         return ours
 
@@ -441,7 +440,3 @@ class SimDevice:
 
     def _note_use(self) -> None:
         self._peak_used = max(self._peak_used, self._used())
-
-
-def _tuple_of(size: Sequence[int] | None) -> tuple[int, ...] | None:
-    return None if size is None else tuple(size)

@@ -11,7 +11,7 @@ from ...image import Layout, find_refusal
 from ...ir import ir
 from ...ir.layout import size_of
 from ...memory.heap import Heap
-from ...memory.storage import DeviceMemory, StorageView
+from ...memory.storage import DeviceMemory, Storage, StorageView
 from ...profiles.profile import Profile
 from .program import SimKernel
 
@@ -184,13 +184,15 @@ def choose_local(total: Size, profile: Profile) -> Size:
     return x, y, z
 
 
-def check_buffer(spec: BufferSpec, offset: int, available: int, profile: Profile) -> None:
-    """Checks region and alignment of a buffer view (clCreateSubBuffer); `available` is the size of the storage in bytes."""
-    if spec.nbytes < 0 or offset < 0 or offset + spec.nbytes > available:
+def check_buffer(spec: BufferSpec, offset: int, storage: Storage, profile: Profile) -> None:
+    """Checks region and alignment of a buffer view (clCreateSubBuffer). On-chip memory has none of these: a buffer is made at its
+    offset there, for which no public text asks an alignment."""
+    if spec.nbytes < 0 or offset < 0 or offset + spec.nbytes > storage.nbytes:
         raise ViewTooLargeError(
-            "CL_INVALID_VALUE", f"buffer of {spec.nbytes} bytes at offset {offset}: the storage has {available} bytes"
+            "CL_INVALID_VALUE", f"buffer of {spec.nbytes} bytes at offset {offset}: the storage has {storage.nbytes} bytes"
         )
-    check_offset(offset, profile)
+    if not storage.on_chip:
+        check_offset(offset, profile)
 
 
 def check_offset(offset: int, profile: Profile) -> None:

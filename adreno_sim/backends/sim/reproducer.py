@@ -16,12 +16,19 @@ from ...base.specs import BufferSpec, Local, Sampler
 from ...base.trust.table import Input, take_options
 from ...device.launch_tables import describe_options, describe_view
 from ...engine.abi.specialization import Specialization
+from ...engine.run.second_run import SWITCH
 from ...ir import ir
 from ...memory.storage import StorageView
 from .launch_config import PreparedLaunch
 
 _INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
 _FLOATS = {16: "half", 32: "float", 64: "double"}
+
+
+def report_launch(device: str, options: RunOptions, spec: Specialization, launch: PreparedLaunch, why: str) -> str:
+    """Writes a launch as `save_launch` does, and returns what to do with the folder."""
+    folder = save_launch(device, options, spec, launch, why)
+    return f"report the folder {folder}; {SWITCH}=all adreno-sim kernel --launch {folder}/launch.toml shows it again"
 
 
 def save_launch(device: str, options: RunOptions, spec: Specialization, launch: PreparedLaunch, why: str) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...base.errors import DeviceError, ViewTooLargeError
+from ...base.errors import DeviceError, UnsupportedError, ViewTooLargeError
 from ...base.specs import BufferSpec, ImageSpec
 from ...findings import Finding, Kind
 from ...image import find_disagreement, format_of, layout_of, own_layout_of
@@ -35,7 +35,7 @@ class ViewMaker:
 
     def buffer(self, storage: Storage, spec: BufferSpec, offset: int) -> StorageView:
         """A sub-buffer of the storage; its length must be a whole number of elements."""
-        limits.check_buffer(spec, offset, storage.nbytes, self.profile)
+        limits.check_buffer(spec, offset, storage, self.profile)
         try:
             element = np.dtype(spec.dtype).itemsize
         except TypeError:
@@ -47,6 +47,8 @@ class ViewMaker:
     def image(self, storage: Storage, spec: ImageSpec, offset: int) -> StorageView:
         """An image over the storage's bytes where the device can, else one with memory of its own."""
         limits.check_image(spec, self.profile)
+        if storage.on_chip:
+            raise UnsupportedError(f"unsupported: {spec} in on-chip memory: how images lie there is in no public text")
         if self.profile.images_over_buffers(spec.kind):
             return self._over_bytes(storage, spec, offset)
         return self._separate(storage, spec, offset)
