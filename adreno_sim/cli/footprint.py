@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..compiler.plan.rules import DeviceRules
     from ..compiler.plan.trial import Trial
     from ..device.protocol import Device
-    from ..profiles.ml import MLCapabilities
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -37,8 +36,8 @@ SOURCE is a model (.onnx, .pt2, .py, FILE.py:NAME for a module in it or a functi
 .json).
 
 planners: naive, tvm, tvm-fixed, relay-1d2d, texture-pool, unified, tflite, tflite-arena, tflite-objects, tflite-size,
-tflite-breadth, arena; arena-reordered, which takes a model; and optimal, which all leaves out: it may take minutes, and needs
-the extra solver
+tflite-breadth, arena; arena-reordered and arena-onchip, which take a model; and optimal, which all leaves out: it may take
+minutes, and needs the extra solver
 
 exit code: 0 ok; 1 the plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported
 """
@@ -141,7 +140,7 @@ def _footprint(args: argparse.Namespace) -> int:
     resolve_budget(args, rules)
     options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
     source, model = _source(args, rules, module)
-    graphs = () if model is None else graph_plans(model, _ml(rules))
+    graphs = () if model is None else graph_plans(model, rules.ml)
     footprint = measure(source, rules, names, Path(args.source).name, options, graphs, model)
     if footprint.plan is not None:
         from ..compiler.plan.advice.advice import advise
@@ -213,8 +212,10 @@ def _rules(args: argparse.Namespace) -> DeviceRules:
 
 def _source(args: argparse.Namespace, rules: DeviceRules, module: Any) -> tuple[MemoryPlan | Problem, CompiledModel | None]:
     """What is to be placed: read from a plan or trace, else extracted from the compiled model, which comes along."""
+    from ..compiler.plan.chip.planner import recordable_plan
     from ..compiler.plan.extract import extract_bounded, extract_plan
     from ..compiler.plan.footprint import read_source
+    from ..compiler.plan.graph_tensors import with_graph_tensors
     from ..compiler.plan.problem import Problem
 
     given = read_source(args.source)
@@ -230,9 +231,12 @@ def _source(args: argparse.Namespace, rules: DeviceRules, module: Any) -> tuple[
         return given, None
     if args.bound and module is None and args.source.endswith(".onnx"):
         return _at_upper_end(args, rules)
-    model = _model(args, rules, module)
+    model = with_graph_tensors(_model(args, rules, module), rules.ml)
     symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
-    return extract_bounded(model, dict(args.bound)) if symbolic or args.bound else extract_plan(model), model
+    if symbolic or args.bound:
+        return extract_bounded(model, dict(args.bound)), model
+    plan = extract_plan(model)
+    return plan if plan.on_chip else recordable_plan(model), model  # those of a plan that uses the chip are its own
 
 
 def _at_upper_end(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryPlan, CompiledModel]:
@@ -242,6 +246,7 @@ def _at_upper_end(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryP
     """
     from ..compiler.importers.open_dimensions import open_inputs
     from ..compiler.plan.extract import extract_plan, ranges_of, sizes_at_ends
+    from ..compiler.plan.graph_tensors import with_graph_tensors
 
     given = list(args.shape or [])
     inputs = open_inputs(Path(args.source), dict(given))
@@ -250,12 +255,8 @@ def _at_upper_end(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryP
     for sizes in sizes_at_ends(ranges):
         args.shape = [*given, *inputs.at(sizes).items()]
         models.append(_model(args, rules, None))
-    low, high = models
+    low, high = (with_graph_tensors(model, rules.ml) for model in models)
     return replace(extract_plan(high), symbols=ranges, least=extract_plan(low).summary), high
-
-
-def _ml(rules: DeviceRules) -> MLCapabilities | None:
-    return rules.profile.ml if rules.profile is not None else None
 
 
 def _model(args: argparse.Namespace, rules: DeviceRules, module: Any) -> CompiledModel:
@@ -264,7 +265,7 @@ def _model(args: argparse.Namespace, rules: DeviceRules, module: Any) -> Compile
 
     options = cli_options.given_options(args, *MODEL_OPTIONS)
     source = args.source if module is None else module
-    model = compile_model(source, limits=rules.limits, ml=_ml(rules), **options)
+    model = compile_model(source, limits=rules.limits, ml=rules.ml, **options)
     return model if module is None else replace(model, name=Path(args.source).stem)
 
 

@@ -103,7 +103,8 @@ class SubgraphReport:
     interface: version. copies_in, copies_out, copied_bytes: between its own tensors and the program's buffers, on the device;
     bound: tensors that are the program's buffers themselves. on_chip: bytes of tensors in on-chip memory, on_chip_peak at once,
     of on_chip_size; rejected: bytes between operators that did not fit; buffers: bytes of device memory for the others.
-    tuned: a message on the tuning cache, "" without one.
+    placed: tensors of it that the model's memory plan has; the figures of memory are then 0. tuned: a message on the tuning
+    cache, "" without one.
     """
 
     name: str
@@ -121,6 +122,7 @@ class SubgraphReport:
     rejected: int
     buffers: int
     tuned: str = ""
+    placed: int = 0
 
 
 @dataclass(frozen=True)

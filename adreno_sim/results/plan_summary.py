@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class PlanSummary:
     """Totals in bytes. planned: storages as planned, those of a function while it runs; right: the same with right sizes;
     live_lower_bound: max over time of the sum of right sizes of all live tensors (no plan can be smaller); unplanned: the most at
-    one time that the planner left to the runtime. workspace: the most that one call takes for itself.
+    one time that the planner left to the runtime. workspace: the most that one call takes for itself. on_chip: the most at
+    one time in on-chip memory, which no other total counts.
     """
 
     storages: int
@@ -20,6 +21,7 @@ class PlanSummary:
     unplanned: int
     constants: int
     workspace: int = 0
+    on_chip: int = 0
 
     @property
     def inflation(self) -> float:

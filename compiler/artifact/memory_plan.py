@@ -7,6 +7,9 @@ from typing import Literal
 
 from ...results.plan_summary import PlanSummary
 
+ON_CHIP = "on-chip"
+"""Scope of the storage that is a device's on-chip global memory; tensors in it have scopes as anywhere."""
+
 RUNTIME_COPY = "a copy in another scope, which the runtime allocates"
 """`why` of a storage that has whatever size the device asks for."""
 
@@ -14,6 +17,8 @@ RUNTIME_COPY = "a copy in another scope, which the runtime allocates"
 @dataclass(frozen=True)
 class PlannedStorage:
     """One alloc_storage. planned_bytes as the planner wrote it; needed_bytes the largest right size among its tensors.
+
+    scope: ON_CHIP where it is on-chip memory, else memory of the device.
 
     [first, last] are VM instruction indices over which the storage exists. planned: False where all that is in it
     was left to the runtime (results, copies between scopes); `why` then says for what reason.
@@ -110,6 +115,7 @@ class MemoryPlan:
     `rule` says in words how right sizes were computed. Invariant: every tensor names a listed storage and lies inside
     that storage's [first, last]. fixed: inputs, constants and outputs. symbols: where sizes are symbolic, the ranges that
     the plan is for; sizes and summary are those of the upper ends, `least` is the summary at the lower ends.
+    recordings: launches [first, last] that are, or with on-chip memory can be, one enqueue of a recording.
     accesses_known: `written` and `read` of the tensors were recorded. order: the steps of the function as they run under this
     plan, where that is not as compiled: a step is an instruction that neither makes nor ends a storage or tensor, numbered as
     compiled.
@@ -127,3 +133,9 @@ class MemoryPlan:
     accesses_known: bool = False
     model: str = ""
     order: tuple[int, ...] = ()
+    recordings: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def on_chip(self) -> frozenset[str]:
+        """Storages that are on-chip memory."""
+        return frozenset(storage.id for storage in self.storages if storage.scope == ON_CHIP)

@@ -37,6 +37,11 @@ def find_inconsistency(plan: MemoryPlan) -> str:
             return f"tensor {tensor.id!r}: storage {tensor.storage!r} does not exist"
         if wrong := _wrong_numbers(tensor) or find_wrong_type(tensor.shape, tensor.dtype):
             return f"tensor {tensor.id!r}: {wrong}"
+    if len(plan.on_chip) > 1:
+        return "two storages are on-chip memory: there is one"
+    for first, last in plan.recordings:
+        if wrong := _wrong_times(first, last):
+            return f"recording: {wrong}"
     for fixed in plan.fixed:
         if wrong := _wrong_fixed(fixed):
             return f"{fixed.kind} {fixed.name!r}: {wrong}"

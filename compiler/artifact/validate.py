@@ -10,6 +10,7 @@ from ...base.errors import AdrenoSimError
 from ...base.specs import ELEMENT_TYPES
 from ...frontend.file_options import require_no_access
 from ...mlops.graph import parse
+from ...mlops.steps import steps_of
 from .host_function import AllocBuffer, AllocImage, Cast, Const, ScalarParam
 from .interface import TensorInfo
 from .plan_check import find_inconsistency, find_wrong_type
@@ -25,6 +26,7 @@ from .vm_function import (
     FunctionRef,
     Instruction,
     Reg,
+    RunStep,
     VMFunction,
 )
 from .vm_registers import find_operands, find_registers, walk
@@ -136,6 +138,13 @@ def _check_instruction(model: CompiledModel, where: str, instruction: Instructio
         _expect(callee is not None, f"{where} calls unknown host function {instruction.function!r}")
         assert callee is not None
         _expect(len(callee.params) == len(instruction.args), f"{where}: {callee.name} takes {len(callee.params)} arguments")
+    if isinstance(instruction, RunStep):
+        ran = model.host_functions.get(instruction.function)
+        _expect(
+            ran is not None and len(ran.graphs()) == 1, f"{where} runs a step of {instruction.function!r}, which is no subgraph"
+        )
+        assert ran is not None
+        _check_step(model, where, instruction, ran.graphs()[0].graph, len(ran.params))
     if isinstance(instruction, CallVM):
         _expect(instruction.function in model.functions, f"{where} calls unknown function {instruction.function!r}")
     for operand in find_operands(instruction):
@@ -143,6 +152,18 @@ def _check_instruction(model: CompiledModel, where: str, instruction: Instructio
             _expect(operand.key in model.constants, f"{where} uses unknown constant {operand.key!r}")
         if isinstance(operand, FunctionRef):
             _expect(operand.name in model.host_functions, f"{where} names unknown host function {operand.name!r}")
+
+
+def _check_step(model: CompiledModel, where: str, instruction: RunStep, name: str, params: int) -> None:
+    """The step exists, and has a tensor for each of its nodes."""
+    steps = steps_of(parse(model.graphs[name].source)).all
+    _expect(0 <= instruction.step < len(steps), f"{where}: {name} has no step {instruction.step}")
+    step, at_end = steps[instruction.step], instruction.step in (0, len(steps) - 1)
+    reads, writes = (len(step.arguments),) * 2 if step.operator is None else (len(step.reads), len(step.writes))
+    given = (len(instruction.reads), len(instruction.writes), len(instruction.args))
+    _expect(
+        given == (reads, writes, params if at_end else 0), f"{where}: step {instruction.step} of {name} and its tensors differ"
+    )
 
 
 def _check_registers(function: VMFunction) -> None:

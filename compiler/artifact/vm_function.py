@@ -123,7 +123,7 @@ class MakeScalar(Node):
 
 @dataclass(frozen=True)
 class AllocStorage(Node):
-    """`size`: a shape of one element, bytes. `scope` and `dtype` as the planner wrote them."""
+    """`size`: a shape of one element, bytes. `scope` and `dtype` as the planner wrote them; scope ON_CHIP: on the chip."""
 
     dst: Defined
     size: Operand
@@ -153,6 +153,32 @@ class CallHost(Node):
     function: str
     args: tuple[Operand, ...]
     operators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunStep(Node):
+    """Step `step` of the OpenCL ML graph that host function `function` runs (`mlops.steps`), where the program has its tensors.
+
+    reads, writes: tensors of the step's nodes, in their order. args: of the function, at the first and at the last step, between
+    which they are one call of it; () at the others. operators: as of CallHost.
+    """
+
+    function: str
+    step: int
+    reads: tuple[Operand, ...]
+    writes: tuple[Operand, ...]
+    args: tuple[Operand, ...] = ()
+    operators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BeginRecording(Node):
+    """The launches up to EndRecording are one enqueue of a recording, for which on-chip memory keeps its contents."""
+
+
+@dataclass(frozen=True)
+class EndRecording(Node):
+    """The end of the recording that the last BeginRecording began."""
 
 
 @dataclass(frozen=True)
@@ -256,7 +282,8 @@ class Return(Node):
 
 Instruction = Union[
     AllocHeap, CheckTensor, MatchShape, MatchScalar, MakeShape, MakeScalar, AllocStorage, AllocTensor, CallHost, CallVM,
-    CallBuiltin, Reshape, ToDevice, CopyTensor, ShapeOf, MakeTuple, GetItem, Copy, Kill, Branch, Return,
+    CallBuiltin, Reshape, ToDevice, CopyTensor, ShapeOf, MakeTuple, GetItem, Copy, Kill, Branch, Return, RunStep, BeginRecording,
+    EndRecording,
 ]  # fmt: skip
 
 Block = tuple[Instruction, ...]

@@ -57,6 +57,9 @@ from .whole_model.inputs import Outputs
 INFLATED = 1.1
 """planned / right bytes from which a memory plan is reported as inflated."""
 
+UNIT = 128
+"""Bytes that the size of a storage may be rounded up to: addresses of tensors are multiples of it."""
+
 
 def check(
     model: Source,
@@ -299,7 +302,7 @@ class CheckRun:
         self.findings.add(audited.findings)
         self.audited = {finding.kind for finding in audited.findings}
         plan = report.plan
-        if plan is not None and plan.inflation > INFLATED:
+        if plan is not None and plan.inflation > INFLATED and plan.planned - plan.right > plan.storages * UNIT:
             message = (
                 f"{plan.planned:,} bytes planned, {plan.right:,} with right texture sizes ({plan.inflation:.2f}x); "
                 f"live lower bound {plan.live_lower_bound:,}"

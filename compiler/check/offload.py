@@ -9,6 +9,8 @@ from ...mlops.engine import GraphRun
 from ...mlops.kinds import kind_of
 from ...results.model import FallbackReport, SubgraphReport
 from ..artifact.model import CompiledModel
+from ..artifact.vm_function import Reg, RunStep
+from ..artifact.vm_registers import walk
 
 
 def offload_report(
@@ -36,7 +38,19 @@ def offload_report(
                 rejected=plan.rejected,
                 buffers=plan.device,
                 tuned=program.tuned,
+                placed=_count_placed(model, name),
             )
         )
     kept = [FallbackReport(d.name, d.operators, d.flops, d.reason) for d in model.offload if not d.offloaded]
     return subgraphs, kept
+
+
+def _count_placed(model: CompiledModel, graph: str) -> int:
+    """How many tensors of a subgraph's steps the program makes; 0 where TVM's runtime has the memory of all."""
+    made: set[str] = set()
+    for function in model.functions.values():
+        steps = [i for i in walk(function.body) if isinstance(i, RunStep) and not i.args]
+        ours = [i for i in steps if model.host_functions[i.function].graphs()[0].graph == graph]
+        named = {operand.name for i in ours for operand in (*i.reads, *i.writes) if isinstance(operand, Reg)}
+        made |= named - set(function.params)
+    return len(made)

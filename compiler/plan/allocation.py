@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +28,8 @@ class Allocation:
     """A plan for `problem`: item i starts at byte offsets[i] of storage storage_of[i]; storages[n] is the size of storage n.
 
     slots: the textures behind storages that are one (storage number -> Slot). unplanned: storages that the planner leaves to the
-    runtime, of one tensor each, which exist only while that lives. bound: bytes the planner proved no plan can
+    runtime, of one tensor each, which exist only while that lives. on_chip: storages that are
+    on-chip memory, of which there is one at most; they take nothing of the device's. bound: bytes the planner proved no plan can
     go below, where it proved any. unit: sizes count in multiples of it. note: what a reader must know.
     """
 
@@ -39,6 +40,7 @@ class Allocation:
     offsets: tuple[int, ...]
     slots: dict[int, Slot] = field(default_factory=dict)
     unplanned: frozenset[int] = frozenset()
+    on_chip: frozenset[int] = frozenset()
     bound: int | None = None
     unit: int = 1
     note: str = ""
@@ -66,7 +68,32 @@ class Allocation:
 
     def most(self, sizes: Sequence[int]) -> tuple[int, int]:
         """The most that storages take at one time if these were their sizes, and when."""
-        return peak_at((*span, size) for span, size in zip(self.spans, sizes, strict=True))
+        pairs = enumerate(zip(self.spans, sizes, strict=True))
+        return peak_at((*span, size) for number, (span, size) in pairs if number not in self.on_chip)
+
+    def in_memory(self) -> Allocation:
+        """The part of it that is in the device's memory; itself where that is all."""
+        if not self.on_chip:
+            return self
+        stay = [n for n, storage in enumerate(self.storage_of) if storage not in self.on_chip]
+        left = [n for n in range(len(self.storages)) if n not in self.on_chip]
+        renumbered = {old: new for new, old in enumerate(left)}
+        return replace(
+            self,
+            problem=replace(self.problem, items=tuple(self.problem.items[n] for n in stay)),
+            storages=tuple(self.storages[n] for n in left),
+            storage_of=tuple(renumbered[self.storage_of[n]] for n in stay),
+            offsets=tuple(self.offsets[n] for n in stay),
+            slots={renumbered[n]: slot for n, slot in self.slots.items() if n in renumbered},
+            unplanned=frozenset(renumbered[n] for n in self.unplanned if n in renumbered),
+            on_chip=frozenset(),
+        )
+
+    @property
+    def chip_items(self) -> list[Item]:
+        """The tensors that lie on the chip."""
+        pairs = zip(self.problem.items, self.storage_of, strict=True)
+        return [item for item, storage in pairs if storage in self.on_chip]
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -95,14 +122,27 @@ class Allocation:
             members.setdefault(storage, []).append(number)
         for storage, inside in members.items():
             found += self._overlaps(storage, inside)
-        return found
+        return found + list(self._chip_errors())
+
+    def _chip_errors(self) -> Iterator[str]:
+        """What on-chip memory does not allow: see `device.on_chip`."""
+        if len(self.on_chip) > 1:
+            yield f"{len(self.on_chip)} storages on the chip: there is one"
+        for number in self.on_chip:
+            if self.storages[number] > self.problem.on_chip:
+                yield f"storage {number} on the chip has {self.storages[number]} bytes: there are {self.problem.on_chip}"
+        for item in self.chip_items:
+            if not item.recording:
+                yield f"{item.id}: lies on the chip, but no recording has all its accesses"
+            elif item.is_texture:
+                yield f"{item.id}: a texture on the chip: how images lie there is in no public text"
 
     def _placement_errors(self, number: int) -> list[str]:
         item, storage, offset = self.problem.items[number], self.storage_of[number], self.offsets[number]
         if not 0 <= storage < len(self.storages):
             return [f"{item.id}: storage {storage} does not exist"]
         found = []
-        if offset < 0 or offset % item.alignment:
+        if offset < 0 or (offset % item.alignment and storage not in self.on_chip):
             found.append(f"{item.id}: offset {offset} is not a multiple of {item.alignment}")
         slot = self.slots.get(storage)
         if slot is None and offset + item.size > self.storages[storage]:

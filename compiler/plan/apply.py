@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ..artifact.memory_plan import MemoryPlan
+from ..artifact.memory_plan import ON_CHIP, MemoryPlan
 from ..artifact.model import ENTRY, CompiledModel
 from ..artifact.vm_function import AllocStorage, AllocTensor, Block, CopyTensor, Instruction, Kill, Reg, ShapeLiteral, ToDevice
 from ..artifact.vm_registers import change_blocks, find_blocks, find_registers, walk
 from . import planners
 from .allocation import Allocation
 from .audit import audit
+from .chip.planner import place_on_chip, recordable_plan
+from .chip.recordings import with_recordings
 from .extract import extract_plan
+from .graph_tensors import with_graph_tensors
 from .inline import inline_calls
 from .kills import kill_after_last_use
 from .order.planner import ordered_plan, place_reordered
@@ -27,14 +30,20 @@ from .rules import DeviceRules, spec_of
 def replan(model: CompiledModel, planner: str, rules: DeviceRules) -> CompiledModel:
     """`model` with its planned tensors placed for a device by `planner`: a name, or a plan file (.json).
 
-    Raises as `apply` does, and AdrenoSimError for an unknown planner or an unreadable file.
+    Tensors of subgraphs for OpenCL ML are among them. Raises as `apply` does, and AdrenoSimError for an unknown planner or an
+    unreadable file.
     """
+    model = with_graph_tensors(model, rules.ml)
+    if planners.uses_chip(planner):
+        _static_plan(model, planner)
+        return apply(model, place_on_chip(model, rules, planner), rules)
     if planners.places(planner):
         _static_plan(model, planner)
         return apply(model, place_reordered(model, rules, planner)[0], rules)
     if planner.endswith(".json"):
         order = read_plan(planner).order
-        problem = rules.problem(ordered_plan(model, order) if order else _static_plan(model, planner))
+        _static_plan(model, planner)
+        problem = rules.problem(ordered_plan(model, order) if order else recordable_plan(model), chip=True)
         return apply(model, read_allocation(planner, problem), rules)
     return apply(model, planners.plan(planner, rules.problem(_static_plan(model, planner))), rules)
 
@@ -87,9 +96,14 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
     names = [_fresh(f"planned_{number}", taken) for number in range(len(allocation.storages))]
     planned = {name for number, name in enumerate(names) if number not in allocation.unplanned}
     rewriting = _Rewriting(allocation, starts, names, _replaced_storages(model, starts))
-    new_body = _with_storages(kill_after_last_use(rewriting.block(body)), dict(zip(names, allocation.storages, strict=True)))
+    scopes = [ON_CHIP if number in allocation.on_chip else "global" for number in range(len(names))]
+    made = [
+        AllocStorage(name, ShapeLiteral((nbytes,)), scope, "uint8")
+        for name, nbytes, scope in zip(names, allocation.storages, scopes, strict=True)
+    ]
+    new_body = _with_storages(kill_after_last_use(rewriting.block(body)), {storage.dst: storage for storage in made})
     functions = {**model.functions, ENTRY: replace(model.functions[ENTRY], body=new_body)}
-    applied = replace(model, functions=functions, plan=None)
+    applied = with_recordings(replace(model, functions=functions, plan=None))
     found = extract_plan(applied)
     storages = tuple(replace(s, planned=True, why="") if s.id in planned else s for s in found.storages)
     return replace(applied, plan=with_rules(replace(found, storages=storages), rules))
@@ -108,6 +122,8 @@ def why_not(model: CompiledModel, allocation: Allocation, rules: DeviceRules) ->
                 "which takes images over buffers; the device has no image2d_array over a buffer (cl_ext_image_from_buffer)"
             )
     for number, item in enumerate(items):
+        if allocation.storage_of[number] in allocation.on_chip:
+            continue
         alignment = rules.alignment(spec_of(item))
         if allocation.offsets[number] % alignment:
             reasons.append(f"{item.id} at offset {allocation.offsets[number]:,}: expected a multiple of {alignment:,} bytes")
@@ -144,13 +160,15 @@ def _description(dtype: str, shape: tuple[int, ...], scope: str, first: int, las
 
 
 def _replaced_storages(model: CompiledModel, starts: dict[int, int]) -> frozenset[str]:
-    """Registers of the storages that all tensors move out of. Lifetimes number instructions as `walk` goes."""
+    """Registers of the storages in which no tensor stays. Lifetimes number instructions as `walk` goes."""
     kept: set[str] = set()
-    left: set[str] = set()
+    made: set[str] = set()
     for index, instruction in enumerate(walk(model.functions[ENTRY].body)):
-        if isinstance(instruction, AllocTensor):
-            (left if index in starts else kept).add(instruction.storage)
-    return frozenset(left - kept)
+        if isinstance(instruction, AllocTensor) and index not in starts:
+            kept.add(instruction.storage)
+        elif isinstance(instruction, AllocStorage):
+            made.add(instruction.dst)
+    return frozenset(made - kept)
 
 
 @dataclass
@@ -190,12 +208,12 @@ class _Rewriting:
         return isinstance(instruction, Kill) and instruction.name in self.gone
 
 
-def _with_storages(body: Block, sizes: Mapping[str, int]) -> Block:
-    """The body with each storage of `sizes` made before the instruction that first uses it, and let go after the last one.
+def _with_storages(body: Block, made: Mapping[str, AllocStorage]) -> Block:
+    """The body with each storage of `made` made before the instruction that first uses it, and let go after the last one.
 
     Tensors keep their storage. A storage that one side of a branch alone uses is made there.
     """
-    used = [_storages_in((instruction,)) & sizes.keys() for instruction in body]
+    used = [_storages_in((instruction,)) & made.keys() for instruction in body]
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for point, names in enumerate(used):
@@ -204,15 +222,15 @@ def _with_storages(body: Block, sizes: Mapping[str, int]) -> Block:
             last[name] = point
     out: list[Instruction] = []
     for point, instruction in enumerate(body):
-        alone = {name: sizes[name] for name in used[point] if first[name] == last[name]}
+        alone = {name: made[name] for name in used[point] if first[name] == last[name]}
         sides = [_storages_in(block) for block in find_blocks(instruction)]
         inside = {name for name in alone if sum(name in side for side in sides) == 1}
 
-        def place(block: Block, alone: Mapping[str, int] = alone, inside: set[str] = inside) -> Block:
+        def place(block: Block, alone: Mapping[str, AllocStorage] = alone, inside: set[str] = inside) -> Block:
             return _with_storages(block, {name: alone[name] for name in _storages_in(block) & inside})
 
-        here = [name for name in sizes if name in used[point] - inside]
-        out += [AllocStorage(n, ShapeLiteral((sizes[n],)), "global", "uint8") for n in here if first[n] == point]
+        here = [name for name in made if name in used[point] - inside]
+        out += [made[n] for n in here if first[n] == point]
         out.append(change_blocks(instruction, place))
         out += [Kill(n) for n in here if last[n] == point]
     return tuple(out)

@@ -12,6 +12,7 @@ from ...base.alignment import align_up
 from ...base.specs import TensorSpec
 from ...findings import Finding, Kind
 from .compare import causes
+from .problem import find_recording
 from .replan import allocation_of, with_rules
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def audit(plan: MemoryPlan, rules: DeviceRules, planner: str = "tvm") -> Audit:
         _check_alignment(plan, rules),
         _check_limits(plan, rules),
         _check_written_first(plan),
+        _check_chip(plan, rules),
     )
     return Audit(tuple(findings), bytes_by_cause(plan, rules))
 
@@ -179,6 +181,8 @@ def _check_pitches(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
 
 def _check_alignment(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
     for tensor in plan.tensors:
+        if tensor.storage in plan.on_chip:
+            continue  # no public text asks one; a kernel's argument is refused when it is launched
         alignment = rules.alignment(_spec(tensor))
         if tensor.offset % alignment:
             message = (
@@ -193,7 +197,7 @@ def _check_limits(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
             yield Finding(Kind.LIMIT_EXCEEDED, f"{_tensor_text(tensor)}: {reason}", tensor=tensor.id)
     most = rules.max_allocation
     for storage in plan.storages:
-        if most is not None and storage.planned_bytes > most:
+        if most is not None and storage.id not in plan.on_chip and storage.planned_bytes > most:
             known = f"{most:,}{rules.range_text('MAX_MEM_ALLOC_SIZE')}"
             message = f"storage {storage.id}: {storage.planned_bytes:,} bytes: MAX_MEM_ALLOC_SIZE of {rules.device} is {known}"
             yield Finding(Kind.LIMIT_EXCEEDED, message)
@@ -210,3 +214,17 @@ def _check_written_first(plan: MemoryPlan) -> Iterator[Finding]:
             written = "nothing writes it" if tensor.written is None else f"instruction {tensor.written} writes it first"
             message = f"{_tensor_text(tensor)} is read by instruction {tensor.read}, but {written}"
             yield Finding(Kind.UNINITIALIZED_READ, message, tensor=tensor.id)
+
+
+def _check_chip(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
+    """What lies on the chip fits there, and is written and read inside one recording: see `device.on_chip`."""
+    for storage in plan.storages:
+        if storage.id in plan.on_chip and storage.planned_bytes > rules.on_chip:
+            why = rules.why_no_chip or f"ONCHIP_GLOBAL_MEM_SIZE of {rules.device} is {rules.on_chip:,}"
+            yield Finding(Kind.LIMIT_EXCEEDED, f"storage {storage.id}: {storage.planned_bytes:,} bytes on the chip: {why}")
+    for tensor in plan.tensors if plan.accesses_known else ():
+        if tensor.storage not in plan.on_chip or find_recording(tensor, plan.recordings):
+            continue
+        where = f"written by instruction {tensor.written} and used up to {tensor.last}"
+        message = f"{_tensor_text(tensor)} lies on the chip, {where}, which no recording has both: contents end with a recording"
+        yield Finding(Kind.ON_CHIP_LOST, message, tensor=tensor.id)

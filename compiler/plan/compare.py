@@ -42,6 +42,9 @@ class Row:
     (inputs, constants, storages, workspace, memory of OpenCL ML); both 0 where only lifetimes are known. fits: no storage is
     above the largest allocation.
 
+    on_chip: the most bytes in on-chip memory at one time; on_chip_tensors lie there, whose accesses move on_chip_traffic bytes,
+    each reader reading all of a tensor once.
+
     skipped: why there is no result; then the figures are 0. violations: what is wrong with the plan.
     """
 
@@ -65,6 +68,9 @@ class Row:
         return self.peak or self.total
 
     skipped: str = ""
+    on_chip: int = 0
+    on_chip_tensors: int = 0
+    on_chip_traffic: int = 0
 
     @property
     def ratio(self) -> float:
@@ -92,8 +98,9 @@ def compare(problem: Problem, planners: Iterable[str], *, page: int = PAGE, **op
     return rows
 
 
-def row(allocation: Allocation, page: int = PAGE) -> Row:
-    """The figures of one plan."""
+def row(whole: Allocation, page: int = PAGE) -> Row:
+    """The figures of one plan; those of bytes are of device memory, but for the ones of the chip."""
+    allocation = whole.in_memory()
     bound = bound_of(allocation)
     largest = max(allocation.storages, default=0)
     most = allocation.problem.max_allocation
@@ -108,7 +115,7 @@ def row(allocation: Allocation, page: int = PAGE) -> Row:
         fits=most is None or largest <= most,
         causes=causes(allocation, bound, page),
         note=allocation.note,
-        violations=tuple(allocation.violations()),
+        violations=tuple(whole.violations()),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from ...base.errors import AdrenoSimError
 from ...base.specs import BufferSpec, TensorSpec
 from ...results.plan_summary import PlanSummary
-from ..artifact.memory_plan import FixedTensor, MemoryPlan, PlannedStorage, PlannedTensor, PlannedWorkspace, SymbolRange
+from ..artifact.memory_plan import ON_CHIP, FixedTensor, MemoryPlan, PlannedStorage, PlannedTensor, PlannedWorkspace, SymbolRange
 from ..run.texture_views import ROW_ALIGNMENT, planned_nbytes
 from ..run.uploads import find_uploads
 from .lifetimes import Lifetimes, TensorLife, trace
@@ -63,6 +63,7 @@ def extract_plan(
         fixed=_fixed_tensors(model, inputs, lives, size or row_aligned_size),
         accesses_known=True,
         model=model.name,
+        recordings=tuple(lives.recordings),
     )
 
 
@@ -222,12 +223,17 @@ def summarise(
     constants: int,
     workspaces: Iterable[PlannedWorkspace] = (),
 ) -> PlanSummary:
-    """Totals. Storages that the planner left to the runtime count only in `unplanned`, and while they live; those of a call while
-    it runs. The bound is of all tensors."""
+    """Totals of device memory: what lies on the chip counts in `on_chip` alone. Storages that the planner left to the runtime
+    count only in `unplanned`, and while they live; those of a call while it runs. The bound is of all tensors in memory."""
     by_call: dict[int, int] = {}
     for workspace in workspaces:
         by_call[workspace.instruction] = by_call.get(workspace.instruction, 0) + workspace.nbytes
-    storages, tensors = list(storages), list(tensors)
+    storages = list(storages)
+    chips = {storage.id for storage in storages if storage.scope == ON_CHIP}
+    storages = [storage for storage in storages if storage.scope != ON_CHIP]
+    tensors = list(tensors)
+    on_chip = live_lower_bound(tensor for tensor in tensors if tensor.storage in chips)
+    tensors = [tensor for tensor in tensors if tensor.storage not in chips]
     planned = {storage.id for storage in storages if storage.planned}
     spans = storage_spans(storages, tensors)
     return PlanSummary(
@@ -239,6 +245,7 @@ def summarise(
         unplanned=live_peak((*spans[s.id], s.planned_bytes) for s in storages if not s.planned),
         constants=constants,
         workspace=max(by_call.values(), default=0),
+        on_chip=on_chip,
     )
 
 

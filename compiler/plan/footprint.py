@@ -18,7 +18,9 @@ from . import planners
 from .allocation import Allocation
 from .apply import read_allocation
 from .audit import audit
+from .chip.planner import chip_problem, fill_chip, place_on_chip, recordable_plan
 from .compare import Row, row
+from .extract import live_lower_bound
 from .graphs import GraphPlan
 from .order.planner import in_order, place_reordered
 from .peak import find_peak
@@ -155,7 +157,12 @@ def measure(
         problem = source
     reordered = None
     for name in names:
-        if planners.places(name) and model is not None and plan is not None:
+        if planners.uses_chip(name) and plan is not None:
+            result = _place_on_chip(name, model, plan, rules)
+        elif name.endswith(".json") and plan is not None:
+            known = plan if model is None else recordable_plan(model)
+            result = _run(name, rules.problem(with_rules(known, rules), chip=True), {})
+        elif planners.places(name) and model is not None and plan is not None:
             result, other = _reorder(name, model, rules)
             reordered = other or reordered
         else:
@@ -184,10 +191,29 @@ def _reorder(name: str, model: CompiledModel, rules: DeviceRules) -> tuple[Alloc
     return allocation, plan if plan.order else None
 
 
+def _place_on_chip(name: str, model: CompiledModel | None, plan: MemoryPlan, rules: DeviceRules) -> Allocation | str:
+    """Of a plan without its model, the recordings are those that it names."""
+    try:
+        if model is None:
+            return fill_chip(chip_problem(plan, rules, name), name)
+        return place_on_chip(model, rules, name)
+    except AdrenoSimError as error:
+        return str(error)
+
+
 def _with_run(line: Row, allocation: Allocation, rules: DeviceRules, plan: MemoryPlan, graphs: tuple[GraphPlan, ...]) -> Row:
     """The row with what a run takes besides the tensors."""
     placed = None if allocation.planner == AS_COMPILED else allocation
-    return replace(line, workspace=plan.summary.workspace, peak=find_peak(plan, placed, rules, graphs))
+    whole = plan if placed is None else plan_of(placed, plan)
+    chip = [tensor for tensor in whole.tensors if tensor.storage in whole.on_chip]
+    return replace(
+        line,
+        workspace=plan.summary.workspace,
+        peak=find_peak(plan, placed, rules, graphs),
+        on_chip=live_lower_bound(chip),
+        on_chip_tensors=len(chip),
+        on_chip_traffic=sum(tensor.dense_bytes * (1 + len(tensor.reads)) for tensor in chip),
+    )
 
 
 def _judge(allocation: Allocation, rules: DeviceRules) -> Row:

@@ -1,4 +1,4 @@
-"""Memory of a model's subgraphs for OpenCL ML, which no planner of the model's own tensors places."""
+"""Memory of a model's subgraphs for OpenCL ML as TVM's runtime plans it, apart from the model's own tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...mlops.kinds import kind_of
 from ...mlops.onchip import BufferPool, OnChipPlan, TensorLocation, layouts, plan, spec_of
 from ...profiles.ml import MLCapabilities
 from ..artifact.model import ENTRY
-from ..artifact.vm_function import CallHost
+from ..artifact.vm_function import CallHost, RunStep
 from ..artifact.vm_registers import walk
 from .inline import inline_calls
 
@@ -75,7 +75,7 @@ def first_runs(model: CompiledModel) -> dict[str, int]:
     """Graph -> the instruction that first runs it, counted as lifetimes are."""
     found: dict[str, int] = {}
     for index, instruction in enumerate(walk(inline_calls(model).functions[ENTRY].body) if model.graphs else ()):
-        if isinstance(instruction, CallHost):
+        if isinstance(instruction, (CallHost, RunStep)):
             for run in model.host_functions[instruction.function].graphs():
                 found.setdefault(run.graph, index)
     return found

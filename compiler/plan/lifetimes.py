@@ -264,6 +264,21 @@ def _call_builtin(i: vm.CallBuiltin, tracer: _Tracer) -> None:
 
 
 @_follow.register
+def _run_step(i: vm.RunStep, tracer: _Tracer) -> None:
+    """A step of a graph. The function's arguments are there from the first to the last, for whoever looks at the whole call."""
+    function = tracer.model.host_functions[i.function]
+    for operand in i.args:
+        tracer.use(tracer.get(operand))
+    does = (
+        ", ".join(i.operators) or ("copy into" if i.step == 0 else "copy out of" if i.args else "a step of") + f" {function.name}"
+    )
+    for operand in i.reads:
+        tracer.read(tracer.get(operand), does)
+    for operand in i.writes:
+        tracer.write(tracer.get(operand), does, i.function)
+
+
+@_follow.register
 def _reshape(i: vm.Reshape, tracer: _Tracer) -> None:
     source = tracer.get(i.src)
     tracer.use(source)
@@ -358,6 +373,16 @@ def _leave_alone(tracer: _Tracer, value: Value, why: str, within: int | None = N
 def _kill(i: vm.Kill, tracer: _Tracer) -> None:
     """A tensor's life ends with its last use, its storage with the last register that holds it."""
     tracer.end(i.name)
+
+
+@_follow.register
+def _begin_recording(i: vm.BeginRecording, tracer: _Tracer) -> None:
+    tracer.lives.recordings.append((tracer.index + 1, tracer.index + 1))
+
+
+@_follow.register
+def _end_recording(i: vm.EndRecording, tracer: _Tracer) -> None:
+    tracer.lives.recordings[-1] = (tracer.lives.recordings[-1][0], tracer.index - 1)
 
 
 @_follow.register

@@ -57,7 +57,7 @@ class Lifetimes:
     results: tensors of its result that it did not allocate, too.
     creations: arguments of each call that makes a KV cache.
     accesses: (instruction, number of the tensor, whether it writes) for every use, in order. effects: instructions that write
-    what the function did not allocate.
+    what the function did not allocate. recordings: launches [first, last] of each recording.
     """
 
     tensors: list[TensorLife] = field(default_factory=list)
@@ -67,6 +67,7 @@ class Lifetimes:
     creations: list[list[Value]] = field(default_factory=list)
     accesses: list[tuple[int, int, bool]] = field(default_factory=list)
     effects: set[int] = field(default_factory=set)
+    recordings: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...base.alignment import align_up
 from ...base.specs import TensorSpec
-from ..artifact.memory_plan import MemoryPlan
+from ..artifact.memory_plan import ON_CHIP, MemoryPlan
 from .allocation import Allocation
 from .replan import plan_of
 from .rules import DeviceRules
@@ -44,8 +44,12 @@ def _fixed(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Life]:
 
 def _storages(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Life]:
     for storage in plan.storages:
+        if storage.scope == ON_CHIP:
+            continue
         yield storage.first, storage.last + 1, storage.planned_bytes
     for tensor in plan.tensors:
+        if tensor.storage in plan.on_chip:
+            continue
         yield from _apart(TensorSpec(tensor.shape, tensor.dtype, tensor.scope), tensor.first, tensor.last + 1, rules)
 
 
@@ -61,12 +65,7 @@ def _workspaces(plan: MemoryPlan) -> Iterator[Life]:
 
 
 def _graphs(graphs: Sequence[GraphPlan]) -> Iterator[Life]:
-    """Weights and device buffers of each graph, from when it is first run; graphs share buffers by number."""
-    shared: dict[int, Life] = {}
+    """Weights of each graph, from when it is first run; the plan has its other tensors (`graph_tensors`)."""
     for graph in graphs:
         for nbytes in graph.weights:
             yield graph.first, NEVER, nbytes
-        for number, nbytes in graph.plan.buffers.items():
-            begin = min(graph.first, shared[number][0]) if number in shared else graph.first
-            shared[number] = begin, NEVER, nbytes
-    yield from shared.values()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ class Item:
 
     shape, dtype and scope as in TensorSpec; items without a shape are plain bytes. dense: bytes without padding.
     alignment: its address is a multiple of this power of two. left_alone, call, symbolic: as in PlannedTensor.
+    recording: the launches [first, last] of the recording inside which it is written and read, so that it may lie on the chip; ()
+    where there is none. traffic: bytes that its accesses move, each of which reads or writes it once.
     """
 
     id: str
@@ -40,6 +42,8 @@ class Item:
     left_alone: str = ""
     call: tuple[int, ...] = ()
     symbolic: tuple[int, ...] = ()
+    recording: tuple[int, ...] = ()
+    traffic: int = 0
 
     def __post_init__(self) -> None:
         if self.end <= self.start:
@@ -79,6 +83,7 @@ class Problem:
     Invariant: ids differ, every item is valid, and all sizes together fit 2^63 - 1 (AdrenoSimError otherwise).
     texture_size: bytes of a texture under the device's pitch rule; needed by planners that make textures larger.
     max_allocation: the most bytes one allocation may have. order: of steps, as in MemoryPlan, that the lifetimes are of.
+    on_chip: bytes of on-chip memory that tensors may lie in.
     """
 
     items: tuple[Item, ...]
@@ -86,6 +91,7 @@ class Problem:
     texture_size: Size | None = None
     max_allocation: int | None = None
     order: tuple[int, ...] = ()
+    on_chip: int = 0
 
     def __post_init__(self) -> None:
         _check_ids(self.items)
@@ -129,8 +135,11 @@ def from_plan(
     *,
     alignment: int = 1,
     max_allocation: int | None = None,
+    on_chip: int | None = None,
 ) -> Problem:
     """The tensors of `plan` that have any bytes as a problem, those that TVM's planner left alone among them.
+
+    on_chip: None = tensors on the chip stay there and are not part of it; else the bytes there are, and they are.
 
     size: bytes of a tensor under a pitch rule (`extract.row_aligned_size`, `DeviceRules.size`); by default the plan's own.
     alignment: of every address.
@@ -140,9 +149,23 @@ def from_plan(
     items = tuple(
         _item(tensor, nbytes, alignment, tensor.left_alone or alone.get(tensor.storage, ""))
         for tensor, nbytes in zip(plan.tensors, sizes, strict=True)
-        if nbytes
+        if nbytes and (on_chip is not None or tensor.storage not in plan.on_chip)
     )
-    return Problem(items, plan.function, size, max_allocation, plan.order)
+    if on_chip is not None:
+        held = {tensor.id: recording for tensor in plan.tensors if (recording := find_recording(tensor, plan.recordings))}
+        moved = {tensor.id: tensor.dense_bytes * (1 + len(tensor.reads)) for tensor in plan.tensors}
+        items = tuple(replace(item, recording=held.get(item.id, ()), traffic=moved[item.id]) for item in items)
+    return Problem(items, plan.function, size, max_allocation, plan.order, on_chip or 0)
+
+
+def find_recording(tensor: PlannedTensor, recordings: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """The recording inside which a tensor is written first, and then used for the last time; () where there is none."""
+    if tensor.written is None or (tensor.read is not None and tensor.read <= tensor.written):
+        return ()
+    for first, last in recordings:
+        if first <= tensor.written and tensor.last <= last:
+            return first, last
+    return ()
 
 
 def from_lifetimes(rows: Iterable[tuple[str, int, int, int]], name: str = "", alignment: int = 1) -> Problem:

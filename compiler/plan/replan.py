@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...base.errors import AdrenoSimError
 from ...base.specs import TensorSpec
-from ..artifact.memory_plan import RUNTIME_COPY, MemoryPlan, PlannedStorage, PlannedTensor
+from ..artifact.memory_plan import ON_CHIP, RUNTIME_COPY, MemoryPlan, PlannedStorage, PlannedTensor
 from .allocation import Allocation
 from .extract import summarise
 from .problem import Item, Problem
@@ -36,7 +36,9 @@ def plan_of(allocation: Allocation, plan: MemoryPlan | None = None) -> MemoryPla
     storages = _storages(allocation, names)
     storages += [storage for storage in plan.storages if storage.id in kept]
     summary = summarise(storages, tensors, plan.summary.constants, plan.workspaces)
-    return replace(plan, storages=tuple(storages), tensors=tensors, summary=summary)
+    held = {(item.recording[0], item.recording[1]) for item in allocation.chip_items if item.recording}
+    recordings = tuple(sorted(held | set(plan.recordings)))
+    return replace(plan, storages=tuple(storages), tensors=tensors, summary=summary, recordings=recordings)
 
 
 def allocation_of(plan: MemoryPlan, problem: Problem) -> Allocation:
@@ -46,6 +48,7 @@ def allocation_of(plan: MemoryPlan, problem: Problem) -> Allocation:
     storages = [storage for storage in plan.storages if storage.id in used]
     numbers = {storage.id: number for number, storage in enumerate(storages)}
     unplanned = frozenset(numbers[storage.id] for storage in storages if not storage.planned)
+    on_chip = frozenset(numbers[storage.id] for storage in storages if storage.scope == ON_CHIP)
     return Allocation(
         AS_COMPILED,
         problem,
@@ -53,6 +56,7 @@ def allocation_of(plan: MemoryPlan, problem: Problem) -> Allocation:
         tuple(numbers[tensors[item.id].storage] for item in problem.items),
         tuple(tensors[item.id].offset for item in problem.items),
         unplanned=unplanned,
+        on_chip=on_chip,
     )
 
 
@@ -92,7 +96,8 @@ def _storages(allocation: Allocation, names: list[str]) -> list[PlannedStorage]:
     needed = allocation.needed
     return [
         PlannedStorage(
-            name, "global", allocation.storages[number], needed[number], first.get(number, 0), last.get(number, 0),
+            name, ON_CHIP if number in allocation.on_chip else "global", allocation.storages[number], needed[number],
+            first.get(number, 0), last.get(number, 0),
             number not in allocation.unplanned, whys.get(number, ""),
         )
         for number, name in enumerate(names)

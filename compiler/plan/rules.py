@@ -11,8 +11,10 @@ import numpy as np
 
 from ...base.pitch_rules import DEFAULT_ALIGNMENT, PitchRule, find_pitch_rule
 from ...base.specs import BufferSpec, ImageSpec, TensorSpec
+from ...device.on_chip import why_none, why_not_asked
 from ...device.protocol import Device
 from ...image import layout_under
+from ...profiles.ml import MLCapabilities
 from ...profiles.profile import Profile
 from ..run.texture_views import row_pitch, texel_bytes, with_runtime_pitch
 from .problem import Item, Problem, from_plan
@@ -129,9 +131,27 @@ class DeviceRules:
             return ""
         return f"{size} bytes: MAX_MEM_ALLOC_SIZE is {most}{self.range_text('MAX_MEM_ALLOC_SIZE')}"
 
-    def problem(self, plan: MemoryPlan) -> Problem:
-        """What the planner had to place, in `plan`, as a problem on this device."""
-        problem = from_plan(plan, self.size, max_allocation=self.max_allocation)
+    @property
+    def on_chip(self) -> int:
+        """Bytes of on-chip memory that a plan may use; 0 where `why_no_chip` says why."""
+        return 0 if self.why_no_chip else int(self.limits["ONCHIP_GLOBAL_MEM_SIZE"])
+
+    @property
+    def ml(self) -> MLCapabilities | None:
+        """OpenCL ML of a simulated device; None where it has none."""
+        return self.profile.ml if self.profile is not None else None
+
+    @property
+    def why_no_chip(self) -> str:
+        """Why a plan may use no on-chip memory of the device; "" where it may."""
+        if self.profile is None:
+            return why_not_asked(self.device)
+        return why_none(self.device, self.profile.extensions, int(self.profile["ONCHIP_GLOBAL_MEM_SIZE"]))
+
+    def problem(self, plan: MemoryPlan, chip: bool = False) -> Problem:
+        """What the planner had to place, in `plan`, as a problem on this device. chip: with what lies on the chip, or may."""
+        on_chip = self.on_chip if chip else None
+        problem = from_plan(plan, self.size, max_allocation=self.max_allocation, on_chip=on_chip)
         return replace(problem, items=tuple(replace(item, alignment=self.alignment(spec_of(item))) for item in problem.items))
 
 

@@ -73,6 +73,9 @@ def try_plan(plan: MemoryPlan, device: Device, planner: str) -> Trial:
     try:
         for name, nbytes in sizes.items():
             try:
+                if name in plan.on_chip:
+                    made[name] = device.on_chip.storage()
+                    continue
                 made[name] = storage = device.allocate(nbytes)
                 _fill(device, storage, nbytes)
             except AdrenoSimError as error:
@@ -98,7 +101,7 @@ def try_plan(plan: MemoryPlan, device: Device, planner: str) -> Trial:
             with contextlib.suppress(AdrenoSimError):
                 device.free(storage)
     seconds = time.perf_counter() - begun
-    counts = (len(plan.storages), len(plan.tensors), sum(sizes.values()))
+    counts = (len(plan.storages), len(plan.tensors), sum(n for name, n in sizes.items() if name not in plan.on_chip))
     return Trial(planner, *counts, taken, apart, apart_bytes, round(seconds, 6), tuple(refused))
 
 

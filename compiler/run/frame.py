@@ -10,6 +10,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.specs import TensorSpec
 from ..artifact import vm_function as vm
+from ..artifact.memory_plan import ON_CHIP
 from .builtins import call_builtin
 from .shape_instructions import compute_shape
 from .values import (
@@ -28,6 +29,7 @@ from .values import (
 )
 
 if TYPE_CHECKING:
+    from .graph_steps import GraphCallBySteps
     from .vm import VirtualMachine
 
 
@@ -42,14 +44,23 @@ class Frame:
             self.registers[name] = retain(value)
         self.index = 0
         self.result: Value = None
+        self.running: GraphCallBySteps | None = None
+        self.recording = False
 
     def __enter__(self) -> Frame:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end_recording()
         for value in self.registers.values():
             release(value)
         self.registers.clear()
+
+    def end_recording(self) -> None:
+        """End the recording that this call began, if there is one."""
+        if self.recording:
+            self.recording = False
+            self.machine.device.on_chip.end_recording()
 
     def run(self) -> Value:
         """The function's result, held for the caller."""
@@ -132,7 +143,12 @@ def _check_tensor(i: vm.CheckTensor, frame: Frame) -> None:
 @execute.register
 def _alloc_storage(i: vm.AllocStorage, frame: Frame) -> None:
     (nbytes,) = frame.shape(i.size)
-    frame.set(i.dst, StorageHandle(frame.machine.device, nbytes, frame.machine.poison))
+    device = frame.machine.device
+    on_chip = device.on_chip.storage() if i.scope == ON_CHIP else None
+    if on_chip is not None and on_chip.nbytes < nbytes:
+        device.free(on_chip)
+        raise AdrenoSimError(f"{frame.where()}: {nbytes:,} bytes of on-chip memory: {device.info.name} has {on_chip.nbytes:,}")
+    frame.set(i.dst, StorageHandle(device, nbytes, frame.machine.poison, on_chip))
 
 
 @execute.register
@@ -160,6 +176,31 @@ def _call_host(i: vm.CallHost, frame: Frame) -> None:
             raise AdrenoSimError(f"{frame.where()}: {i.function} is given {value!r}: expected tensors and numbers")
         args.append(value)
     frame.machine.call_host(frame.machine.model.host_functions[i.function], args, frame.index)
+
+
+@execute.register
+def _run_step(i: vm.RunStep, frame: Frame) -> None:
+    reads, writes = ([frame.tensor(operand).view for operand in operands] for operands in (i.reads, i.writes))
+    function = frame.machine.model.host_functions[i.function]
+    if i.step == 0:
+        frame.running = frame.machine.begin_graph(function, [frame.tensor(arg) for arg in i.args], frame.index)
+    if frame.running is None or frame.running.function is not function:
+        raise AdrenoSimError(f"{frame.where()}: step {i.step} of {i.function}, whose first step did not run")
+    frame.running.do(i.step, reads, writes)
+    if i.step and i.args:
+        frame.running.end()
+        frame.running = None
+
+
+@execute.register
+def _begin_recording(i: vm.BeginRecording, frame: Frame) -> None:
+    frame.machine.device.on_chip.begin_recording()
+    frame.recording = True
+
+
+@execute.register
+def _end_recording(i: vm.EndRecording, frame: Frame) -> None:
+    frame.end_recording()
 
 
 @execute.register

@@ -49,6 +49,19 @@ class _Program:
         return _Kernel(name)
 
 
+class _OnChip:
+    """On-chip memory of which nothing is known but its size."""
+
+    def __init__(self, nbytes: int):
+        self._nbytes = nbytes
+
+    def storage(self) -> _Storage:
+        return _Storage(self._nbytes)
+
+    def begin_recording(self) -> None: ...
+    def end_recording(self) -> None: ...
+
+
 class Rehearsal:
     """A device like another one, without memory or kernels: what is read of it is zeros. noted: its launches, in order.
 
@@ -59,6 +72,7 @@ class Rehearsal:
         self.info: DeviceInfo = replace(device.info, builds_in_parallel=False)
         self.options: RunOptions = device.options
         self.noted: list[NotedLaunch] = []
+        self.on_chip = _OnChip(int(device.info.limits.get("ONCHIP_GLOBAL_MEM_SIZE") or 0))
         self._device = device
 
     def allocate(self, nbytes: int) -> _Storage:

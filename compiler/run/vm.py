@@ -15,9 +15,12 @@ from ...findings import Finding
 from ...mlops.graph import parse
 from ..artifact.host_function import HostFunction, Launch
 from ..artifact.model import ENTRY, CompiledModel, KernelCode, TensorInfo
+from ..artifact.vm_function import RunStep
+from ..artifact.vm_registers import walk
 from . import host_functions
 from .builds import Builds
 from .frame import Frame
+from .graph_steps import GraphCallBySteps
 from .observer import FunctionCall, GraphCall, LaunchCall, Observer
 from .read_only import find_read_only
 from .uploads import find_uploads
@@ -54,6 +57,7 @@ class VirtualMachine:
         self._constants: dict[tuple[str, str], Tensor] = {}
         self._loaded = False
         self._once: dict[str, tuple[TupleValue, Value]] = {}
+        self._by_steps = {i.function for f in model.functions.values() for i in walk(f.body) if isinstance(i, RunStep)}
         self._read_only = find_read_only(model)
         self._calls = 0
         self._launches = 0
@@ -144,6 +148,16 @@ class VirtualMachine:
             host_functions.call(function, args, scope, self.device, launcher, launcher.run_graph)
         self.observer.after_function(call)
 
+    def begin_graph(self, function: HostFunction, args: list[Tensor], instruction: int) -> GraphCallBySteps:
+        """A call of a function that runs a graph, which the program then does step by step; hooks of its begin have run."""
+        host_functions.bind(function, args)
+        call = FunctionCall(function, tuple(args), {}, self._calls, instruction, self.device)
+        self._calls += 1
+        (run,) = function.graphs()
+        begun = GraphCallBySteps(call, run.graph, self.graph(run.graph), self.observer)
+        begun.begin()
+        return begun
+
     def run_function(self, name: str, args: list[Tensor | HeapValue | int | float]) -> None:
         """Run host function `name` for an object of TVM's runtime, as a call of its own."""
         if name not in self.model.host_functions:
@@ -164,7 +178,8 @@ class VirtualMachine:
             code = self.model.graphs[name]
             constants = {constant: self.model.constants[key] for constant, key in code.constants.items()}
             try:
-                self._graphs[name] = self.device.build_graph(parse(code.source), constants, name)
+                by_steps = any(run.graph == name for f in self._by_steps for run in self.model.host_functions[f].graphs())
+                self._graphs[name] = self.device.build_graph(parse(code.source), constants, name, by_steps)
             except AdrenoSimError as error:
                 error.args = (f"graph {name}: {error}",)
                 raise

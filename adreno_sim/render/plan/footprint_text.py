@@ -26,6 +26,12 @@ RUN: list[Column[Row]] = [
 ]
 """What the bytes are and what comes on top, where a model's run is known."""
 
+CHIP: list[Column[Row]] = [
+    figure_column("on chip", lambda row: f"{row.on_chip:,}"),
+    figure_column("traffic there", lambda row: f"{row.on_chip_traffic:,}"),
+]
+"""Bytes of on-chip memory, and those that accesses to its tensors move."""
+
 CAUSES = {
     "dense": "dense", "pitch": "padding", "slots": "mismatch", "idle": "idle", "gaps": "gaps", "item size": "inflation",
     "pages": "page_rounding",
@@ -38,6 +44,10 @@ MOST_CHANGES = 10
 HEAD = """\
 bytes = planned + left to the runtime, the most of both at one time; workspace = of the largest call; peak = the most that a run
 has in device memory at one time, with inputs and constants, in whole pages."""
+
+CHIP_HEAD = """\
+on chip = the most at one time in on-chip memory, which no other figure counts; traffic there = bytes that accesses to its
+tensors move in a run, each reader reading all of a tensor once."""
 
 LEGEND = """\
 live, by cause: dense = tensors at the peak without padding; pitch = row pitch and alignment; slots = storages larger than
@@ -52,9 +62,11 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
     problem = footprint.problem
     say(f"{footprint.source}: {len(problem.items)} tensors to place; {footprint.rule}")
     say(f"live lower bound {problem.lower_bound():,} bytes")
-    print_table(console, _columns(budget, footprint.plan is not None), footprint.planned_rows)
+    print_table(console, _columns(budget, footprint), footprint.planned_rows)
     if footprint.plan is not None:
         console.print(HEAD, soft_wrap=True, markup=False, style="dim")
+    if any(row.on_chip for row in footprint.rows):
+        console.print(CHIP_HEAD, soft_wrap=True, markup=False, style="dim")
     print_table(console, [PLANNER, *_cause_columns()], footprint.planned_rows)
     console.print(LEGEND, soft_wrap=True, markup=False, style="dim")
     if footprint.plan is not None:
@@ -76,9 +88,11 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
             say(f"not planned: {row.planner}: {row.skipped}")
 
 
-def _columns(budget: int | None, run: bool) -> list[Column[Row]]:
-    """run: what a run takes is known, not only lifetimes."""
-    return [PLANNER, TOTAL, RATIO, STORAGES, *(RUN if run else ()), figure_column("fits?", lambda row: describe_fit(row, budget))]
+def _columns(budget: int | None, footprint: Footprint) -> list[Column[Row]]:
+    """What a run takes where it is known, not only lifetimes; what lies on the chip where anything does."""
+    run = RUN if footprint.plan is not None else []
+    chip = CHIP if any(row.on_chip for row in footprint.rows) else []
+    return [PLANNER, TOTAL, RATIO, STORAGES, *run, *chip, figure_column("fits?", lambda row: describe_fit(row, budget))]
 
 
 def _cause_columns() -> list[Column[Row]]:

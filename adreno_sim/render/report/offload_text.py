@@ -23,11 +23,13 @@ def subgraph_line(graph: SubgraphReport) -> str:
     bound = f", {graph.bound} bound without a copy" if graph.bound else ""
     on_chip = f"on-chip {graph.on_chip_peak:,} of {graph.on_chip_size:,} bytes at the peak ({graph.on_chip:,} in all)"
     rejected = f", {graph.rejected:,} for want of room" if graph.rejected else ""
-    memory = on_chip if graph.on_chip_size else "no on-chip memory"
+    memory = f"{on_chip if graph.on_chip_size else 'no on-chip memory'}, device buffers {graph.buffers:,}{rejected}"
+    if graph.placed:
+        memory = f"{graph.placed} tensors in the memory plan"
     return (
         f"offloaded {graph.name} (OpenCL ML {graph.interface}): {count_names(graph.operators)}; {graph.reason}; "
         f"copies {graph.copies_in} in, {graph.copies_out} out, {graph.copied_bytes:,} bytes{bound}; "
-        f"{memory}, device buffers {graph.buffers:,}{rejected}{f'; {graph.tuned}' if graph.tuned else ''}"
+        f"{memory}{f'; {graph.tuned}' if graph.tuned else ''}"
     )
 
 

@@ -119,6 +119,7 @@ def plan_line(report: Report) -> str:
     return (
         f"{what}: {plan.planned:,} bytes as planned in {plan.storages} storages, {plan.right:,} with right sizes "
         f"({plan.inflation:.2f}x), {plan.unplanned:,} left to the runtime, live lower bound of both {plan.live_lower_bound:,}"
+        f"{f', on the chip {plan.on_chip:,}' if plan.on_chip else ''}"
         f"{_spent('by cause', report.plan_causes, CAUSES)}"
         f"{_spent('besides', {**report.plan_causes, 'constants': plan.constants}, BESIDES)}"
     )

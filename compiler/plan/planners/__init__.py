@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Entry:
     """A planner: module and function it is, and one line about it.
 
-    offsets: it puts tensors side by side in a storage. places: a planner that chooses an order of execution too, which takes a
-    model (`order.planner`), names the planner that then places the tensors.
+    offsets: it puts tensors side by side in a storage. places: a planner that takes a model, since it chooses an order of
+    execution (`order.planner`) or, with on_chip, puts tensors on the chip (`chip.planner`), names the planner for the others.
     """
 
     module: str
@@ -28,6 +28,7 @@ class Entry:
     about: str
     offsets: bool = False
     places: str = ""
+    on_chip: bool = False
 
 
 PLANNERS = {
@@ -45,6 +46,14 @@ PLANNERS = {
     "arena": Entry("arena", "arena", "offsets in an arena, constructed and then searched for", offsets=True),
     "arena-reordered": Entry(
         "arena", "arena", "arena, in the order of execution with the lowest peak", offsets=True, places="arena"
+    ),
+    "arena-onchip": Entry(
+        "arena",
+        "arena",
+        "on-chip memory for what moves most bytes there, arena for the rest",
+        offsets=True,
+        places="arena",
+        on_chip=True,
     ),
     "optimal": Entry("optimal", "optimal", "CP-SAT: the least arena with its proof, or the gap left", offsets=True),
 }
@@ -71,8 +80,13 @@ def require_installed(name: str) -> None:
 
 
 def places(name: str) -> str:
-    """The planner that places tensors after `name` has chosen an order; "" for one that leaves the order alone."""
+    """The planner that places tensors after `name` has looked at the model; "" for one that needs lifetimes alone."""
     return PLANNERS[name].places if name in PLANNERS else ""
+
+
+def uses_chip(name: str) -> bool:
+    """Whether a planner puts tensors into on-chip memory."""
+    return name in PLANNERS and PLANNERS[name].on_chip
 
 
 def find(name: str) -> Callable[..., Allocation]:
@@ -81,9 +95,8 @@ def find(name: str) -> Callable[..., Allocation]:
 
     require(name)
     if places(name):
-        raise UnsupportedError(
-            f"planner {name}: chooses the order of a model's steps, of which lifetimes alone say nothing; give the model itself"
-        )
+        does = "puts on the chip what a recording holds" if uses_chip(name) else "chooses the order of a model's steps"
+        raise UnsupportedError(f"planner {name}: {does}, of which lifetimes alone say nothing; give the model itself")
     entry = PLANNERS[name]
     planner: Callable[..., Allocation] = getattr(importlib.import_module(f".{entry.module}", __name__), entry.function)
     return planner

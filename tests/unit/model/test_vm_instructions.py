@@ -40,7 +40,8 @@ def test_a_field_of_text_is_plain_or_has_a_role(kind):
     assert sum(hint == v.Defined for hint in hints.values()) == (kind not in UNBOUND)
 
 
-UNBOUND = {v.CheckTensor, v.MatchShape, v.MatchScalar, v.CallHost, v.CopyTensor, v.Kill, v.Return}
+UNBOUND = {v.CheckTensor, v.MatchShape, v.MatchScalar, v.CallHost, v.CopyTensor, v.Kill, v.Return, v.RunStep}
+UNBOUND |= {v.BeginRecording, v.EndRecording}
 
 INNER = (v.Copy("c", v.Reg("t")), v.Kill("t"))
 BODY = (
