@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from numba.core.registry import CPUDispatcher
 from adreno_sim.base.code_digest import PACKAGE
 from adreno_sim.cli.main import main
 from adreno_sim.compiler.plan import search
+from adreno_sim.compiler.plan.search import machine_code
 
 PLACE = """
 import numpy as np
@@ -76,6 +78,33 @@ def test_a_second_process_loads_and_one_after_an_edit_compiles(place, whole, tmp
     other = whole / "compiler" / "plan" / "search" / "orders.py"  # which numba does not look at for `_place`
     other.write_text(other.read_text() + "\n")
     assert place() == "[0, 8, 0] 0 1" and files_under(tmp_path / "cache" / "search") > kept
+
+
+def double(number):
+    return number * 2
+
+
+def test_files_that_cannot_be_written_or_read_are_no_error(tmp_path, monkeypatch):
+    """A full disk, imitated by a limit, and files that hold something else. What is whole is used on a full disk, too."""
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
+
+    def comes_from_disk(most: int = resource.RLIM_INFINITY) -> bool:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+        try:
+            made = machine_code.compiled(double)
+            assert made(3) == 6
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        return bool(made.stats.cache_hits)
+
+    assert not comes_from_disk(100)
+    assert not comes_from_disk() and comes_from_disk() and comes_from_disk(0)
+    for suffix in (".nbi", ".nbc"):
+        for path in (tmp_path / "cache" / "search").rglob(f"*{suffix}"):
+            path.write_bytes(b"what is this")
+        assert not comes_from_disk() and comes_from_disk()
 
 
 def test_a_folder_that_cannot_be_made_is_no_error(place, whole, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache
 
 from ....base import disk_cache
 from ....base.code_digest import code_digest
@@ -35,12 +37,31 @@ def compiled(function: Callable[..., Any]) -> Any:
     with _lock:
         before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
         numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = str(folder), _LOCATOR
+        made = numba.njit(nogil=True)(function)
         try:
-            return numba.njit(nogil=True, cache=True)(function)
+            made._cache = _Files(function)
         except RuntimeError:  # the folder cannot be written
-            return numba.njit(nogil=True)(function)
+            pass
         finally:
             numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = before
+        return made
+
+
+class _Files(FunctionCache):
+    """numba's files of a function: what cannot be read is made again, and what cannot be written, as on a full disk, is not kept.
+    numba raises both from wherever the function is called first."""
+
+    def load_overload(self, *words: Any) -> Any:
+        try:
+            return super().load_overload(*words)
+        except Exception:  # of any kind: a file may hold anything
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, *words: Any) -> None:
+        with contextlib.suppress(OSError):
+            super().save_overload(*words)
 
 
 def _is_own(folder: Path) -> bool:
