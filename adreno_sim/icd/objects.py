@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..backends.sim.device import SimDevice
@@ -13,6 +14,7 @@ from ..backends.sim.program import SimKernel, SimProgram
 from ..base.errors import DeviceError
 from ..base.specs import BufferSpec, ImageSpec
 from ..device.protocol import KernelParam
+from ..frontend.options import parse_options, split_options
 from ..frontend.units import Unit
 from ..image import layout_of
 from ..memory.heap import Heap
@@ -145,7 +147,8 @@ class Objects:
 
     def compile(self, number: int, source: str, options: str, headers: Sequence[tuple[str, str]]) -> bytes:
         """clCompileProgram; returns PROGRAM_REPLY without kernels. Errors as of `SimDevice.compile`."""
-        unit = self.device.compile(source, options, dict(headers))
+        with _refusing_as("CL_INVALID_COMPILER_OPTIONS"):
+            unit = self.device.compile(source, options, dict(headers))
         self._programs[number] = Program(source, (unit,))
         return _encode_log(unit.warnings) + encode_list([])
 
@@ -161,7 +164,9 @@ class Objects:
         if not units:
             raise DeviceError("CL_INVALID_VALUE", "linking nothing: expected one or more programs")
         source = "\n".join(unit.source for unit in units)
-        words = options.split()
+        with _refusing_as("CL_INVALID_LINKER_OPTIONS"):
+            words = split_options(options)
+            parse_options(options, self.device.profile.extensions | self.device.profile.compiler_extensions)
         if _LIBRARY in words:
             self._programs[number] = Program(source, tuple(units))
             return _encode_log([]) + encode_list([])
@@ -205,6 +210,17 @@ class Objects:
         head = encode_text(kernel.name) + encode_text(attributes)
         facts = _KERNEL_FACTS.pack(kernel.local_bytes, kernel.private_bytes, *(required or (0, 0, 0)), sure, wave, wave)
         return head + facts + encode_list(map(_encode_param, kernel.params))
+
+
+@contextlib.contextmanager
+def _refusing_as(code: str) -> Iterator[None]:
+    """Options that nobody knows have a code of their own for each step of separate compilation."""
+    try:
+        yield
+    except DeviceError as error:
+        if error.code != "CL_INVALID_BUILD_OPTIONS":
+            raise
+        raise DeviceError(code, str(error).partition(": ")[2]) from None
 
 
 _SLICED = ("image1d_array", "image2d_array", "image3d")

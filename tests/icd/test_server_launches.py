@@ -207,6 +207,12 @@ def test_a_source_that_does_not_compile_gives_the_log(shim) -> None:
     assert refused.value.code == code_of("CL_INVALID_BUILD_OPTIONS")
 
 
+@pytest.mark.parametrize("word", ["kernel_exec", "__kernel_exec"])
+def test_a_kernel_with_hints_in_one_macro(shim, word) -> None:
+    kernels = shim.build(2, f"{word}(64, float4) void f(global float4 *a) {{ a[get_global_id(0)] *= 2; }}")[1]
+    assert [kernel["name"] for kernel in kernels] == ["f"]
+
+
 def test_programs_are_compiled_with_headers_and_linked(shim, report) -> None:
     fill_second(shim)
     first = '#include "inc/twice.h"\nkernel void f(global float *a, global const float *b) { a[0] = twice(b[3]) + OFFSET; }'
@@ -215,6 +221,14 @@ def test_programs_are_compiled_with_headers_and_linked(shim, report) -> None:
     with pytest.raises(RefusedError, match="undefined function twice") as refused:
         shim.link_programs(4, [2])
     assert refused.value.code == code_of("CL_LINK_PROGRAM_FAILURE")
+    for act, step in (
+        (lambda: shim.compile(4, first, "-no-such-option"), "COMPILER"),
+        (lambda: shim.link_programs(4, [2, 3], "-no-such-option"), "LINKER"),
+        (lambda: shim.link_programs(4, [2, 3], "-create-library -no-such-option"), "LINKER"),
+    ):
+        with pytest.raises(RefusedError, match="unknown option '-no-such-option'") as refused:
+            act()
+        assert refused.value.code == code_of(f"CL_INVALID_{step}_OPTIONS")
     assert shim.link_programs(5, [3], "-create-library") == []
     assert [kernel["name"] for kernel in shim.link_programs(6, [2, 5])] == ["f"]
     shim.launch(6, 0, (1,), (), [buffer(1), buffer(2)])

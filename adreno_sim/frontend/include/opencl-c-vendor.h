@@ -83,4 +83,8 @@ typedef half half32 __attribute__((ext_vector_type(32)));
 #define max_constant_size(nbytes)
 #define qcom_max_concurrent_subgroups(count)
 
+/* OpenCL C's own macro for a kernel with hints. */
+#define __kernel_exec(X, typen) __kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(typen)))
+#define kernel_exec(X, typen) __kernel_exec(X, typen)
+
 #endif

@@ -156,6 +156,20 @@ static void test_programs_from_binaries_and_links(void) {
     OK(clCreateKernelsInProgram(again, 0, NULL, &kernels));
     EQUAL(kernels, 4);
     OK(clReleaseProgram(again));
+    for (int told = 0; told < 2; told++) {
+        const char *source = "kernel void append(global int *a, int v) {}";
+        char name[16];
+        cl_uint access;
+        again = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+        OK(clBuildProgram(again, 0, NULL, told ? "-w -cl-kernel-arg-info" : "-w", NULL, NULL));
+        cl_kernel kernel = clCreateKernel(again, "append", &error);
+        OK(error);
+        EQUAL(clGetKernelArgInfo(kernel, 1, CL_KERNEL_ARG_NAME, sizeof name, name, NULL), told ? CL_SUCCESS : CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
+        EQUAL(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_ACCESS_QUALIFIER, 4, &access, NULL), told ? CL_SUCCESS : CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
+        EQUAL(clGetKernelArgInfo(kernel, 2, CL_KERNEL_ARG_NAME, sizeof name, name, NULL), CL_INVALID_ARG_INDEX);
+        OK(clReleaseKernel(kernel));
+        OK(clReleaseProgram(again));
+    }
     const char *text = "kernel void append(global int *a, int v) {}", *name = "a.h", *header = "int x;";
     cl_program unit = clCreateProgramWithSource(context, 1, &text, NULL, &error), included;
     included = clCreateProgramWithSource(context, 1, &header, NULL, &error);

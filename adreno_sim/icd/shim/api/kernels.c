@@ -92,6 +92,7 @@ cl_int API(clGetKernelInfo)(cl_kernel kernel, ANSWER) {
 cl_int API(clGetKernelArgInfo)(cl_kernel kernel, cl_uint place, ANSWER) {
     if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
     if (place >= kernel->facts->param_count) return CL_INVALID_ARG_INDEX;
+    if (kernel->program->source && !strstr(kernel->program->options, "-cl-kernel-arg-info")) return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
     const struct param *param = &kernel->facts->params[place];
     switch (name) {
     case CL_KERNEL_ARG_ADDRESS_QUALIFIER: GIVE(cl_uint, param->address);
