@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ..base.errors import AdrenoSimError
     from ..results.run_report import ProcessReport, RunReport
 
+STDERR = 2
+"""The descriptor of standard error."""
+
 DETAILS = """\
 COMMAND is any program that uses OpenCL, or starts others that do: it finds the simulated device through the OpenCL loader of the
 machine, or through one that comes along. Findings are printed as they arise.
@@ -58,7 +61,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--allow", metavar="FILE", help="allow-list (default: the nearest adreno-sim.toml or pyproject.toml that has one)"
     )
-    parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
+    where = "- = standard output; what COMMAND prints then goes to standard error"
+    parser.add_argument("--json", metavar="FILE", help=f"write the report as JSON ({where})")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page")
     parser.add_argument("--record", metavar="FILE", help="write what the program does to FILE, for adreno-sim replay")
     add_outputs(parser)
@@ -120,7 +124,7 @@ def _run_command(
     device, checks = _device_of(args)
     with scratch_folder("run") as folder:
         variables = environment(device=device, checks=checks, reports=str(folder), strict=args.strict, record=bool(args.record))
-        process = _start(command, {**os.environ, **variables})
+        process = _start(command, {**os.environ, **variables}, aside=args.json == "-")
         watch = LibraryWatch(process.pid, lambda: has_reports(folder))
         with _signals_passed_on(process):
             status = process.wait()
@@ -178,11 +182,12 @@ def _device_of(args: argparse.Namespace) -> tuple[str, str]:
     return f"sim:{rest}", chosen.checks
 
 
-def _start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _start(command: list[str], environment: dict[str, str], aside: bool) -> subprocess.Popen[bytes]:
+    """Start the command. aside: what it prints goes to standard error, since standard output takes the report."""
     from ..base.errors import AdrenoSimError
 
     try:
-        return subprocess.Popen(command, env=environment)
+        return subprocess.Popen(command, env=environment, stdout=STDERR if aside else None)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise AdrenoSimError(f"cannot run {command[0]}: {reason}") from None

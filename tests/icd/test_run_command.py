@@ -52,6 +52,17 @@ def run(tmp_path: Path, *words: str) -> tuple[int, dict]:
     return status, data
 
 
+def test_a_report_on_standard_output_is_alone_there(client, capfd) -> None:
+    """What the command prints is not lost; the twin writes its report elsewhere."""
+    words = ["--", "sh", "-c", 'echo said; exec "$@"', "sh", *client, "4", "0"]
+    assert main(["run", "--json", "-", *words]) == 0
+    shown = capfd.readouterr()
+    assert json.loads(shown.out)["ok"] and "said\n" in shown.err
+    assert main(["run", *words]) == 0
+    shown = capfd.readouterr()
+    assert shown.out == "said\n" and "said" not in shown.err
+
+
 def test_a_clean_command_passes(tmp_path, client, capfd) -> None:
     status, data = run(tmp_path, "--checks", "full", "--", *client, "4", "0")
     assert status == 0 and data["ok"] and data["findings"] == [] and data["checks"] == "full"
