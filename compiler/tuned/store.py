@@ -126,10 +126,13 @@ class TuningStore:
 
     def _append(self, line: Line) -> None:
         text = _text(line)
-        with open(self.path / TRIALS, "a", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with open(self.path / TRIALS, "a", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:  # the next run goes on with what is there
+            raise AdrenoSimError(f"cannot write {self.path / TRIALS}: {error.strerror or error}") from error
         self.lines.append(json.loads(text))
 
     def _create(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,18 @@ def test_a_link_is_refused(name: str, settings: dict[str, Any] | None, tmp_path:
     with pytest.raises(AdrenoSimError, match="is a link: expected a file of this folder's own"):
         store.TuningStore(tmp_path / "db", settings)
     assert (tmp_path / "mine").read_text() == "mine\n"
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = object.__new__(store.TuningStore)  # the rest of it is TVM's
+    made.path, made.lines = tmp_path, []
+    made._append(LINE)
+    before = (tmp_path / store.TRIALS).read_text()
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store.os, "fsync", refuse)
+    with pytest.raises(AdrenoSimError, match=rf"^cannot write .*{store.TRIALS}: No space left on device$"):
+        made._append(LINE)
+    assert made.lines == [json.loads(before)]
