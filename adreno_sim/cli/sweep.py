@@ -60,6 +60,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--time-limit", type=isolation.seconds, default=isolation.DEFAULT_LIMIT, metavar="S", help=limit)
     options.add(parser, *COMPILE, "--seed", seed=options.SEED_OF_RUNS)
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="as of check (default: bounds)")
+    options.add(parser, "--time", "--max-time")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
     cache.add_option(parser)
     declare(parser, ("--json", "--sarif", "--code-quality", "--markdown"), ("models", "--profiles"))
@@ -152,7 +153,13 @@ def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
 
 
 def _options(args: argparse.Namespace) -> list[str]:
-    return options.arguments(args, *COMPILE, "--seed", "--checks") + (["--strict"] if args.strict else [])
+    """Those of `check`, for every case."""
+    given = options.arguments(args, *COMPILE, "--seed", "--checks") + (["--strict"] if args.strict else [])
+    if not args.time:
+        options.refuse(args, ("--max-time",), "is for predicted times: it needs --time")
+        return given
+    limit = [] if args.max_time is None else ["--max-time", f"{args.max_time * 1e6:.6f}us"]
+    return [*given, "--time", *limit]
 
 
 def devices_of(texts: Iterable[str]) -> list[str]:

@@ -65,7 +65,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case. message: the verdict, or why there is none. Figures are 0 where there is no report."""
+    """What became of a case. message: the verdict, or why there is none. Figures are 0 where there is no report. time: predicted,
+    in seconds, where that was asked for."""
 
     status: str
     exit_code: int
@@ -77,6 +78,7 @@ class Outcome:
     warnings: int = 0
     max_ulp: int = 0
     plan: dict[str, int] | None = None
+    time: dict[str, float] | None = None
 
 
 @dataclass(frozen=True)

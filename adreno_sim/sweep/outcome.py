@@ -10,6 +10,7 @@ from .case import AGAIN, Outcome
 STATUS = {0: "ok", 1: "findings", 2: "failed", 3: "unsupported"}
 
 _PLAN = ("planned", "unplanned", "right", "live_lower_bound")
+_TIME = ("seconds", "low", "high")
 _KINDS, _SEVERITIES = {kind.label for kind in Kind}, {str(severity) for severity in Severity}
 _TEXTS, _NUMBERS = ("kernel", "tensor"), ("line", "column")
 
@@ -26,7 +27,7 @@ def _outcome_of(report: dict[str, Any], seconds: float) -> Outcome:
     for finding in report["findings"]:
         _check_finding(finding)
     severities = [finding["severity"] for finding in report["findings"]]
-    kernels, plan = report["kernels"], report["plan"]
+    kernels, plan, times = report["kernels"], report["plan"], report.get("time")
     return _checked(
         Outcome(
             STATUS[report["exit_code"]],
@@ -39,6 +40,7 @@ def _outcome_of(report: dict[str, Any], seconds: float) -> Outcome:
             warnings=severities.count("warning"),
             max_ulp=max((kernel["max_ulp"] for kernel in kernels), default=0),
             plan=plan and {name: plan[name] for name in _PLAN},
+            time=times and {name: times[name] for name in _TIME},
         )
     )
 
@@ -57,8 +59,12 @@ def _checked(found: Outcome) -> Outcome:
         value = getattr(found, name)
         if name == "plan":
             fits = value is None or (isinstance(value, dict) and set(value) == set(_PLAN) and all(map(_is_count, value.values())))
+        elif name == "time":
+            fits = value is None or (
+                isinstance(value, dict) and set(value) == set(_TIME) and all(map(_is_number, value.values()))
+            )
         elif kind is float:
-            fits = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
+            fits = _is_number(value)
         else:
             fits = isinstance(value, str) if kind is str else _is_whole(value)
         if not fits:
@@ -68,6 +74,10 @@ def _checked(found: Outcome) -> Outcome:
     ):
         raise ValueError(f"{found.status} with exit code {found.exit_code}")
     return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def _check_finding(finding: dict[str, Any]) -> None:

@@ -265,3 +265,17 @@ def test_no_scheduler_there(models, capsys, monkeypatch):
     monkeypatch.setattr("adreno_sim.sweep.engines.CONNECT_SECONDS", 0.5)
     assert main(["sweep", models[0], "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "no Dask scheduler at tcp://127.0.0.1:9" in capsys.readouterr().err
+
+
+def test_predicted_times(models, capsys):
+    """A column where they are asked for, and in the JSON."""
+    flags = ["--profiles", "adreno-740", "adreno-640", "--json", "sweep.json", "--markdown", "sweep.md"]
+    assert main(["sweep", *models, *flags, "--time", "--max-time", "1ms"]) == 0
+    data = json.loads(Path("sweep.json").read_text())
+    validator("sweep").validate(data)
+    assert all(0 < case["time"]["low"] < case["time"]["seconds"] < case["time"]["high"] for case in data["cases"])
+    assert "predicted" in capsys.readouterr().out and "predicted" in Path("sweep.md").read_text()
+    assert main(["sweep", *models, *flags, "--time"]) == 0
+    assert main(["sweep", *models, *flags, "--time", "--max-time", "1us"]) == 1
+    assert main(["sweep", *models, *flags, "--max-time", "1us"]) == 2
+    assert "needs --time" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..markdown import cell
 from ..table import list_markdown_lines
-from .text import COLUMNS, line, summary
+from .text import line, list_columns, summary
 
 if TYPE_CHECKING:
     from ...sweep.run import Sweep
@@ -25,7 +25,7 @@ def text(sweep: Sweep) -> str:
         where = f"{finding.file}: kernel {finding.kernel}" if finding.kernel else finding.file
         said.append(f"{finding.severity}: {finding.kind.label}: {where}: {finding.message}")
     lines = ["### Checks on simulated Adreno GPUs", "", cell(summary(sweep)), ""]
-    lines += list_markdown_lines(COLUMNS, sweep.results)
+    lines += list_markdown_lines(list_columns(sweep), sweep.results)
     lines += ["", *(f"* {cell(sentence)}" for sentence in said[:MOST])]
     lines += [f"* and {len(said) - MOST} more"] if len(said) > MOST else []
     return "\n".join(lines) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING
 
+from ...results.time_limits import show_duration
 from ...results.unwatched import level_words
 from ..console import open_console, teller
 from ..table import Column, figure_column, print_table, text_column
@@ -25,6 +26,14 @@ def _ratio(plan: Mapping[str, int]) -> float:
     return (plan["planned"] + plan.get("unplanned", 0)) / max(plan["live_lower_bound"], 1)
 
 
+def _predicted(outcome: Outcome) -> str:
+    """The time on the device, and its interval."""
+    time = outcome.time
+    if time is None:
+        return ""
+    return f"{show_duration(time['seconds'])} ({show_duration(time['low'])} to {show_duration(time['high'])})"
+
+
 COLUMNS: list[Column[tuple[Case, Result]]] = [
     text_column("model", lambda row: row[0].model),
     text_column("device", lambda row: row[0].device),
@@ -40,6 +49,12 @@ COLUMNS: list[Column[tuple[Case, Result]]] = [
 ]
 
 
+def list_columns(sweep: Sweep) -> list[Column[tuple[Case, Result]]]:
+    """The columns; that of predicted times where they were asked for."""
+    timed = any(result.outcome.time is not None for _, result in sweep.results)
+    return [*COLUMNS, *([_if_reported("predicted", _predicted)] if timed else [])]
+
+
 def line(case: Case, result: Result) -> str:
     """One case as it ends."""
     outcome = result.outcome
@@ -51,7 +66,7 @@ def show(sweep: Sweep, file: IO[str]) -> None:
     """Print the table, why cases did not come to a verdict, and the sum."""
     console = open_console(file)
     say = teller(console)
-    print_table(console, COLUMNS, sweep.results)
+    print_table(console, list_columns(sweep), sweep.results)
     for case, result in sweep.results:
         if result.outcome.status not in ("ok", "findings"):
             say(line(case, result))
