@@ -310,7 +310,7 @@ def test_results_of_other_settings_do_not_mix(tuned: tuple[Path, Any], tmp_path:
     with pytest.raises(AdrenoSimError, match=r"was made with checked_on .*give another folder"):
         tune(padded(), tuned[0], trials=8, device="sim:adreno-650")
     with pytest.raises(AdrenoSimError, match=r"was made with machine .*give another folder"):
-        tune(padded(), tuned[0], trials=8, device=f"{SMALL},wave_size=64")
+        tune(padded(), tuned[0], trials=8, device=f"{SMALL},time_gflops=500")
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(AdrenoSimError, match=r"was made with limits .*give another folder"):
         tune(padded(), tuned[0], trials=8, device="sim:adreno-740")
