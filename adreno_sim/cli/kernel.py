@@ -203,7 +203,7 @@ def _rank(args: argparse.Namespace, launches: Sequence[tuple[str | None, str | N
     ranking = rank_launches(reports)
     show_ranking(ranking, reports, report_stream(args))
     write_data(args, lambda: time_to_json(ranking) or {})
-    if args.html:
+    if args.html and ranking is not None:
         write_ranking(args.html, ranking, args.launch)
     return max(report.exit_code for _, report in reports)
 

@@ -9,10 +9,12 @@ from ..results.launch_report import LaunchReport
 from ..results.time_report import TimeReport
 
 
-def rank_launches(launches: Sequence[tuple[str, LaunchReport]]) -> TimeReport:
+def rank_launches(launches: Sequence[tuple[str, LaunchReport]]) -> TimeReport | None:
     """Returns one report of the times of launches, each under the name that is given with it. A launch that is wrong, or has no
-    time, is named as missing: it wins nothing. Each launch has a time where it ran."""
-    first = next(report.time for _, report in launches if report.time is not None)
+    time, is named as missing: it wins nothing. None where none got as far as to be timed."""
+    first = next((report.time for _, report in launches if report.time is not None), None)
+    if first is None:
+        return None
     ranking = replace(first, kernels={}, missing=[])
     timed = []
     for name, report in launches:

@@ -29,7 +29,7 @@ from ..results.comparison import Comparison, compare
 from ..results.launch_report import DeviceComparison, LaunchOutput, LaunchReport
 from ..results.merge import FindingList
 from ..results.stores import describe_stores
-from ..results.time_limits import TimeWish, find_beyond
+from ..results.time_limits import TimeWish, find_beyond, find_unjudged
 from ..results.time_report import TimeReport
 from ..results.unwatched import find_unwatched
 from ..timing.launches import LaunchTimer
@@ -100,7 +100,9 @@ def run_launch(
         report.refused = str(error)
         return report
     if report.time is not None:
-        run.add(find_beyond(report.time, TimeWish(max_time, baseline)))
+        wish = TimeWish(max_time, baseline)
+        run.add(find_beyond(report.time, wish))
+        report.unchecked += find_unjudged(report.time, wish)
     findings = run.findings.as_list()
     report.included = run.read_included({finding.file for finding in findings})
     _judge(report, spec, findings, [*spec.allow, *allow])

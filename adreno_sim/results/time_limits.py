@@ -54,6 +54,13 @@ def find_beyond(report: TimeReport, wish: TimeWish) -> list[Finding]:
     return [*_find_too_long(report, wish.most), *_find_slower(report, wish.baseline), *_find_slow_calls(report)]
 
 
+def find_unjudged(report: TimeReport, wish: TimeWish) -> list[str]:
+    """Returns what a limit says nothing about, in words: what has no time."""
+    if wish.most is None or not report.missing:
+        return []
+    return [f"the limit of {show_duration(wish.most)}, for what has no predicted time: {len(report.missing)} of it"]
+
+
 def _find_slow_calls(report: TimeReport) -> Iterator[Finding]:
     for kernel, calls in report.slow_calls.items():
         for call in calls:

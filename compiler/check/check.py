@@ -27,7 +27,7 @@ from ...findings import Finding, Kind, Severity
 from ...memory.spilled import let_go
 from ...results.merge import FindingList
 from ...results.model import EXIT_USAGE, InputReport, Report
-from ...results.time_limits import TimeWish, find_beyond
+from ...results.time_limits import TimeWish, find_beyond, find_unjudged
 from ...results.unwatched import find_unwatched
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import CompiledModel, as_compiled, is_compiled
@@ -225,7 +225,9 @@ class CheckRun:
         report.time = self.times.report
         if not whole:
             report.time.say_missing("kernels that the run did not come to")
-        self.findings.add(find_beyond(report.time, TimeWish(self.options.max_time, self.options.baseline)))
+        wish = TimeWish(self.options.max_time, self.options.baseline)
+        self.findings.add(find_beyond(report.time, wish))
+        self.unchecked += find_unjudged(report.time, wish)
 
     def _reproducer(self) -> Reproducer | None:
         folder = self.options.reproduce

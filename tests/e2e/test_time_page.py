@@ -122,6 +122,19 @@ def test_kernels_are_ranked(files, capsys):
     capsys.readouterr()
 
 
+def test_launches_that_are_refused_have_no_time(files, capsys):
+    """Neither alone nor in a ranking; a limit says nothing about them, and says so."""
+    with Path("transpose.toml").open("a") as file:
+        file.write("[variant.huge]\nlocal_size = [3000, 1]\n[variant.huger]\nlocal_size = [4000, 1]\n")
+    assert main([*KERNEL, "--variant", "huge", "--max-time", "1ms"]) == 1
+    said = capsys.readouterr().out
+    assert "predicted time on adreno-640: none" in said and "not checked: the limit of 1 ms" in said
+    assert main([*KERNEL, "--variant", "huge", "--variant", "huger", "--json", "r.json"]) == 1
+    ranking = json.loads(Path("r.json").read_text())
+    assert not ranking["kernels"] and len(ranking["missing"]) == 2
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize("flags", [[], ["--time", "--counters"], ["--time", "--compare", "r.json"], ["--time", "--dump", "ir"]])
 def test_what_says_nothing_of_several(files, flags, capsys):
     assert main(["kernel", "transpose.cl", "slow.cl", "--launch", "transpose.toml", *flags]) == 2

@@ -17,7 +17,7 @@ from ..time.text import show_times
 from . import text
 
 
-def show_ranking(ranking: TimeReport, launches: Sequence[tuple[str, LaunchReport]], file: IO[str]) -> None:
+def show_ranking(ranking: TimeReport | None, launches: Sequence[tuple[str, LaunchReport]], file: IO[str]) -> None:
     """Print what is wrong with launches that are, then the times of the others, the fastest first."""
     console = open_console(show_on(file))
     for name, report in launches:

@@ -44,6 +44,8 @@ def _ratio(row: KernelTime) -> str:
 
 def total_line(report: TimeReport) -> str:
     """The sum, its interval, and what it is worth."""
+    if not report.kernels:
+        return f"predicted time on {report.device}: none"
     spread = f"{SPREAD[report.error]:g}"
     before = "" if report.before is None else f"; before: {show_duration(report.before)}"
     return (
