@@ -102,6 +102,18 @@ def _linear_id(number: int, box: Sequence[range], grid: Sequence[int]) -> int:
     return linear
 
 
+@dataclass(frozen=True)
+class Tracing:
+    """How accesses of waves are traced. texel_blocks: lines of textures are blocks of texels, not parts of rows. wave_items:
+    work-items of a wave; None for those of the sub-groups that the device makes."""
+
+    texel_blocks: bool = False
+    wave_items: int | None = None
+
+
+ROWS = Tracing()
+
+
 @runtime_checkable
 class GroupCounter(Protocol):
     """A device that counts what groups of a launch do."""
@@ -112,12 +124,10 @@ class GroupCounter(Protocol):
         global_size: Sequence[int],
         local_size: Sequence[int] | None,
         args: Sequence[Argument],
-        texel_blocks: bool = False,
-        wave_items: int | None = None,
+        tracing: Tracing = ROWS,
     ) -> SampledLaunch:
         """Count groups of a launch, on memory as it is, which stays as it is. Errors as of `Device.launch`; UnsupportedError
-        where groups do not end in time. texel_blocks: lines of textures are blocks of texels, not parts of rows. wave_items:
-        work-items of the waves that are traced; None for the sub-groups that the device makes."""
+        where groups do not end in time."""
         ...
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..base.specs import Argument, BufferSpec, ImageSpec, Local, Null, Sampler
-from ..device.group_sample import SampledLaunch, SlowCall, require_group_counter
+from ..device.group_sample import SampledLaunch, SlowCall, Tracing, require_group_counter
 from ..device.protocol import Device, Kernel
 from ..image.formats import format_of
 from .figures import LaunchFigures, figures_of
@@ -19,6 +19,9 @@ from .model import INTEGER, PARTS, WAVE, predict
 BESIDE = 0.5
 """The share of a launch's time from which what the model does not know, or was never compared with, is named."""
 
+
+TRACING = Tracing(texel_blocks=True, wave_items=WAVE)
+"""What the model's constants are fitted to."""
 
 _NONE: Mapping[str, int] = MappingProxyType({})
 
@@ -68,7 +71,7 @@ class LaunchTimer:
         key = id(kernel), *sizes, *textures.items(), *map(_signature, args)
         if key not in self._known:
             self._kernels.append(kernel)
-            sample = self._counter.count_groups(kernel, global_size, local_size, args, texel_blocks=True, wave_items=WAVE)
+            sample = self._counter.count_groups(kernel, global_size, local_size, args, TRACING)
             self._known[key] = self._estimate(sample, kernel, args, textures) if sample.parts else None
         return self._known[key]
 

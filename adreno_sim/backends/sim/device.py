@@ -13,7 +13,7 @@ from ...base.errors import DeviceError, UnsupportedError
 from ...base.run_options import RunOptions
 from ...base.specs import Argument, BufferSpec, ImageSpec, View, ViewSpec
 from ...base.specs import Storage as AnyStorage
-from ...device.group_sample import SampledLaunch
+from ...device.group_sample import ROWS, SampledLaunch, Tracing
 from ...device.inspection import LaunchProofs
 from ...device.launch_sizes import require_launch
 from ...device.protocol import Kernel, LaunchResult, PoolStats, Watch
@@ -290,12 +290,11 @@ class SimDevice:
         return LaunchProofs(kernel.name) if analysis is None else analysis.explained
 
     def count_groups(
-        self, kernel: Kernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument], texel_blocks: bool = False,
-        wave_items: int | None = None,
-    ) -> SampledLaunch:  # fmt: skip
+        self, kernel: Kernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument], tracing: Tracing = ROWS
+    ) -> SampledLaunch:
         """What some groups of a launch do, as of `GroupCounter`."""
         line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
-        return count_sample(self.prepare(kernel, global_size, local_size, args), line, self.options, texel_blocks, wave_items)
+        return count_sample(self.prepare(kernel, global_size, local_size, args), line, self.options, tracing)
 
     def build_graph(
         self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "", given_memory: bool = False

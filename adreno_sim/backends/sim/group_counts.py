@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...base.run_options import RunOptions
 from ...base.specs import Local
 from ...device.counters import LaunchCounters
-from ...device.group_sample import STEPS, SampledLaunch, choose_groups
+from ...device.group_sample import STEPS, SampledLaunch, Tracing, choose_groups
 from ...engine.analysis.data_chains import count_live_bytes
 from ...engine.analysis.slow_builtins import list_slow_calls
 from ...engine.run.counted import counting_groups
@@ -14,13 +14,11 @@ from .arguments import bind_argument
 from .launch_config import PreparedLaunch
 
 
-def count_sample(
-    launch: PreparedLaunch, line_bytes: int, options: RunOptions, texel_blocks: bool = False, wave_items: int | None = None
-) -> SampledLaunch:
+def count_sample(launch: PreparedLaunch, line_bytes: int, options: RunOptions, tracing: Tracing) -> SampledLaunch:
     """Returns the counters of some groups of each stratum of a launch: first of one in each, those with most groups first, then
     of the rest that was chosen, until STEPS are spent. Strata without counters are taken to be like the others.
 
-    line_bytes: of a cache line. options: the device's. texel_blocks, wave_items: as of `GroupCounter`. Raises
+    line_bytes: of a cache line. options: the device's. Raises
     UnsupportedError where groups do not end in time.
     """
     kernel, config = launch.kernel, launch.config
@@ -35,7 +33,7 @@ def count_sample(
         before_access(launch.args[index])
     args = [bind_argument(arg) for arg in launch.args]
     sizes = {"timeout": options.timeout, **launch.sizes}
-    with counting_groups(config.analysis, args, line_bytes, options.cache, texel_blocks, wave_items, **sizes) as count:
+    with counting_groups(config.analysis, args, line_bytes, options.cache, tracing, **sizes) as count:
         first = [(number, [stratum.chosen[len(stratum.chosen) // 2]]) for number, stratum in enumerate(strata)]
         rest = [(number, [one for one in strata[number].chosen if one not in done]) for number, done in first]
         spent = 0

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...base.errors import UnsupportedError
 from ...device.counters import LaunchCounters, MemoryCounters, PlaceCounters, add_places
+from ...device.group_sample import Tracing
 from ...findings import Kind
 from ...ir.mod_ref import written_arguments
 from ..abi import counting
@@ -104,23 +105,23 @@ def counting_groups(
     args: Sequence[Bound],
     line_bytes: int,
     keep: bool,
-    texel_blocks: bool = False,
-    wave_items: int | None = None,
+    tracing: Tracing,
     **options: Any,
 ) -> Iterator[Callable[[Sequence[int]], LaunchCounters]]:
     """Within the block, groups of a launch are counted by their linear ids, in code that counts no distinct bytes. Memory is left
     as it was.
 
-    args: without shadows. wave_items: work-items of the waves that are traced, None for sub-groups of the device. options: those
-    of `launch.run`. What is yielded raises UnsupportedError where a run does not end.
+    args: without shadows. options: those of `launch.run`. What is yielded raises UnsupportedError where a run does not end.
     """
     written = [range_of(args[index]) for index in sorted(written_arguments(analysis.kernel))]
     before = copy_ranges(written)
-    spec = replace(_counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs)), sampled=True, texel_blocks=texel_blocks)
+    spec = replace(
+        _counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs)), sampled=True, texel_blocks=tracing.texel_blocks
+    )
     compiled = specialize(analysis.kernel, spec, keep=keep)
 
     def count(groups: Sequence[int]) -> LaunchCounters:
-        return _count(compiled, args, line_bytes, {**options, "chosen": np.asarray(groups, np.uint32)}, wave_items)
+        return _count(compiled, args, line_bytes, {**options, "chosen": np.asarray(groups, np.uint32)}, tracing.wave_items)
 
     try:
         yield count

@@ -14,6 +14,7 @@ from adreno_sim import open_device
 from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.device.group_sample import GroupCounter
 from adreno_sim.timing.figures import LaunchFigures, figures_of
+from adreno_sim.timing.launches import TRACING
 
 from .kernels import TimedKernel, kernels_of
 from .record import Record
@@ -64,7 +65,7 @@ def _count(kernel: TimedKernel, dtype: str) -> LaunchFigures:
     arguments = [buffer, *images] if kernel.writes else [*images, buffer]
     try:
         built = device.build(kernel.source)[kernel.name]
-        sample = device.count_groups(built, kernel.global_size, kernel.local_size, arguments, texel_blocks=True)
+        sample = device.count_groups(built, kernel.global_size, kernel.local_size, arguments, TRACING)
     finally:
         for storage_ in [storage, *(image.storage for image in images)]:
             device.free(storage_)

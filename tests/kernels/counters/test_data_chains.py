@@ -6,6 +6,7 @@ import pytest
 
 from adreno_sim import open_device
 from adreno_sim.base.specs import BufferSpec, ImageSpec
+from adreno_sim.device.group_sample import Tracing
 
 HEAD = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
 
@@ -66,7 +67,7 @@ def test_lines_of_textures(device, blocks, where, lines):
     source = f"""kernel void k(read_only image2d_t from, global float4 *to) {{
       int lx = get_local_id(0), ly = get_local_id(1);
       to[0] = read_imagef(from, {where}); }}"""
-    sample = device.count_groups(device.build(source)["k"], (8, 8), (8, 8), [image, out], texel_blocks=blocks)
+    sample = device.count_groups(device.build(source)["k"], (8, 8), (8, 8), [image, out], Tracing(texel_blocks=blocks))
     ((_, counters),) = sample.parts
     (texture,) = [row for row in counters.memory if row.kind == "image"]
     assert texture.transactions == lines and texture.reads == 64
