@@ -21,6 +21,9 @@ from .plan import STATE_BYTES, CountingPlan
 _WHOLE_KEY = 1
 """The key outside of all loops."""
 
+_IN_BLOCKS = ("image2d", "image2d_array")
+"""Kinds of images whose texels lie in blocks."""
+
 
 class Counting(Instrumentation):
     """The callbacks for one region."""
@@ -115,7 +118,7 @@ class Counting(Instrumentation):
         self._mark(t, index, offset, nbytes, 1, reads, not reads)
         how = counting.HOW_LINES | index | _direction(reads, not reads)
         with self._if_traced(t):
-            if self.e.unit.spec.texel_blocks and image.kind == "image2d" and reads:
+            if self.e.unit.spec.texel_blocks and image.kind in _IN_BLOCKS and reads:
                 self._trace(t, record, self._address_in_blocks(t, image, where), 1, how)
             else:
                 start = t.op(f"ptrtoint ptr {image.field('address')} to i64")
@@ -126,7 +129,11 @@ class Counting(Instrumentation):
         are not those of memory."""
         wide, high = (size.bit_length() - 1 for size in counting.TEXEL_BLOCK)
         across = t.op(f"lshr i32 {t.op(f'add i32 {image.extent(0)}, {(1 << wide) - 1}')}, {wide}")
-        row = t.op(f"mul i32 {t.op(f'lshr i32 {where[1]}, {high}')}, {across}")
+        down = t.op(f"lshr i32 {where[1]}, {high}")
+        if image.kind == "image2d_array":
+            rows = t.op(f"lshr i32 {t.op(f'add i32 {image.extent(1)}, {(1 << high) - 1}')}, {high}")
+            down = t.op(f"add i32 {down}, {t.op(f'mul i32 {where[2]}, {rows}')}")
+        row = t.op(f"mul i32 {down}, {across}")
         block = t.op(f"zext i32 {t.op(f'add i32 {row}, ' + t.op(f'lshr i32 {where[0]}, {wide}'))} to i64")
         low = t.op(f"shl i32 {t.op(f'and i32 {where[1]}, {(1 << high) - 1}')}, {wide}")
         inside = t.op(f"zext i32 {t.op(f'or i32 {low}, ' + t.op(f'and i32 {where[0]}, {(1 << wide) - 1}'))} to i64")

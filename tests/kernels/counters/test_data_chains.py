@@ -71,3 +71,20 @@ def test_lines_of_textures(device, blocks, where, lines):
     ((_, counters),) = sample.parts
     (texture,) = [row for row in counters.memory if row.kind == "image"]
     assert texture.transactions == lines and texture.reads == 64
+
+
+@pytest.mark.parametrize(("where", "lines"), [
+    ("(int4)(lx, ly, 1, 0)", 8),  # as of one layer
+    ("(int4)(1, 0, lx + 8 * ly, 0)", 64),  # every layer has blocks of its own
+    ("(int4)(1, lx & 1, ly, 0)", 8),  # two rows share a block, of each layer
+])  # fmt: skip
+def test_lines_of_layers(device, where, lines):
+    image = device.create_image(ImageSpec("image2d_array", 16, 9, 64))
+    out = device.view(device.allocate(1024), BufferSpec(1024, "float32"))
+    source = f"""kernel void k(read_only image2d_array_t from, global float4 *to) {{
+      int lx = get_local_id(0), ly = get_local_id(1);
+      to[0] = read_imagef(from, {where}); }}"""
+    sample = device.count_groups(device.build(source)["k"], (8, 8), (8, 8), [image, out], Tracing(texel_blocks=True))
+    ((_, counters),) = sample.parts
+    (texture,) = [row for row in counters.memory if row.kind == "image"]
+    assert texture.transactions == lines
