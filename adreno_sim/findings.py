@@ -243,10 +243,6 @@ class Kind(enum.Enum):
         "Two work-items access one place without synchronisation, and no value depends on which comes first.",
     )
 
-    # Earlier names of members; an enum takes a second name of one value as an alias.
-    VACUOUS = UNINFORMATIVE
-    NONFINITE_BORN = NONFINITE_INTRODUCED
-
     def __init__(self, label: str, severity: Severity, sentence: str):
         self.label = label
         self.severity = severity

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from ..base.errors import UnsupportedError
+from ..base.stored.values import STRICT
 from ..ir.cfg import simplify_cfg
 from ..ir.dominators import Dominators
 from ..ir.ir import Function
 from ..ir.loops import count_nested_loops
-from ..ir.verify import verify
+from ..ir.verify import InvalidIR, verify
 from .llvm_reader.linked import LinkedReader
 from .llvm_reader.reader import ModuleReader
 from .mangling import demangle
@@ -21,11 +26,24 @@ from .passes.inline import inline_helpers
 from .passes.promote import promote_to_ssa
 from .vec3 import drop_vec3_padding
 
+T = TypeVar("T")
+
 _CALL_DEPTH_LIMIT = 100
 """The limit of nested helper calls."""
 
 _LOOP_DEPTH_LIMIT = 256
 """The limit of loops within one another, as clang's own limit of brackets: what is known of a loop is known of all its blocks."""
+
+
+def _apply(change: Callable[..., T], function: Function, *others: Any) -> T:
+    """Runs one pass. In tests its result is verified, so that a defect is named with the pass that has it."""
+    result = change(function, *others)
+    if os.environ.get(STRICT):
+        try:
+            verify(function)
+        except InvalidIR as error:
+            raise InvalidIR(f"after {change.__name__}: {error}") from None
+    return result
 
 
 class Linker:
@@ -42,14 +60,14 @@ class Linker:
             function = self._read_simplified(name)
         except RecursionError:
             raise UnsupportedError(f"unsupported: types or expressions nested too deeply (in {name})") from None
-        if infer_address_spaces(function):
-            eliminate_dead_code(function)  # casts that would count as uses of a variable
-            promote_to_ssa(function)
-        forward_copies(function)
-        drop_first_declarations(function)
-        expand_constant_shuffles(function)
-        eliminate_common_subexpressions(function)
-        eliminate_dead_code(function)
+        if _apply(infer_address_spaces, function):
+            _apply(eliminate_dead_code, function)  # casts that would count as uses of a variable
+            _apply(promote_to_ssa, function)
+        _apply(forward_copies, function)
+        _apply(drop_first_declarations, function)
+        _apply(expand_constant_shuffles, function)
+        _apply(eliminate_common_subexpressions, function)
+        _apply(eliminate_dead_code, function)
         verify(function)
         return function
 
@@ -57,14 +75,14 @@ class Linker:
         """Reads a function, inlines its helpers and promotes its variables."""
         function = self.reader.read(name)
         self._check_calls(function)
-        separate_result(function)
+        _apply(separate_result, function)
         self._active.append(name)
-        inline_helpers(function, self._get_helper)
+        _apply(inline_helpers, function, self._get_helper)
         self._active.pop()
-        simplify_cfg(function)
+        _apply(simplify_cfg, function)
         _check_loops(function)
-        drop_vec3_padding(function)
-        promote_to_ssa(function)
+        _apply(drop_vec3_padding, function)
+        _apply(promote_to_ssa, function)
         return function
 
     def _get_helper(self, name: str) -> Function:

@@ -14,6 +14,8 @@ from ..base.pitch_rules import find_pitch_rule
 from ..base.specs import ImageSpec
 from .formats import format_of
 
+Ints = NDArray[np.int64]
+
 if TYPE_CHECKING:
     from ..profiles.profile import Profile
 
@@ -127,7 +129,7 @@ def _kernels() -> tuple[Any, Any]:
     import numba
 
     @numba.njit(nogil=True)
-    def to_offsets(coordinates, width, height, layers, texel, row, plane):
+    def to_offsets(coordinates: Ints, width: int, height: int, layers: int, texel: int, row: int, plane: int) -> Ints:
         out = np.empty(coordinates.shape[0], np.int64)
         for i in range(coordinates.shape[0]):
             x, y, z = coordinates[i, 0], coordinates[i, 1], coordinates[i, 2]
@@ -136,7 +138,7 @@ def _kernels() -> tuple[Any, Any]:
         return out
 
     @numba.njit(nogil=True)
-    def to_texels(offsets, width, height, layers, texel, row, plane):
+    def to_texels(offsets: Ints, width: int, height: int, layers: int, texel: int, row: int, plane: int) -> Ints:
         out = np.full((offsets.shape[0], 3), -1, np.int64)
         for i in range(offsets.shape[0]):
             z, rest = divmod(offsets[i], plane)

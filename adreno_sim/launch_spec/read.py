@@ -61,11 +61,6 @@ def read_launch(
     return read_tables(merged, path, settings, root=root, any_folder=any_folder)
 
 
-def variant_names(path: Path) -> list[str]:
-    """Names of the [variant.NAME] tables."""
-    return Table(load_toml(path), path).table("variant").names()
-
-
 def read_tables(
     data: dict[str, Any],
     path: Path,

@@ -19,7 +19,6 @@ from ...mlops.engine import check_graph
 from ...mlops.graph import Entry, Graph, Node
 from ...profiles.ml import MLCapabilities
 from ..tvm_bridge import read
-from ..tvm_bridge.versions import import_tvm
 from .describe import Description, describe, static_shape, tensor_dtype
 
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
@@ -172,9 +171,3 @@ def _require_sizes(nodes: Sequence[Node]) -> None:
     single = kernel.name == "clip" or kernel.name.startswith("openclml.relax.")
     if single and any(node.shape[0] > 1 for node in sources):
         raise UnsupportedError(f"unsupported: a first dimension of {sources[0].shape[0]} in an element-wise operator: expected 1")
-
-
-def table_names() -> list[str]:
-    """Names of the patterns; needs TVM."""
-    import_tvm()
-    return [name for name, _ in _patterns()]

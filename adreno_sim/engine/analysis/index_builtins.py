@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ...ir import ir, llvm_types
 from .affine import AffineForms, Rule, bits_of
@@ -12,8 +13,8 @@ from .linear import Linear
 BUILTIN_RULES: dict[str, Rule] = {}
 
 
-def _call(*names: str):
-    def register(rule):
+def _call(*names: str) -> Callable[[Rule], Rule]:
+    def register(rule: Rule) -> Rule:
         BUILTIN_RULES.update(dict.fromkeys(names, rule))
         return rule
 

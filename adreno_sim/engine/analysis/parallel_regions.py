@@ -7,7 +7,7 @@ to the next synchronisation point. Values that are live across one are spilled t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ...ir import ir
@@ -140,7 +140,7 @@ def _live_in(
     return now
 
 
-def _order(graph: Graph):
+def _order(graph: Graph) -> Callable[[ir.Value], int]:
     every = (i for s in graph.segments for i in (*s.instrs, *([s.sync.instr] if s.sync else [])))
     number = {id(i): n for n, i in enumerate(every)}
     return lambda value: number[id(value)]

@@ -68,7 +68,7 @@ class RacePlan(CheckPlan):
     """What the regions share. One cell of `stride` bytes for each `granularity` bytes of local memory; those of the whole local
     memory lie at `local_cells` of the arena. texel_writes: the blocks of texel writes, by number of their site."""
 
-    kernel_plan: KernelPlan = None  # type: ignore[assignment]
+    kernel_plan: KernelPlan = field(kw_only=True)
     granularity: int = MAX_GRANULARITY
     stride: int = 0
     local_cells: int = 0

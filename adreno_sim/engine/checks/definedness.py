@@ -94,8 +94,8 @@ class DefinednessPlan(CheckPlan):
     """What the regions share: arena offsets of init shadows, `local` of all local memory, `placed` of the private variables
     that lie in the arena, by id."""
 
-    uses: LaneUses = None  # type: ignore[assignment]
-    undefined: UndefinedValues = None  # type: ignore[assignment]
+    uses: LaneUses = field(kw_only=True)
+    undefined: UndefinedValues = field(kw_only=True)
     local: int = 0
     placed: dict[int, int] = field(default_factory=dict)
 

@@ -4,7 +4,7 @@ in the shadow. A variable that may have no value keeps a launch out of vectors."
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ...ir import ir, llvm_types
@@ -63,7 +63,7 @@ class VectorDefinednessPlan(CheckPlan):
     """What the regions share. The init shadow of local memory, one byte per byte, lies at `local` of the arena. by_element: the
     private variables of which a word for each element is kept (`private_elements`)."""
 
-    uses: LaneUses = None  # type: ignore[assignment]
+    uses: LaneUses = field(kw_only=True)
     local: int = 0
     by_element: frozenset[int] = frozenset()
 

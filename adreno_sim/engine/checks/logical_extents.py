@@ -8,7 +8,7 @@ a lane that is only selected or replaced is left out too. An image that has an e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ...base.specs import BufferExtent
@@ -56,7 +56,7 @@ def _find_reason(plan: KernelPlan, kind: type[BufferArg] | type[ImageArg]) -> st
 
 @dataclass
 class ExtentPlan(CheckPlan):
-    uses: LaneUses = None  # type: ignore[assignment]
+    uses: LaneUses = field(kw_only=True)
 
     def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, RegionEmitter)

@@ -3,6 +3,7 @@ its loops, the rest from the context block."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...ir import ir
@@ -31,7 +32,7 @@ class WorkItem:
         self._known: dict[tuple[str, int], str] = {}
         self.local: list[str] = ["0", "0", "0"]
 
-    def _once(self, what: str, axis: int, make) -> str:
+    def _once(self, what: str, axis: int, make: Callable[[Text], object]) -> str:
         """Returns an operand that the prologue computes on first use."""
         if (what, axis) not in self._known:
             self._known[what, axis] = str(make(self._e.prologue))
@@ -116,7 +117,7 @@ class WorkItem:
         return total
 
 
-def _per_axis(e: RegionEmitter, instr: ir.Instr, get, beyond: str) -> None:
+def _per_axis(e: RegionEmitter, instr: ir.Instr, get: Callable[[int], str], beyond: str) -> None:
     """Emits a function of a dimension number; its result is `beyond` from the fourth dimension on."""
     index = instr.operands[0]
     if isinstance(index, ir.Const):

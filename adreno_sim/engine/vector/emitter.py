@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import claimed_alignment
-from ...ir.provenance import Object, is_pointer
+from ...ir.provenance import Object, ObjectId, is_pointer
 from ...ir.queries import may_leave_vector, private_bytes
 from ..analysis.parallel_regions import ParallelRegion
+from ..analysis.segments import Segment
 from ..analysis.shift_amounts import written_amount
 from ..emit import undefined_behaviour
 from ..emit.check import NotVectorizable
@@ -55,7 +56,7 @@ class VectorEmitter(LoopFlow):
 
     # Around the region
 
-    def emit_segments(self, order, polled) -> None:
+    def emit_segments(self, order: list[Segment], polled: set[tuple[Segment, Segment]]) -> None:
         self.mask = self._first_mask = self._remaining()
         self.is_nsw, self.interval_of = self._is_nsw, self.shapes.interval_of
         self.emit_region()
@@ -89,7 +90,7 @@ class VectorEmitter(LoopFlow):
     def _step(self, axis: int) -> int:
         return self.tile.size[axis]
 
-    def _private(self, object_id):
+    def _private(self, object_id: ObjectId) -> Object:
         instr = self.privates.variable_by_id(object_id[1])
         name = instr.name or "private variable"
         return Object(object_id, name, "private", private_address(self, instr, self.plan.private), private_bytes(instr))
@@ -134,8 +135,9 @@ class VectorEmitter(LoopFlow):
         base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {self.tile_number}")
 
-    def leave_at_sync(self, segment) -> None:
+    def leave_at_sync(self, segment: Segment) -> None:
         sync, t = segment.sync, self.body
+        assert sync is not None
         for value in self.plan.regions.live_across(sync):
             if id(value) in self.region.defined:
                 varying = self.spills_vectors(value)

@@ -8,7 +8,7 @@ from ...ir import ir, llvm_types
 from ...ir.builtins import is_intrinsic
 from ..builtins.library_calls import LibraryEmitter
 from ..emit.builtin_registry import find_emitter
-from ..emit.emitter import INSTRUCTIONS
+from ..emit.emitter import INSTRUCTIONS, Emitter
 from ..emit.unit import Unit
 from ..llvm import vector_text as vt
 
@@ -27,7 +27,7 @@ class VectorFunction:
     params: tuple[str, ...]
     results: tuple[str, ...]
 
-    def call(self, e, parts: list[list[str]]) -> list[str]:
+    def call(self, e: Emitter, parts: list[list[str]]) -> list[str]:
         """Emits a call. Returns the components of the result."""
         flat = [part for group in parts for part in group]
         operands = ", ".join(f"{type} {part}" for type, part in zip(self.params, flat, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr, is_pointer
@@ -30,9 +30,9 @@ from .tile import Tile
 class VectorPlan(KernelPlan):
     """The plan of a kernel, and what its lanes are."""
 
-    tile: Tile = None  # type: ignore[assignment]
-    shapes: LaneShapes = None  # type: ignore[assignment]
-    privates: Privates = None  # type: ignore[assignment]
+    tile: Tile = field(kw_only=True)
+    shapes: LaneShapes = field(kw_only=True)
+    privates: Privates = field(kw_only=True)
 
     @property
     def lanes(self) -> int:

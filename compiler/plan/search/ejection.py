@@ -7,9 +7,12 @@ circles. It works on a few items and their neighbours only, so that it suits pla
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .instance import Instance, Ints
 from .machine_code import compiled
+
+Floats = NDArray[np.float64]
 
 
 def repair(instance: Instance, offsets: Ints, capacity: int, work: int, seed: int = 0) -> tuple[Ints | None, int]:
@@ -27,7 +30,7 @@ def repair(instance: Instance, offsets: Ints, capacity: int, work: int, seed: in
 
 
 @compiled
-def _heaviest(stack, count, weight):
+def _heaviest(stack: Ints, count: int, weight: Floats) -> int:
     best = 0
     for x in range(1, count):
         if weight[stack[x]] > weight[stack[best]]:
@@ -36,7 +39,9 @@ def _heaviest(stack, count, weight):
 
 
 @compiled
-def _best_offset(low, high, heavy, size, align, capacity, banned, seed):
+def _best_offset(
+    low: Ints, high: Ints, heavy: Floats, size: int, align: int, capacity: int, banned: int, seed: int,
+) -> tuple[int, float, int]:  # fmt: skip
     """(offset, weight driven out) of the lightest place that is not `banned`: on a neighbour, under one, or at an end."""
     k = len(low)
     best = -1
@@ -68,7 +73,10 @@ def _best_offset(low, high, heavy, size, align, capacity, banned, seed):
 
 
 @compiled
-def _repair(rows, numbers, size, align, first_weight, offset, capacity, work, seed):
+def _repair(
+    rows: Ints, numbers: NDArray[np.int32], size: Ints, align: Ints, first_weight: Floats, offset: Ints, capacity: int,
+    work: int, seed: int,
+) -> int:  # fmt: skip
     """Work left, -1 where it ran out; `offset` is changed in place."""
     n = len(size)
     weight = first_weight.copy()

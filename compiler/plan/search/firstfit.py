@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .instance import Instance, Ints
 from .machine_code import compiled
@@ -18,7 +19,7 @@ def place_in_order(instance: Instance, order: Ints, best_fit: bool = False) -> I
 
 
 @compiled
-def _place(order, rows, numbers, size, align, best_fit):
+def _place(order: Ints, rows: Ints, numbers: NDArray[np.int32], size: Ints, align: Ints, best_fit: bool) -> Ints:
     n = len(order)
     offset = np.full(n, -1, np.int64)
     low = np.empty(n, np.int64)
@@ -36,7 +37,7 @@ def _place(order, rows, numbers, size, align, best_fit):
 
 
 @compiled
-def _lowest(low, high, size, align, best_fit):
+def _lowest(low: Ints, high: Ints, size: int, align: int, best_fit: bool) -> int:
     """The offset for `size` among the taken ranges [low, high), which may overlap one another."""
     if len(low) > 24:
         order = np.argsort(low)
@@ -60,7 +61,7 @@ def _lowest(low, high, size, align, best_fit):
 
 
 @compiled
-def _insertion_sort(low, high):
+def _insertion_sort(low: Ints, high: Ints) -> None:
     for i in range(1, len(low)):
         a = low[i]
         b = high[i]

@@ -126,7 +126,7 @@ def common_unit(items: Sequence[Item], unit: int) -> int:
 
 
 @compiled
-def _neighbours(order, start, end):
+def _neighbours(order: Ints, start: Ints, end: Ints) -> tuple[Ints, NDArray[np.int32]]:
     n = len(order)
     rows = np.zeros(n + 1, np.int64)
     for a in range(n):

@@ -19,7 +19,7 @@ def place_by_scanning(instance: Instance, order: Ints, room: int = NO_END) -> In
 
 
 @compiled
-def _place(order, start, end, size, align, most):
+def _place(order: Ints, start: Ints, end: Ints, size: Ints, align: Ints, most: int) -> Ints:
     n = len(order)
     offset = np.full(len(start), -1, np.int64)
     low = np.empty(n, np.int64)  # of what is placed, ascending

@@ -15,6 +15,7 @@ They lose nothing: of the placements under the capacity, the one with the least 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def _generator(seed: int) -> int:
 
 
 @compiled
-def _random(state):
+def _random(state: Ints) -> float:
     """A number in [0, 1) from the generator in state[1] (xorshift; its own, so that threads do not mix)."""
     x = np.uint64(state[1])
     x ^= x << np.uint64(13)
@@ -76,7 +77,9 @@ def _random(state):
 
 
 @compiled
-def _find_crowded(first, last, items, lows, start, end, left, capacity, after):
+def _find_crowded(
+    first: int, last: int, items: Ints, lows: Ints, start: Ints, end: Ints, left: Ints, capacity: int, after: Ints,
+) -> int:  # fmt: skip
     """A section in [first, last) that cannot hold what is left of it, -1 where all can. Items come in order of `lows`.
 
     Each section is looked at once, with the first item that spans it; after[t] leads to the next section not looked at.
@@ -99,7 +102,7 @@ def _find_crowded(first, last, items, lows, start, end, left, capacity, after):
 
 
 @compiled
-def _raise(items, lows, supports, size, late, late_supports):
+def _raise(items: Ints, lows: Ints, supports: Ints, size: Ints, late: Ints, late_supports: Ints) -> int:
     """Raise to its least possible support every item that is above what it rests on, keeping the order of lows.
 
     Such an item rests on one of those left, so not below the lowest top that one of them can have. Returns the number of
@@ -138,7 +141,7 @@ def _raise(items, lows, supports, size, late, late_supports):
 
 
 @compiled
-def _candidates(found, items, lows, rank, swap, state):
+def _candidates(found: int, items: Ints, lows: Ints, rank: Ints, swap: float, state: Ints) -> Ints:
     """The `found` first positions in the order to try them: by low, then rank, with chance swaps."""
     chosen = np.arange(found)
     for y in range(1, found):
@@ -155,12 +158,12 @@ def _candidates(found, items, lows, rank, swap, state):
 
 
 @compiled
-def _align(low, align):
+def _align(low: int, align: int) -> Any:
     return low if align == 1 else -(-low // align) * align
 
 
 @compiled
-def _insert(items, lows, supports, count, item, low, support):
+def _insert(items: Ints, lows: Ints, supports: Ints, count: int, item: int, low: int, support: int) -> None:
     """Put an item into the `count` sorted ones, after its equals."""
     x = count
     while x > 0 and lows[x - 1] > low:
@@ -170,7 +173,9 @@ def _insert(items, lows, supports, count, item, low, support):
 
 
 @compiled
-def _rest(position, items, lows, supports, start, end, size, align, scratch):
+def _rest(
+    position: int, items: Ints, lows: Ints, supports: Ints, start: Ints, end: Ints, size: Ints, align: Ints, scratch: Ints,
+) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     """What is left after the item at `position`, with its new lows and supports, in the order of lows.
 
     Items live with it rise to its top, the others to its offset: each of the two stays sorted (but for alignment), so that
@@ -207,7 +212,7 @@ def _rest(position, items, lows, supports, start, end, size, align, scratch):
 
 
 @compiled
-def _next_support(position, items, lows, start, end, size, align):
+def _next_support(position: int, items: Ints, lows: Ints, start: Ints, end: Ints, size: Ints, align: Ints) -> np.int64:
     """The least offset of an item that is to rest on another one of those left; -1 where none is live with it."""
     v = items[position]
     least = np.int64(-1)
@@ -219,7 +224,7 @@ def _next_support(position, items, lows, start, end, size, align):
 
 
 @compiled
-def _bounds(first, last, items, start, end, spans):
+def _bounds(first: int, last: int, items: Ints, start: Ints, end: Ints, spans: Ints) -> Ints:
     """first, ..., last: every moment between that no item spans."""
     spans[: last - first + 1] = 0
     for v in items:
@@ -238,7 +243,7 @@ def _bounds(first, last, items, start, end, spans):
 
 
 @compiled
-def _fits(v, low, start, end, left, capacity):
+def _fits(v: int, low: int, start: Ints, end: Ints, left: Ints, capacity: int) -> int:
     """-1, or a section of item v that could not hold what is left of it once v is at `low`."""
     for t in range(start[v], end[v]):
         if low + left[t] > capacity:
@@ -247,16 +252,17 @@ def _fits(v, low, start, end, left, capacity):
 
 
 @compiled
-def _take(v, sign, start, end, size, left):
+def _take(v: int, sign: int, start: Ints, end: Ints, size: Ints, left: Ints) -> None:
     for t in range(start[v], end[v]):
         left[t] -= sign * size[v]
 
 
 @compiled
 def _search(
-    first, last, items, lows, supports, rank, start, end, size, align, left, capacity, offset, trail, state, swap, conflicts,
-    scratch,
-):  # fmt: skip
+    first: int, last: int, items: Ints, lows: Ints, supports: Ints, rank: Ints, start: Ints, end: Ints, size: Ints,
+    align: Ints, left: Ints, capacity: int, offset: Ints, trail: Ints, state: Ints, swap: float, conflicts: Ints,
+    scratch: Ints,
+) -> int:  # fmt: skip
     """Place `items`, all inside sections [first, last), none below its low. Unless FOUND, leaves all but its own lists as it was.
 
     state: work left, generator, length of the trail (the items placed so far, in order).

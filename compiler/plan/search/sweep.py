@@ -21,7 +21,7 @@ def place_by_time(instance: Instance, backwards: bool = False) -> Ints:
 
 
 @compiled
-def _place(order, ends, begin, finish, size, align):
+def _place(order: Ints, ends: Ints, begin: Ints, finish: Ints, size: Ints, align: Ints) -> Ints:
     offset = np.full(len(order), -1, np.int64)
     low = np.empty(len(order), np.int64)  # of the live items, ascending
     high = np.empty(len(order), np.int64)

@@ -13,7 +13,7 @@ from tvm.relax.backend.adreno.clml import AppendReshapeToBNRewriterPass, clml_pa
 
 from adreno_sim.compiler.clml import codegen, is_clml_runtime_enabled, partition_for_clml
 from adreno_sim.compiler.clml.partition import Offload
-from adreno_sim.compiler.clml.patterns import table_names
+from adreno_sim.compiler.clml.patterns import pattern_table
 from adreno_sim.mlops.graph import parse
 from adreno_sim.mlops.policy import OffloadPolicy
 from adreno_sim.profiles.ml import NEWEST, MLCapabilities
@@ -40,6 +40,10 @@ def _composites(mod):
             values = [binding.value for block in function.body.blocks for binding in block.bindings]
             found += [str(value.attrs["Composite"]) for value in values if isinstance(value, relax.Function)]
     return found
+
+
+def table_names() -> list[str]:
+    return [name for name, *_ in pattern_table(MLCapabilities(version=NEWEST))]
 
 
 def test_the_table_has_tvms_patterns():

@@ -12,7 +12,7 @@ from adreno_sim.findings import Access, Finding, Kind, WorkItem
 from adreno_sim.launch_spec import scalars
 from adreno_sim.launch_spec.data import DTYPES, Data
 from adreno_sim.launch_spec.expected import ExpectedFinding, match
-from adreno_sim.launch_spec.read import read_launch, variant_names
+from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch
 
 BUFFER = '[[argument]]\nkind = "buffer"\nname = "x"\ndtype = "float32"\ncount = 4\n'
@@ -105,7 +105,6 @@ def test_a_variant_replaces_keys(launch):
     assert launch(text).options == "-DA"
     other = launch(text, "other")
     assert other.options == "-DB" and other.global_size == (2,) and len(other.arguments) == 1
-    assert variant_names(other.file) == ["other"]
     assert complaint(launch, text, "some") == "no variant 'some'; there are: other"
 
 
