@@ -42,7 +42,7 @@ ELSEWHERE = (
     r"bash ci/(networks|corpora)\.sh",  # fetch models and kernels
     r"bash ci/foundry\.sh",  # tests/kernels/foundry
     r"bash ci/adreno-ci\.sh",  # tests/e2e/test_ci_kit.py
-    r"python (ci/(bench|trials)|-m venv)",
+    r"python (ci/(bench|mutants|trials)|-m venv)",
     r"python -m tests\.",  # campaigns; tests of theirs run a few cases
     r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some
     r"adreno-sim tvm-runtime|.*-- pytest tests/python",  # tests/tvm/runtime, with a checkout of TVM

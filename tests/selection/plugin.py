@@ -73,6 +73,6 @@ class Selection:
 
 
 def is_everything_unasked(config: pytest.Config) -> bool:
-    """Whether the command line names neither tests, by path or expression, nor all of them."""
+    """Whether the command line names neither tests, by path or expression, nor all of them, with or without the slow ones."""
     named = config.args_source == pytest.Config.ArgsSource.ARGS or config.option.keyword or config.option.markexpr
-    return not named and not config.getoption("complete")
+    return not named and not config.getoption("complete") and not config.getoption("slow", default=False)
