@@ -28,6 +28,7 @@ import selection.plugin
 import temporary
 
 temporary.choose_folder()
+temporary.keep_bytecode()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's background jobs ignore it, and so would what tests interrupt
     signal.signal(signal.SIGINT, signal.default_int_handler)

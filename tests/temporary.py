@@ -23,3 +23,11 @@ def choose_folder() -> None:
     around.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="adreno-sim-tests-", dir=around)
     atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
+
+
+def keep_bytecode() -> None:
+    """Have the processes that tests start keep compiled modules, in a folder of this run if the environment forbids it: hundreds
+    of them would compile the project anew, which takes each two seconds."""
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) and "PYTHONPYCACHEPREFIX" not in os.environ:
+        os.environ["PYTHONPYCACHEPREFIX"] = folder = tempfile.mkdtemp(prefix="adreno-sim-bytecode-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -46,17 +46,28 @@ OTHERS = {
 """Loops whose loads must wait for their turn."""
 
 
-def run(body, type, rounds, checks, local=32, emitter=""):
-    device = open_device(f"sim:adreno-740,checks={checks},cache=false{emitter}")
-    kernel = device.build(KERNEL.format(body=body), f"-DT={type} -DT4={type}4")["k"]
-    a = np.random.default_rng(7).integers(0, 6, COUNT * PITCH).astype(TYPES[type])
-    views = []
-    for data in (a, np.zeros(COUNT, a.dtype), a):
-        views.append(device.view(device.allocate(data.nbytes), BufferSpec(data.nbytes, data.dtype.name)))
-        device.write(views[-1], data)
-    result = device.launch(kernel, (COUNT, 1, 1), (local, 1, 1), [*views[:2], np.int32(rounds), views[2]])
-    assert not result.findings
-    return device.read(views[1]), device.read(views[2]), "".join(code.text for code in result.code)
+class Loop:
+    """A loop built once for a device, to be launched with several numbers of rounds."""
+
+    def __init__(self, body, type, checks, local=32, emitter=""):
+        self.device = open_device(f"sim:adreno-740,checks={checks},cache=false{emitter}")
+        self.kernel = self.device.build(KERNEL.format(body=body), f"-DT={type} -DT4={type}4")["k"]
+        self.local = local
+        a = np.random.default_rng(7).integers(0, 6, COUNT * PITCH).astype(TYPES[type])
+        self.data = (a, np.zeros(COUNT, a.dtype), a)
+        self.views = [self.device.view(self.device.allocate(d.nbytes), BufferSpec(d.nbytes, d.dtype.name)) for d in self.data]
+
+    def run(self, rounds):
+        for view, data in zip(self.views, self.data, strict=True):
+            self.device.write(view, data)
+        a, d, same = self.views
+        result = self.device.launch(self.kernel, (COUNT, 1, 1), (self.local, 1, 1), [a, d, np.int32(rounds), same])
+        assert not result.findings
+        return self.device.read(d), self.device.read(same), "".join(code.text for code in result.code)
+
+
+def run(body, type, rounds, checks):
+    return Loop(body, type, checks).run(rounds)
 
 
 def is_served(text):
@@ -102,11 +113,14 @@ def test_these_load_when_their_turn_comes(name):
 
 @pytest.mark.parametrize(("name", "type"), CASES)
 def test_values_are_those_of_one_work_item_after_the_other(name, type):
+    scalar = Loop(EVERY[name], type, "bounds", emitter=",emitter=scalar")
+    cases = (("off", 32), ("bounds", 32), ("bounds", 12), ("full", 16))
+    vectors = {case: Loop(EVERY[name], type, *case) for case in cases}
     for rounds in (0, 1, 3, 15, 16, 17, 35, 36):
-        wanted = run(EVERY[name], type, rounds, "bounds", emitter=",emitter=scalar")[:2]
-        for checks, local in (("off", 32), ("bounds", 32), ("bounds", 12), ("full", 16)):
-            for one, other in zip(run(EVERY[name], type, rounds, checks, local)[:2], wanted, strict=True):
-                np.testing.assert_array_equal(one, other, f"{rounds} {checks} {local}")
+        wanted = scalar.run(rounds)[:2]
+        for case, loop in vectors.items():
+            for one, other in zip(loop.run(rounds)[:2], wanted, strict=True):
+                np.testing.assert_array_equal(one, other, f"{rounds} rounds, checks and group {case}")
 
 
 def test_a_sum_by_numpy():

@@ -33,7 +33,11 @@ FIXED = [pytest.param(make, True, id=f"{make.__name__}-fixed") for make in (conv
 @pytest.mark.parametrize(("model", "fixed"), [*FIXED, *STOCK])
 def test_every_stage_parses_back_to_the_same_module(model, fixed):
     staged = run_stages(model(), make_target("texture"), choose() if fixed else ())
+    judged = set()
     for name, found in staged.modules.items():
+        if (digest := tvm.ir.structural_hash(found)) in judged:  # a stage that changes nothing
+            continue
+        judged.add(digest)
         text = script(found)
         tvm.ir.assert_structural_equal(from_source(text), found)
         assert "opencl:-1" not in text, name
