@@ -139,12 +139,6 @@ class SimDevice:
         """Whole pages. `used` includes separate images; `peak_reserved` is the most memory the device ever gave out."""
         return PoolStats(self._used(), self._memory.reserved, self._peak_used, self._memory.peak)
 
-    def release_pool(self) -> None:
-        """Return all memory the pool keeps free to the device (TVM's explicit clear)."""
-        self._pool.release_all()
-        if self._textures:
-            self._textures.release_all()
-
     # -- data
 
     def write(self, view: View, array: np.ndarray) -> None:
