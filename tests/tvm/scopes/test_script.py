@@ -30,15 +30,22 @@ STOCK = [pytest.param(make, False, id=f"{make.__name__}-stock", marks=[pytest.ma
 FIXED = [pytest.param(make, True, id=f"{make.__name__}-fixed") for make in (convolution, mean_in_texture, contested)]
 
 
+def is_equal(one, other):
+    try:
+        tvm.ir.assert_structural_equal(one, other)
+    except ValueError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize(("model", "fixed"), [*FIXED, *STOCK])
 def test_every_stage_parses_back_to_the_same_module(model, fixed):
     staged = run_stages(model(), make_target("texture"), choose() if fixed else ())
-    judged = set()
+    before = None
     for name, found in staged.modules.items():
-        if (digest := tvm.ir.structural_hash(found)) in judged:  # a stage that changes nothing
+        if before is not None and is_equal(found, before):  # a stage that changes nothing
             continue
-        judged.add(digest)
-        text = script(found)
+        before, text = found, script(found)
         tvm.ir.assert_structural_equal(from_source(text), found)
         assert "opencl:-1" not in text, name
     assert 'vdevice="opencl:0:global.texture' in script(staged.at("DefineVDevice"))
