@@ -20,12 +20,23 @@ class Candidates:
     others: list[str]
 
 
+def read_outcomes(survey: Path) -> dict[str, str]:
+    """How each test of a run ended, by its id; one that failed in any phase has failed."""
+    file = Path(f"{survey}.outcomes")
+    ended: dict[str, str] = {}
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+        node, outcome = json.loads(line)
+        if ended.get(node) != "failed":
+            ended[node] = outcome
+    return ended
+
+
 class Survey:
     """What ran with no mutant on: the tests that pass, the fast set among them, and who came by which mutant."""
 
     def __init__(self, file: Path, hits: Path, durations: Durations):
         found = json.loads(file.read_text(encoding="utf-8"))
-        outcomes = found["outcomes"]
+        outcomes = read_outcomes(file)
         self.failing = {node for node, outcome in outcomes.items() if outcome == "failed"}
         self.passing = {node for node, outcome in outcomes.items() if outcome == "passed"}
         self._durations = durations

@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
 
-from candidates import Survey  # noqa: E402
+from candidates import Survey, read_outcomes  # noqa: E402
 from selection.durations import Durations  # noqa: E402
 from table import write_table  # noqa: E402
 from weave import Mutant, choose_mutants, weave  # noqa: E402
@@ -61,17 +61,19 @@ class Campaign:
     def left(self) -> float:
         return self._deadline - time.monotonic()
 
-    def survey(self, jobs: int) -> Survey:
-        """Run the fast set and one test of each other function, with no mutant on."""
+    def survey(self, jobs: int, fast_alone: bool) -> Survey:
+        """Run the fast set and one test of each other function, with no mutant on, for at most half of the time."""
         hits, file = self._folder / "hits", self._folder / "survey.json"
         if not file.exists():
-            hits.mkdir()
+            hits.mkdir(exist_ok=True)
             extra = {"ADRENO_MUTANT_HITS": str(hits), "MUTANT_SURVEY": str(file)}
+            if fast_alone:
+                extra["MUTANT_FAST_ALONE"] = "1"
             options = ["-n", str(jobs), "--dist", "loadfile", "--no-loadscope-reorder", *self._tests]
             with (self._folder / "survey.txt").open("wb") as log:
-                self._start(options, extra, self.left(), log=log)
+                self._start(options, extra, self.left() / 2, log=log)
             if not file.exists():
-                raise SystemExit(f"the tests did not end within the time; see {log.name}")
+                raise SystemExit(f"the tests did not begin within the time; see {log.name}")
         return Survey(file, hits, Durations.read())
 
     def try_tests(self, outcome: Outcome, survey: Survey, nodes: list[str], most: float, seen: str) -> None:
@@ -120,7 +122,7 @@ class Campaign:
         files = sorted({node.partition("::")[0] for node in nodes})
         with log.open("wb") as output:
             status = self._start(["-x", "-p", "no:xdist", *files], extra, seconds, log=output)
-        ran = json.loads(survey.read_text())["outcomes"] if survey.exists() else {}
+        ran = read_outcomes(survey)
         failed = next((node for node, outcome in ran.items() if outcome == "failed"), "")
         return status, failed, len(ran)
 
@@ -155,6 +157,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=3600.0, help="the campaign ends after so many seconds")
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the mutants to try")
+    parser.add_argument("--fast-alone", action="store_true", help="try the fast set only")
     parser.add_argument("--tests", nargs="*", default=[], help="folders of tests in place of all")
     given = parser.parse_args()
     deadline = time.monotonic() + given.seconds
@@ -164,13 +167,13 @@ def main() -> int:
     if not (folder / "tree").exists():
         weave(ROOT, mutants, folder / "tree")
     campaign = Campaign(folder, deadline, given.tests)
-    survey = campaign.survey(given.jobs)
+    survey = campaign.survey(given.jobs, given.fast_alone)
     print(
         f"{len(survey.passing)} tests pass without a mutant, {len(survey.failing)} fail; {campaign.left():.0f} s are left",
         flush=True,
     )
-    outcomes = read_outcomes(folder / "results.json", mutants)
-    for part in ("fast", "complete"):
+    outcomes = read_results(folder / "results.json", mutants)
+    for part in ("fast",) if given.fast_alone else ("fast", "complete"):
         todo = [outcome for outcome in outcomes if given.only is None or outcome.mutant.number in given.only]
         with ThreadPoolExecutor(given.jobs) as pool:
             list(pool.map(functools.partial(meet, campaign, survey, part), todo))
@@ -198,7 +201,7 @@ def meet(campaign: Campaign, survey: Survey, part: str, outcome: Outcome) -> Non
     print(f"{number} {part}: {outcome.state} {outcome.by} {outcome.tests} tests, {outcome.seconds:.0f} s", flush=True)
 
 
-def read_outcomes(file: Path, mutants: list[Mutant]) -> list[Outcome]:
+def read_results(file: Path, mutants: list[Mutant]) -> list[Outcome]:
     """What an earlier run of the same campaign knows of each mutant."""
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     rows = {row["mutant"]["number"]: {name: value for name, value in row.items() if name != "mutant"} for row in known}
