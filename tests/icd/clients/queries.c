@@ -86,7 +86,7 @@ static void test_images(void) {
         image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, &error);
         OK(error);
         OK(clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof found, &found, NULL));
-        EQUAL(found, bytes);
+        CHECK(over ? found == bytes : found == 9 * 64 * 16); /* with memory of its own it has rows of 64 texels */
         OK(clReleaseMemObject(image));
     }
     desc.mem_object = buffer;
