@@ -147,7 +147,8 @@ class Kind(enum.Enum):
     HOST_MEMORY_CHANGED = (
         "host-memory-changed",
         Severity.ERROR,
-        "Memory given with CL_MEM_USE_HOST_PTR that the host changed without mapping it: a device may not see it.",
+        "Memory of CL_MEM_USE_HOST_PTR, or coarse-grained shared memory, that the host changed without mapping it: a device may "
+        "not see it.",
     )
     UNORDERED_TRANSFER = (
         "unordered-transfer",

@@ -15,8 +15,9 @@ from .launches import Launches
 from .left_undefined import LeftUndefined
 from .objects import Objects
 from .ordering.unordered import UnorderedAccesses
-from .protocol import COPY_BODY, FILL_BODY, ORDER_BODY, RANGE, RESULTS, TRANSFER, Command
+from .protocol import COPY_BODY, FILL_BODY, ORDER_BODY, RANGE, RESULTS, SHARE_BODY, TRANSFER, Command
 from .ring import Header, Ring
+from .shared_memory import SharedMemory
 from .status import SUCCESS, code_of
 from .trace.recorder import Recorder
 from .transfers import Transfers
@@ -24,7 +25,7 @@ from .transfers import Transfers
 _WAITED_FAILED = code_of("CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST")
 _LEAST = {Command.READ: TRANSFER.size, Command.WRITE: TRANSFER.size, Command.WRITTEN: RANGE.size, Command.COPY: COPY_BODY.size,
           Command.FILL: FILL_BODY.size, Command.FREE: 8, Command.FREE_PROGRAM: 8,
-          Command.HOST_READ: RANGE.size, Command.ORDER: ORDER_BODY.size}  # fmt: skip
+          Command.HOST_READ: RANGE.size, Command.ORDER: ORDER_BODY.size, Command.SHARE: SHARE_BODY.size}  # fmt: skip
 """The least bytes of a body."""
 
 
@@ -43,7 +44,8 @@ class Commands:
     ):
         self._objects, self._log, self._strict, self._recorder = objects, log, strict, recorder
         self._left = LeftUndefined(log)
-        self.launches = Launches(objects, log, self._left)
+        self._shared = SharedMemory(objects, log)
+        self.launches = Launches(objects, log, self._left, self._shared)
         self.transfers = transfers = Transfers(objects, staging)
         self._unordered = None
         if objects.device.options.checks != "off":
@@ -77,6 +79,7 @@ class Commands:
 
         def run() -> int:
             self.transfers.store(body)
+            self._shared.note_state()
             return SUCCESS
 
         return self.guard(header, "STORE", run)
@@ -141,8 +144,13 @@ class Commands:
             raise DeviceError("CL_INVALID_VALUE", f"{kind.name} of {len(body)} bytes: expected at least {_LEAST[kind]}")
         if kind in (Command.READ, Command.HOST_READ):
             self._look(kind, body)
+        if kind is Command.SHARE:
+            self._shared.set_mapped(body)
         if kind in self._moves:
+            if kind is not Command.WRITTEN:
+                self._shared.check(header)
             self._moves[kind](body)
+            self._shared.note_state()
             if self._looks_at_values and kind is Command.COPY:
                 (source, _), (target, _) = self.transfers.boxes(kind, body)
                 self._left.copy(source, target)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..image.formats import CHANNEL_TYPES, ORDERS, combined_with
-from ..profiles.bounds import ATOMIC_ALIGNMENTS, FP_FLAGS, WIDTHS
+from ..profiles.bounds import ATOMIC_ALIGNMENTS, FP_FLAGS, SVM_FLAGS, WIDTHS
 from ..profiles.profile import Profile
 from .protocol import KINDS
 
@@ -127,6 +127,7 @@ def _limits(profile: Profile) -> Iterator[_Row]:
     yield from ((number, _u32, _width(profile, key)) for number, key in zip(widths, WIDTHS, strict=True))
     yield 0x1025, _u64, profile["PROFILING_TIMER_RESOLUTION"]
     yield from ((0x1058 + place, _u32, profile[key]) for place, key in enumerate(ATOMIC_ALIGNMENTS))
+    yield 0x1053, _u64, sum(1 << SVM_FLAGS.index(name) for name in profile["SVM_CAPABILITIES"] if name != "FINE_GRAIN_SYSTEM")
     for number, key in ((0x101B, "SINGLE_FP_CONFIG"), (0x1032, "DOUBLE_FP_CONFIG"), (0x1033, "HALF_FP_CONFIG")):
         yield number, _u64, sum(1 << FP_FLAGS.index(name) for name in profile[key])
 
@@ -178,11 +179,10 @@ def _texts(profile: Profile) -> Iterator[_Row]:
 
 
 def _absent(profile: Profile) -> Iterator[_Row]:
-    """What no simulated device has: sub-devices, shared virtual memory, pipes, queues on the device, intermediate languages."""
+    """What no simulated device has: sub-devices, pipes, queues on the device, intermediate languages."""
     yield from ((number, _u32, 0) for number in (0x1043, 0x1055, 0x1056, 0x1057))
     yield from ((number, _u64s, (0,)) for number in (0x1044, 0x1045))
     yield 0x1046, _u64s, ()
-    yield 0x1053, _u64, 0
     yield from ((number, _u32, 0) for number in (0x104F, 0x1050, 0x1051, 0x1052))
     yield 0x104E, _u64, 0
     yield from ((number, _u64, 0) for number in (0x104D, 0x1054))

@@ -12,6 +12,7 @@ from typing import Any
 from ..backends.sim.arguments import ADDRESSING, FILTERS
 from ..backends.sim.launch_config import PreparedLaunch
 from ..backends.sim.program import SimKernel
+from ..backends.sim.shared_pointers import Reached, SharedKernels, SharedPointer
 from ..base.errors import DeviceError
 from ..base.specs import Local, Null, Sampler
 from ..base.text.spelling import OutputGuard
@@ -23,10 +24,13 @@ from .left_undefined import LeftUndefined
 from .objects import Objects
 from .protocol import ARGUMENT, LAUNCH_BODY, Argument
 from .ring import Header
+from .shared_memory import SharedMemory
 
 MOST_KNOWN = 4096
 """Parsed launches that are kept."""
 _U64 = struct.Struct("<Q")
+_TAKEN = {Argument.NULL: 0, Argument.SHARED: 16}
+"""Bytes of an argument that is no value, where they are not 8."""
 _SHOWN = 12
 """Bytes of an argument by value that a finding shows."""
 
@@ -60,8 +64,9 @@ class Launch:
 class Launches:
     """Runs LAUNCH commands on the device of `objects`. The caller holds the device's lock."""
 
-    def __init__(self, objects: Objects, log: FindingLog, left: LeftUndefined):
-        self._objects, self._log, self._left = objects, log, left
+    def __init__(self, objects: Objects, log: FindingLog, left: LeftUndefined, shared: SharedMemory):
+        self._objects, self._log, self._left, self._shared = objects, log, left, shared
+        self._kernels = SharedKernels()
         objects.device.defers_outputs = True
         self._known: dict[bytes, Launch] = {}
         self._generation = objects.generation
@@ -71,11 +76,13 @@ class Launches:
         which is logged as well."""
         launch = self.parse(body)
         kernel, log = launch.kernel, self._log
+        self._shared.check(header, kernel.name)
         try:
             result = self._objects.device.run_prepared(self.prepare(launch))
         except DeviceError as error:
             log.add_rejected(error, kernel.name, launch.source, lambda: launch.describe_call(header))
             raise
+        self._shared.note_state()
         log.count_launch(kernel.name, result.device_seconds or 0.0)
         if result.printed:
             _print(result.printed)
@@ -121,6 +128,8 @@ class Launches:
             raise DeviceError("CL_INVALID_WORK_DIMENSION", f"kernel {kernel.name}: {dimensions} dimensions: expected 1 to 3")
         offset, total, group = (tuple(sizes[first : first + dimensions]) for first in (0, 3, 6))
         given = self._parse_arguments(body, count)
+        words = tuple(words for _, words in given)
+        kernel, values = self._kernels.bind(kernel, [value for value, _ in given])
         return Launch(
             program,
             kernel,
@@ -128,8 +137,8 @@ class Launches:
             offset if any(offset) else None,
             total,
             group if any(group) else None,
-            tuple(value for value, _ in given),
-            tuple(words for _, words in given),
+            tuple(values),
+            words + ("",) * (len(values) - len(words)),
         )
 
     def _parse_arguments(self, body: bytes, count: int) -> list[tuple[Any, str]]:
@@ -140,8 +149,9 @@ class Launches:
                 raise DeviceError("CL_INVALID_KERNEL_ARGS", f"argument {index} of {count}: the command ends before it")
             kind, nbytes = ARGUMENT.unpack_from(body, at)
             at += ARGUMENT.size
-            value = body[at : at + (nbytes if kind == Argument.VALUE else 8)]
-            at += -(-nbytes // 8) * 8 if kind == Argument.VALUE else 0 if kind == Argument.NULL else 8
+            taken = nbytes if kind == Argument.VALUE else _TAKEN.get(kind, 8)
+            value = body[at : at + taken]
+            at += -(-taken // 8) * 8
             if at > len(body):
                 raise DeviceError("CL_INVALID_ARG_SIZE", f"argument {index} of {nbytes} bytes: the command ends in it")
             given.append(self._argument(index, kind, value))
@@ -152,6 +162,8 @@ class Launches:
             return value, ""
         if kind == Argument.NULL:
             return Null(), "NULL"
+        if kind in (Argument.SHARED, Argument.REACHED):
+            return self._shared_argument(index, kind, value)
         if kind not in (Argument.BUFFER, Argument.IMAGE, Argument.SAMPLER, Argument.LOCAL):
             raise DeviceError("CL_INVALID_ARG_VALUE", f"argument {index} of kind {kind}: expected 0 to {max(Argument)}")
         (number,) = _U64.unpack(value)
@@ -162,6 +174,16 @@ class Launches:
             return sampler, f"sampler {sampler.addressing} {sampler.filter}"
         view = self._objects.memory(number)
         return view, _view_in_words(view, number)
+
+    def _shared_argument(self, index: int, kind: int, value: bytes) -> tuple[Any, str]:
+        number, offset = _U64.unpack(value[:8])[0], _U64.unpack(value[8:])[0] if kind == Argument.SHARED else 0
+        view = self._objects.memory(number)
+        if number not in self._objects.shared or offset >= view.nbytes:
+            raise DeviceError(
+                "CL_INVALID_ARG_VALUE", f"argument {index}: byte {offset} of memory {number}: expected shared memory"
+            )
+        words = f"byte {offset} of shared memory {number} of {view.nbytes} bytes"
+        return (Reached(view) if kind == Argument.REACHED else SharedPointer(view, offset)), words
 
 
 def _view_in_words(view: StorageView, number: int) -> str:

@@ -21,7 +21,7 @@ from ..memory.heap import Heap
 from ..memory.storage import StorageView
 from .identity import CHANNEL_ORDER, CHANNEL_TYPE
 from .messages import encode_list, encode_text
-from .protocol import KINDS, MEMORY_REPLY, NO_PLACE, Argument
+from .protocol import FINE_GRAIN, KINDS, MEMORY_REPLY, NO_PLACE, SHARED_VIRTUAL, Argument
 
 _ORDERS = {number: name for name, number in CHANNEL_ORDER.items()}
 _TYPES = {number: name for name, number in CHANNEL_TYPE.items()}
@@ -40,12 +40,14 @@ class Program:
 
 class Objects:
     """Numbers are the shim's; an unknown one is a DeviceError. The caller holds the device's lock, but for `build`, `compile`
-    and `link`. generation: changes when a number means something else."""
+    and `link`. generation: changes when a number means something else. shared: numbers of allocations of shared virtual memory,
+    and whether each is fine-grained."""
 
     def __init__(self, device: SimDevice, heap: Heap):
         self.device, self._heap = device, heap
         self._memories: dict[int, StorageView] = {}
         self._parts: set[int] = set()
+        self.shared: dict[int, bool] = {}
         self._programs: dict[int, Program] = {}
         self.generation = 0
 
@@ -53,7 +55,7 @@ class Objects:
 
     def create(self, fields: Sequence[int]) -> bytes:
         """Make a memory of MEMORY_BODY; returns MEMORY_REPLY. DeviceError with the code of the call that asked for it."""
-        number, kind, _flags, size, *image, parent, _, offset = fields
+        number, kind, flags, size, *image, parent, _, offset = fields
         if number in self._memories or not number:
             raise DeviceError("CL_INVALID_VALUE", f"memory {number}: expected a number that is not in use")
         if kind >= len(KINDS):
@@ -66,10 +68,12 @@ class Objects:
         self._memories[number] = view
         if parent:
             self._parts.add(number)
+        if flags & SHARED_VIRTUAL and view.layout is None:
+            self.shared[number] = bool(flags & FINE_GRAIN)
         return self._describe(view, alone=not parent)
 
     def image_bytes(self, fields: Sequence[int]) -> int:
-        """The bytes of an image of MEMORY_BODY, without making it. DeviceError as of `create`."""
+        """The bytes of an image of MEMORY_BODY over a buffer, without making it. DeviceError as of `create`."""
         _, kind, _flags, _size, *image, _, _, _ = fields
         if not 0 < kind < len(KINDS):
             raise DeviceError("CL_INVALID_IMAGE_DESCRIPTOR", f"image of kind {kind}: expected 1 to {len(KINDS) - 1}")
@@ -85,6 +89,7 @@ class Objects:
         """Give a memory up; parts of it cannot be used any more."""
         view = self.memory(number)
         del self._memories[number]
+        self.shared.pop(number, None)
         self.generation += 1
         if number in self._parts:
             self._parts.remove(number)

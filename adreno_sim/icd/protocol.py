@@ -14,7 +14,9 @@ again (to NOTHING_WANTED), adds 1 to the futex `done` and wakes all, of whom eac
 grows, the shim waits for whatever it asked for, as a build may take long; a server that is silent it gives up.
 
 **Heap**, made by the server: all memory of the device, and sealed against shrinking. A buffer is a range of it, so that the shim
-copies to and from a buffer itself when the commands before it are complete. What the shim wrote it reports by WRITTEN.
+copies to and from a buffer itself when the commands before it are complete. What the shim wrote it reports by WRITTEN. Where the
+shim can map it at the server's address, there is shared virtual memory: buffers whose bytes the host uses where they lie, and a
+pointer to them that is in memory means the same for kernels.
 
 **Staging**, a third memory, made by the shim: where data of commands lies that do not run yet, and texels of images, whose layout
 only the server knows.
@@ -30,7 +32,7 @@ from enum import IntEnum
 
 from .status import NAMES
 
-VERSION = 5
+VERSION = 6
 
 PAGE = 4096
 RESULTS = 16384
@@ -61,8 +63,8 @@ class Request(IntEnum):
     Bodies, in order (`s` = text or bytes behind a 32-bit length; `[x]` = a 32-bit count and so many x):
 
     HELLO      u32 version, s name of the client's program
-               -> u64 bytes of the heap, [u32 query, s answer] of the platform, [u32 query, s answer] of the device,
-                  [u32 order, u32 type, u32 mask of KINDS] image formats
+               -> u64 bytes of the heap, u64 its address in the server, [u32 query, s answer] of the platform,
+                  [u32 query, s answer] of the device, [u32 order, u32 type, u32 mask of KINDS] image formats
     MEMORY     MEMORY_BODY -> MEMORY_REPLY
     BUILD      u32 program, s source, s options, [s name, s text] headers -> PROGRAM_REPLY
     COMPILE    as BUILD
@@ -125,6 +127,8 @@ class Argument(IntEnum):
     SAMPLER = 3
     LOCAL = 4
     NULL = 5
+    SHARED = 6
+    REACHED = 7
 
 
 class Misuse(IntEnum):
@@ -144,8 +148,9 @@ class Command(IntEnum):
     PAD         nothing: go on at the start of the ring
     NOTHING     a marker, a barrier, a migration: nothing, or u64 bits of Mark
     LAUNCH      LAUNCH_BODY, then for each argument ARGUMENT and its value: VALUE the bytes, filled up to 8; BUFFER, IMAGE u64
-                memory; SAMPLER u64 bits (normalized | addressing << 8 | filter << 16, cl_addressing_mode and cl_filter_mode less
-                their first value); LOCAL u64 bytes; NULL nothing
+                memory; SHARED u64 memory, u64 byte of it; REACHED u64 memory, behind all that the kernel takes: it reaches
+                this memory by other pointers; SAMPLER u64 bits (normalized | addressing << 8 | filter << 16, cl_addressing_mode
+                and cl_filter_mode less their first value); LOCAL u64 bytes; NULL nothing
     WRITTEN     RANGE: the shim has written these bytes of a buffer
     READ        TRANSFER: a region of a memory into staging
     WRITE       TRANSFER: a region of a memory from staging
@@ -155,6 +160,7 @@ class Command(IntEnum):
     FREE_PROGRAM u64 program
     HOST_READ   RANGE: the host has read these bytes of a buffer, or reads them from now on
     ORDER       ORDER_BODY: what orders commands besides their waits and their queue
+    SHARE       SHARE_BODY: whether the host may change a coarse-grained allocation of shared virtual memory from now on
 
     A command fails with CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where one that it waits for has failed.
     """
@@ -171,6 +177,7 @@ class Command(IntEnum):
     FREE_PROGRAM = 9
     HOST_READ = 10
     ORDER = 11
+    SHARE = 12
 
 
 class Mark(IntEnum):
@@ -214,6 +221,12 @@ the other an image, the region is in texels and the buffer's origin[0] in bytes.
 
 ORDER_BODY = struct.Struct("<IIQ")
 """Order, whether a queue is in order, number of the queue or command."""
+
+SHARE_BODY = struct.Struct("<QQ")
+"""memory, whether it is mapped."""
+
+SHARED_VIRTUAL, FINE_GRAIN = 1 << 62, 1 << 10
+"""Flags of MEMORY_BODY: memory of clSVMAlloc; which the host reaches at any time."""
 
 FILL_BODY = struct.Struct("<QII QQQ QQQ")
 """memory, bytes of the pattern, 0; origin, region: of a buffer bytes in the first place, of an image texels."""

@@ -206,7 +206,7 @@ class Server:
         commands = Commands(objects, self._log, ring.staging, self._settings.strict, recorder)
         self._session = _Session(Requests(objects, self._log, self._lock, recorder), Executor(ring, commands, self._lock))
         parts = [
-            struct.pack("<Q", heap.nbytes),
+            struct.pack("<QQ", heap.nbytes, heap.address),
             messages.encode_list(_encode_answer(*row) for row in identity.platform_answers(device.profile).items()),
             messages.encode_list(_encode_answer(*row) for row in identity.device_answers(device.profile).items()),
             messages.encode_list(struct.pack("<III", *row) for row in identity.image_formats()),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.alignment import align_up
-from .far_mapping import map_far
+from .far_mapping import SHARED, map_far
 
 PAGE = mmap.PAGESIZE
 _PUNCH_HOLE, _KEEP_SIZE = 2, 1
@@ -30,7 +30,7 @@ class Heap:
         self.descriptor = os.memfd_create("adreno-sim-heap", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.descriptor, self.nbytes)
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-        self._bytes: NDArray[np.uint8] = map_far(self.descriptor, self.nbytes)
+        self._bytes: NDArray[np.uint8] = map_far(self.descriptor, self.nbytes, SHARED)
         self.address = int(self._bytes.ctypes.data)
         self._starts, self._sizes = [0], [self.nbytes]  # free ranges in order; no two touch
 

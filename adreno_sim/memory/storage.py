@@ -103,6 +103,19 @@ class Block:
             self._mark(self._unmarked)
             self._valid[low:high] = 0
 
+    def note_foreign_writes(self) -> None:
+        """Somebody may have written bytes without a word: 32 bits that are no more the pattern of unwritten ones are written."""
+        if self._valid is not None:
+            self._valid.reshape(-1, 4)[self._changed()] = 1
+
+    def has_foreign_writes(self) -> bool:
+        """Whether bytes that nobody is known to have written are no more the pattern of such bytes."""
+        return self.valid is not None and bool((self._changed() & ~self.valid.reshape(-1, 4).any(1)).any())
+
+    def _changed(self) -> NDArray[np.bool_]:
+        """For each 32 bits, whether they are another value than `poison` gives them."""
+        return (self.bytes.view(np.uint32).reshape(-1, 2) != self._poison.reshape(1).view(np.uint32)).reshape(-1)
+
     def forget(self) -> None:
         """Some bytes may have become invalid."""
         self._forgotten += 1

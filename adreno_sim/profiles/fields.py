@@ -34,7 +34,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "SINGLE_FP_CONFIG": _TEXTS,
         "HALF_FP_CONFIG": _TEXTS,
         "DOUBLE_FP_CONFIG": _TEXTS,
-        "SVM_CAPABILITIES": _TEXTS,  # of the device; the simulated driver offers none
+        "SVM_CAPABILITIES": _TEXTS,  # the driver offers all but FINE_GRAIN_SYSTEM
         "MAX_WORK_ITEM_SIZES": _INTS,
     }
     | dict.fromkeys(

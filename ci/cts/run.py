@@ -57,6 +57,7 @@ SUITES = (
     Suite("buffers", "test_buffers", "buffers"),
     Suite("events", "test_events", "events"),
     Suite("computeinfo", "test_computeinfo", "computeinfo"),
+    Suite("SVM", "test_svm", "SVM"),
     Suite("mem_host_flags", "test_mem_host_flags", "mem_host_flags"),
     Suite("compiler", "test_compiler", "compiler"),
     Suite("select", "test_select", "select", ("-w",)),

@@ -121,7 +121,7 @@ class FakeServer:
         self.heap = mmap.mmap(heap, HEAP)
         threading.Thread(target=self.beat, daemon=True).start()
         formats = [(order, type_, (1 << len(KINDS)) - 2) for order in CHANNELS for type_ in TEXELS]
-        reply = struct.pack("<Q", HEAP) + answers(PLATFORM) + answers(DEVICE)
+        reply = struct.pack("<QQ", HEAP, 0) + answers(PLATFORM) + answers(DEVICE)
         reply += struct.pack("<I", len(formats)) + b"".join(struct.pack("<3I", *entry) for entry in formats)
         socket.send_fds(self.socket, [protocol.REPLY.pack(len(reply), 0)], [heap])
         self.socket.sendall(reply)

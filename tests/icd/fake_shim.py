@@ -77,7 +77,7 @@ class Shim:
         length, status = protocol.REPLY.unpack(head)
         assert status == 0
         body = Body(self._receive(length))
-        (nbytes,) = body.fields(struct.Struct("<Q"))
+        nbytes, _ = body.fields(struct.Struct("<QQ"))
         self.heap = np.frombuffer(mmap.mmap(found[0], nbytes), np.uint8)
         platform, device = (dict(body.list(lambda: (body.number(), body.piece()))) for _ in range(2))
         formats = body.list(lambda: body.fields(struct.Struct("<III")))

@@ -42,6 +42,8 @@ struct memory {
     size_t host_row, host_slice; /* of `host`, of an image */
     cl_properties *list;
     size_t list_count;
+    struct memory *next_shared; /* of the link's `shared`, under the lock */
+    uint32_t shared_maps;       /* of shared memory and its parts, under the lock */
     struct map *maps; /* under the lock */
     uint32_t map_count;
     struct notice *destructors;
@@ -164,6 +166,45 @@ void host_memory_unknown(struct memory *memory, size_t offset, size_t bytes);
 void check_host_memory(struct memory *memory, size_t offset, size_t bytes);
 /* A command moves data between the buffer and memory of the host that may be its own. */
 void host_memory_used(struct memory *memory, const void *host, size_t bytes);
+
+/* shared_allocations.c: shared virtual memory, whose addresses are those of the heap. */
+
+/* A flag of the shim's own: memory of clSVMAlloc. */
+#define CL_MEM_SHARED_VIRTUAL ((cl_bitfield)1 << 62)
+
+/* CL_DEVICE_SVM_CAPABILITIES; none where the heap could not be mapped where the server has it. */
+cl_bitfield shared_capabilities(const struct link *link);
+/* The allocation of a context in which an address lies, NULL where there is none. With a hold. */
+struct memory *hold_shared(const struct context *context, const void *pointer);
+/* The byte of an allocation at an address in it. */
+size_t shared_offset(const struct memory *memory, const void *pointer);
+/* Whether `bytes` at an address lie in the allocation. */
+bool shared_has(const struct memory *memory, const void *pointer, size_t bytes);
+/* Whether the host reaches it at any time. */
+static inline bool is_fine(const struct memory *memory) { return memory->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER; }
+/* The allocation to which a buffer belongs, NULL: none. */
+static inline struct memory *shared_under(struct memory *memory) {
+    while (memory->parent) memory = memory->parent;
+    return memory->flags & CL_MEM_SHARED_VIRTUAL ? memory : NULL;
+}
+/* The host maps a buffer, or unmaps it: the server is told where that is coarse-grained shared memory. */
+void share_mapped(struct memory *memory, bool is_mapped);
+/* Tells of an address that was in an allocation which was freed. */
+void check_freed(const struct link *link, const void *pointer);
+
+/* mapping.c */
+struct map *add_map(struct memory *memory, const struct map *from);
+/* Takes the last mapping at `pointer` out of the list. The caller frees it. */
+struct map *take_map(struct memory *memory, const void *pointer);
+
+/* device_copies.c: between two buffers, or over one. `bytes` may be 0. */
+cl_int copy_buffer(cl_command_queue queue, cl_uint type, cl_mem source, cl_mem target, size_t source_offset, size_t target_offset,
+                   size_t bytes, WAITS);
+cl_int fill_buffer(cl_command_queue queue, cl_uint type, cl_mem buffer, const void *pattern, size_t pattern_bytes, size_t offset,
+                   size_t bytes, WAITS);
+/* transfers.c: between a buffer and the host's memory. */
+cl_int transfer_buffer(cl_command_queue queue, cl_uint type, cl_mem buffer, bool writing, cl_bool blocking, size_t offset,
+                       size_t bytes, const void *host, WAITS);
 
 /* memory.c */
 

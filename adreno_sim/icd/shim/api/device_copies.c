@@ -27,10 +27,8 @@ static cl_int check_both(cl_command_queue queue, cl_mem source, bool source_imag
 /* Where a buffer begins, as an address that sub-buffers of one buffer share. */
 static uint64_t base(const struct memory *buffer) { return buffer->place; }
 
-cl_int API(clEnqueueCopyBuffer)(cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset, size_t target_offset,
-                                size_t bytes, WAITS) {
-    cl_int error = check_both(queue, source, false, target, false, wait_count, waits);
-    if (error) return error;
+cl_int copy_buffer(cl_command_queue queue, cl_uint type, cl_mem source, cl_mem target, size_t source_offset, size_t target_offset,
+                   size_t bytes, WAITS) {
     if (!inside(source_offset, bytes, source->size) || !inside(target_offset, bytes, target->size)) return CL_INVALID_VALUE;
     uint64_t from = base(source) + source_offset, to = base(target) + target_offset;
     if (from < to + bytes && to < from + bytes) return CL_MEM_COPY_OVERLAP;
@@ -38,9 +36,16 @@ cl_int API(clEnqueueCopyBuffer)(cl_command_queue queue, cl_mem source, cl_mem ta
         .region = {bytes, 1, 1}, .source_origin = {source_offset}, .target_origin = {target_offset},
         .source_row = bytes, .source_slice = bytes, .target_row = bytes, .target_slice = bytes,
     };
-    if (bytes) return copy(queue, CL_COMMAND_COPY_BUFFER, source, target, &body, WAITED);
-    struct command nothing = {.queue = queue, .type = CL_COMMAND_COPY_BUFFER, .kind = ADRENO_COMMAND_NOTHING};
+    if (bytes) return copy(queue, type, source, target, &body, WAITED);
+    struct command nothing = {.queue = queue, .type = type, .kind = ADRENO_COMMAND_NOTHING};
     return enqueue(&nothing, wait_count, waits, event, false);
+}
+
+cl_int API(clEnqueueCopyBuffer)(cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset, size_t target_offset,
+                                size_t bytes, WAITS) {
+    cl_int error = check_both(queue, source, false, target, false, wait_count, waits);
+    if (error) return error;
+    return copy_buffer(queue, CL_COMMAND_COPY_BUFFER, source, target, source_offset, target_offset, bytes, WAITED);
 }
 
 /* Whether two boxes of the same pitches share a byte, `distance` being from one to the other. */
@@ -148,19 +153,23 @@ static cl_int fill(cl_command_queue queue, cl_uint type, cl_mem memory, struct f
     return enqueue(&command, wait_count, waits, event, false);
 }
 
-cl_int API(clEnqueueFillBuffer)(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_bytes, size_t offset,
-                                size_t bytes, WAITS) {
-    cl_int error = check_enqueue(queue, wait_count, waits);
-    if (!error) error = check_memory(queue, buffer, false, 0);
-    if (error) return error;
+cl_int fill_buffer(cl_command_queue queue, cl_uint type, cl_mem buffer, const void *pattern, size_t pattern_bytes, size_t offset,
+                   size_t bytes, WAITS) {
     if (!inside(offset, bytes, buffer->size)) return CL_INVALID_VALUE;
     bool whole = pattern_bytes && pattern_bytes <= 128 && !(pattern_bytes & (pattern_bytes - 1));
     if (!pattern || !whole || offset % pattern_bytes || bytes % pattern_bytes) return CL_INVALID_VALUE;
     struct fill_body body = {.bytes = (uint32_t)pattern_bytes, .origin = {offset}, .region = {bytes, 1, 1}};
     memcpy(body.pattern, pattern, pattern_bytes);
-    if (bytes) return fill(queue, CL_COMMAND_FILL_BUFFER, buffer, &body, WAITED);
-    struct command nothing = {.queue = queue, .type = CL_COMMAND_FILL_BUFFER, .kind = ADRENO_COMMAND_NOTHING};
+    if (bytes) return fill(queue, type, buffer, &body, WAITED);
+    struct command nothing = {.queue = queue, .type = type, .kind = ADRENO_COMMAND_NOTHING};
     return enqueue(&nothing, wait_count, waits, event, false);
+}
+
+cl_int API(clEnqueueFillBuffer)(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_bytes, size_t offset,
+                                size_t bytes, WAITS) {
+    cl_int error = check_enqueue(queue, wait_count, waits);
+    if (!error) error = check_memory(queue, buffer, false, 0);
+    return error ? error : fill_buffer(queue, CL_COMMAND_FILL_BUFFER, buffer, pattern, pattern_bytes, offset, bytes, WAITED);
 }
 
 cl_int API(clEnqueueFillImage)(cl_command_queue queue, cl_mem image, const void *color, const size_t *origin,

@@ -19,6 +19,7 @@ void kernel_end(struct object *object) {
     struct kernel *kernel = (struct kernel *)object;
     for (uint32_t i = 0; kernel->slots && i < kernel->facts->param_count; i++) free(kernel->slots[i].many);
     free(kernel->slots);
+    free(kernel->reached);
     atomic_fetch_sub(&kernel->program->attached, 1);
     object_drop(kernel->program);
 }
@@ -69,6 +70,14 @@ cl_kernel API(clCloneKernel)(cl_kernel kernel, cl_int *error) {
         } else {
             memcpy(slot->many, kernel->slots[i].many, slot->bytes);
         }
+    }
+    size_t bytes = kernel->reached_count * sizeof *kernel->reached;
+    if (made && bytes && (made->reached = malloc(bytes))) {
+        memcpy(made->reached, kernel->reached, bytes);
+        made->reached_count = kernel->reached_count;
+    } else if (made && bytes) {
+        object_release(made, KERNEL, 0);
+        made = NULL;
     }
     return made ? succeed(error, made) : fail(error, CL_OUT_OF_HOST_MEMORY);
 }

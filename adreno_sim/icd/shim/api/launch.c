@@ -143,8 +143,8 @@ static cl_int check_group(const struct kernel *kernel, cl_uint dimensions, const
 static size_t argument_bytes(const struct kernel *kernel) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < kernel->facts->param_count; i++)
-        bytes += 16 + (kernel->slots[i].kind == ADRENO_ARGUMENT_VALUE ? kernel->slots[i].bytes + 8 : 0);
-    return bytes;
+        bytes += 24 + (kernel->slots[i].kind == ADRENO_ARGUMENT_VALUE ? kernel->slots[i].bytes + 8 : 0);
+    return bytes + 16 * (size_t)kernel->reached_count;
 }
 
 /* Writes the arguments behind the body, and what has to live until the launch is over. */
@@ -164,6 +164,7 @@ static cl_int put_arguments(struct bytes *body, const struct kernel *kernel, str
             return CL_INVALID_KERNEL_ARGS;
         }
         size_t bytes = slot->kind == ADRENO_ARGUMENT_VALUE ? slot->bytes : slot->kind == ADRENO_ARGUMENT_NULL ? 0 : 8;
+        if (slot->kind == ADRENO_ARGUMENT_SHARED) bytes = 16;
         put_u32(body, slot->kind);
         put_u32(body, (uint32_t)bytes);
         if (slot->kind == ADRENO_ARGUMENT_VALUE) {
@@ -175,11 +176,21 @@ static cl_int put_arguments(struct bytes *body, const struct kernel *kernel, str
         } else if (slot->kind != ADRENO_ARGUMENT_NULL) {
             put_u64(body, slot->number);
         }
+        if (slot->kind == ADRENO_ARGUMENT_SHARED) put_u64(body, slot->bytes);
         if (!slot->object) continue;
         if (!memory_lives(slot->object) || object_serial(slot->object) != slot->serial)
             return refuse_call(CL_INVALID_KERNEL_ARGS, kernel->facts->name, "argument %u (%s) of %s was released", i,
                                kernel->facts->params[i].name, kernel->facts->name);
         held[(*held_count)++] = (struct object *)slot->object;
+    }
+    for (uint32_t i = 0; i < kernel->reached_count; i++) {
+        const struct reached *reached = &kernel->reached[i];
+        if (!memory_lives(reached->object) || object_serial(reached->object) != reached->serial)
+            return refuse_call(CL_INVALID_OPERATION, kernel->facts->name, "shared memory that clSetKernelExecInfo named was freed");
+        put_u32(body, ADRENO_ARGUMENT_REACHED);
+        put_u32(body, 8);
+        put_u64(body, reached->number);
+        held[(*held_count)++] = (struct object *)reached->object;
     }
     cl_ulong room = device_number(kernel->program->link, CL_DEVICE_LOCAL_MEM_SIZE);
     if (local <= room) return CL_SUCCESS;
@@ -197,7 +208,7 @@ static cl_int launch(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl_
     if (!program->number) return CL_INVALID_PROGRAM_EXECUTABLE;
     if (dimensions < 1 || dimensions > 3) return CL_INVALID_WORK_DIMENSION;
     struct launch_body head = {
-        .program = program->number, .kernel = kernel->place, .dimensions = dimensions, .count = kernel->facts->param_count,
+        .program = program->number, .kernel = kernel->place, .dimensions = dimensions, .count = kernel->facts->param_count + kernel->reached_count,
         .global = {1, 1, 1},
     };
     bool nothing = !global;

@@ -13,7 +13,7 @@ static cl_int check_map(const struct queue *queue, const struct memory *memory, 
     return check_memory(queue, memory, image, forbidden);
 }
 
-static struct map *add_map(struct memory *memory, const struct map *from) {
+struct map *add_map(struct memory *memory, const struct map *from) {
     struct map *made = malloc(sizeof *made);
     if (!made) return NULL;
     *made = *from;
@@ -25,8 +25,7 @@ static struct map *add_map(struct memory *memory, const struct map *from) {
     return made;
 }
 
-/* Takes the last mapping at `pointer` out of the list. The caller frees it. */
-static struct map *take_map(struct memory *memory, const void *pointer) {
+struct map *take_map(struct memory *memory, const void *pointer) {
     state_lock(memory->link);
     struct map **at = &memory->maps;
     while (*at && (*at)->pointer != pointer) at = &(*at)->next;
@@ -69,7 +68,10 @@ void *API(clEnqueueMapBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blo
     } else {
         wrong = enqueue(&command, wait_count, waits, event, false);
     }
-    if (!wrong) return succeed(error, map.pointer);
+    if (!wrong) {
+        share_mapped(buffer, true);
+        return succeed(error, map.pointer);
+    }
     free(take_map(buffer, map.pointer));
     return fail(error, wrong);
 }
@@ -144,6 +146,9 @@ void check_mapped(const struct event *event) {
     case CL_COMMAND_MAP_BUFFER:
     case CL_COMMAND_MAP_IMAGE:
     case CL_COMMAND_UNMAP_MEM_OBJECT:
+    case CL_COMMAND_SVM_MAP:
+    case CL_COMMAND_SVM_UNMAP:
+    case CL_COMMAND_SVM_MIGRATE_MEM:
     case CL_COMMAND_MIGRATE_MEM_OBJECTS: return;
     }
     for (uint32_t i = 0; i < event->held_count; i++) {
@@ -162,6 +167,7 @@ cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void 
     if (memory->context != queue->context) return CL_INVALID_CONTEXT;
     struct map *map = take_map(memory, mapped);
     if (!map) return CL_INVALID_VALUE;
+    if (!is_image(memory)) share_mapped(memory, false);
     bool image = is_image(memory), writes = map->flags & WRITES;
     struct object *held[] = {&memory->head};
     struct command command = {.queue = queue, .type = CL_COMMAND_UNMAP_MEM_OBJECT, .held = held, .held_count = 1};

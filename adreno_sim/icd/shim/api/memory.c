@@ -93,6 +93,16 @@ static void *give_up(struct memory *made, cl_int *error, cl_int code) {
     return fail(error, code);
 }
 
+/* A buffer whose host memory is shared virtual memory: both are the same bytes. */
+static cl_mem make_over_shared(struct memory *made, struct memory *under, void *host, cl_int *error) {
+    bool fits = shared_has(under, host, made->size);
+    made->offset = shared_offset(under, host);
+    if (fits) adopt(made, under);
+    object_drop(under);
+    cl_int wrong = fits ? place_memory(made) : CL_INVALID_BUFFER_SIZE;
+    return wrong ? give_up(made, error, wrong) : succeed(error, made);
+}
+
 static cl_mem make_buffer(cl_context context, const cl_properties *properties, cl_bitfield flags, size_t size, void *host,
                           cl_int *error, void *made_at) {
     if (!object_is(context, CONTEXT)) return fail(error, CL_INVALID_CONTEXT);
@@ -111,6 +121,8 @@ static cl_mem make_buffer(cl_context context, const cl_properties *properties, c
     made->size = size;
     long count = copy_list(properties, &made->list);
     made->list_count = count > 0 ? (size_t)count : 0;
+    struct memory *under = flags & CL_MEM_USE_HOST_PTR ? hold_shared(context, host) : NULL;
+    if (under) return make_over_shared(made, under, host, error);
     if ((wrong = place_memory(made))) return give_up(made, error, wrong);
     if (flags & CL_MEM_USE_HOST_PTR) made->host = host;
     host_memory_known(made, 0, size);
@@ -153,7 +165,8 @@ bool is_misaligned(const struct memory *memory) {
 }
 
 cl_mem API(clCreateSubBuffer)(cl_mem buffer, cl_bitfield flags, cl_uint type, const void *region, cl_int *error) {
-    if (!memory_lives(buffer) || is_image(buffer) || buffer->parent) return fail(error, CL_INVALID_MEM_OBJECT);
+    bool is_part = memory_lives(buffer) && buffer->parent && !(buffer->parent->flags & CL_MEM_SHARED_VIRTUAL);
+    if (!memory_lives(buffer) || is_image(buffer) || is_part) return fail(error, CL_INVALID_MEM_OBJECT);
     cl_int wrong = inherit_flags(buffer->flags, &flags);
     if (wrong) return fail(error, wrong);
     if (type != CL_BUFFER_CREATE_TYPE_REGION || !region) return fail(error, CL_INVALID_VALUE);
@@ -202,19 +215,21 @@ void memory_end(struct object *object) {
     object_drop(memory->context);
 }
 
+static bool is_shared(const struct memory *memory) { return memory->flags & CL_MEM_SHARED_VIRTUAL; }
+
 cl_int API(clGetMemObjectInfo)(cl_mem memory, ANSWER) {
     if (!memory_lives(memory)) return CL_INVALID_MEM_OBJECT;
     switch (name) {
     case CL_MEM_TYPE: GIVE(cl_uint, memory->type);
     case CL_MEM_FLAGS: GIVE(cl_bitfield, memory->flags);
     case CL_MEM_SIZE: GIVE(size_t, memory->size);
-    case CL_MEM_HOST_PTR: GIVE(void *, memory->host);
+    case CL_MEM_HOST_PTR: GIVE(void *, shared_under(memory) ? memory->link->heap + memory->place : memory->host);
     case CL_MEM_MAP_COUNT: GIVE(cl_uint, memory->map_count);
     case CL_MEM_REFERENCE_COUNT: GIVE(cl_uint, users(memory));
     case CL_MEM_CONTEXT: GIVE(cl_context, memory->context);
-    case CL_MEM_ASSOCIATED_MEMOBJECT: GIVE(cl_mem, memory->parent);
-    case CL_MEM_OFFSET: GIVE(size_t, memory->offset);
-    case CL_MEM_USES_SVM_POINTER: GIVE(cl_bool, CL_FALSE);
+    case CL_MEM_ASSOCIATED_MEMOBJECT: GIVE(cl_mem, memory->parent && is_shared(memory->parent) ? NULL : memory->parent);
+    case CL_MEM_OFFSET: GIVE(size_t, memory->parent && is_shared(memory->parent) ? 0 : memory->offset);
+    case CL_MEM_USES_SVM_POINTER: GIVE(cl_bool, shared_under(memory) != NULL);
     case CL_MEM_PROPERTIES: return give(size, value, size_ret, memory->list, memory->list_count * sizeof *memory->list);
     default: return CL_INVALID_VALUE;
     }

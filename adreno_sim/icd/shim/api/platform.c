@@ -72,6 +72,7 @@ cl_int API(clGetDeviceInfo)(cl_device_id device, ANSWER) {
     case CL_DEVICE_PARENT_DEVICE: GIVE(cl_device_id, NULL);
     case CL_DEVICE_REFERENCE_COUNT: GIVE(cl_uint, 1);
     case CL_DEVICE_AVAILABLE: GIVE(cl_bool, link_check(link));
+    case CL_DEVICE_SVM_CAPABILITIES: GIVE(cl_bitfield, shared_capabilities(link));
     default: break;
     }
     uint32_t bytes;

@@ -40,7 +40,7 @@ struct slot {
     cl_int refused;         /* how the last call that sets it was refused; 0: it was not */
     uint32_t refused_call;  /* its number */
     uint32_t kind;  /* ADRENO_ARGUMENT_* */
-    size_t bytes;   /* of a value; of local memory */
+    size_t bytes;   /* of a value; of local memory; the byte of shared virtual memory to which a pointer leads */
     uint8_t few[16], *many;
     const struct object *object; /* not held: a program may release it, and may not launch then */
     uint64_t serial, number;     /* of the object; for the server */
@@ -52,6 +52,14 @@ struct kernel {
     uint32_t place;          /* in the program */
     struct facts *facts;
     struct slot *slots;
+    struct reached *reached; /* shared virtual memory that it reaches by other pointers than its arguments */
+    uint32_t reached_count;
+};
+
+/* Memory that a kernel was told of, not held: a program may free it, and may not launch then. */
+struct reached {
+    const struct object *object;
+    uint64_t serial, number;
 };
 
 /* Work-items of the largest group of a kernel that is not refused. The server is asked once: it may have to compile. */

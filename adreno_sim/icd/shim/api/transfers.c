@@ -15,30 +15,26 @@ struct copy buffer_copy(const struct memory *buffer, enum way way, size_t offset
     };
 }
 
-static cl_int transfer(cl_command_queue queue, cl_mem buffer, bool writing, cl_bool blocking, size_t offset, size_t bytes,
-                       const void *host, WAITS) {
-    cl_int error = check_enqueue(queue, wait_count, waits);
-    if (error) return error;
-    cl_bitfield forbidden = CL_MEM_HOST_NO_ACCESS | (writing ? CL_MEM_HOST_READ_ONLY : CL_MEM_HOST_WRITE_ONLY);
-    if ((error = check_memory(queue, buffer, false, forbidden))) return error;
+cl_int transfer_buffer(cl_command_queue queue, cl_uint type, cl_mem buffer, bool writing, cl_bool blocking, size_t offset,
+                       size_t bytes, const void *host, WAITS) {
+    cl_int error;
     if (!host) return refuse_call(CL_INVALID_VALUE, NULL, "the host's memory is NULL");
     if (!inside(offset, bytes, buffer->size))
         return refuse_call(CL_INVALID_VALUE, NULL, "%zu bytes at offset %zu of a buffer of %zu", bytes, offset, buffer->size);
     host_memory_used(buffer, host, bytes);
     struct object *held[] = {&buffer->head};
-    struct command command = {.queue = queue, .held = held, .held_count = 1};
-    command.type = writing ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER;
+    struct command command = {.queue = queue, .type = type, .held = held, .held_count = 1};
     struct transfer body = buffer_transfer(buffer, offset, bytes);
     if (!bytes) {
         command.kind = ADRENO_COMMAND_NOTHING;
         return enqueue(&command, wait_count, waits, event, blocking);
     }
-    if (!blocking) {
+    if (!blocking || (writing && shared_under(buffer))) { /* the host writes shared memory only where it is mapped */
         command.kind = writing ? ADRENO_COMMAND_WRITE : ADRENO_COMMAND_READ;
         command.body = &body;
         command.body_size = sizeof body;
         command.copy = buffer_copy(buffer, writing ? TO_STAGING : FROM_STAGING, offset, bytes, host);
-        return enqueue(&command, wait_count, waits, event, false);
+        return enqueue(&command, wait_count, waits, event, blocking);
     }
     struct event *made = begin_by_host(&command, wait_count, waits, &error);
     if (!made) return error;
@@ -47,6 +43,16 @@ static cl_int transfer(cl_command_queue queue, cl_mem buffer, bool writing, cl_b
     memmove(writing ? place : (uint8_t *)host, writing ? host : place, bytes);
     end_by_host(made, writing ? ADRENO_COMMAND_WRITTEN : ADRENO_COMMAND_HOST_READ, range, event);
     return CL_SUCCESS;
+}
+
+static cl_int transfer(cl_command_queue queue, cl_mem buffer, bool writing, cl_bool blocking, size_t offset, size_t bytes,
+                       const void *host, WAITS) {
+    cl_int error = check_enqueue(queue, wait_count, waits);
+    if (error) return error;
+    cl_bitfield forbidden = CL_MEM_HOST_NO_ACCESS | (writing ? CL_MEM_HOST_READ_ONLY : CL_MEM_HOST_WRITE_ONLY);
+    if ((error = check_memory(queue, buffer, false, forbidden))) return error;
+    cl_uint type = writing ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER;
+    return transfer_buffer(queue, type, buffer, writing, blocking, offset, bytes, host, WAITED);
 }
 
 cl_int API(clEnqueueReadBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t bytes, void *host,

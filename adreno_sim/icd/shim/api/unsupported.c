@@ -1,60 +1,9 @@
-/* What the device does not have: shared virtual memory, pipes, native kernels, memory shared with OpenGL. */
+/* What the device does not have: pipes, native kernels, memory shared with OpenGL. */
 #include "common.h"
 
 /* A query of the device says that it has none, so that the function returns CL_INVALID_OPERATION once its objects are right. */
 static cl_int refuse(const struct queue *queue) {
     return object_is(queue, QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
-}
-
-void *API(clSVMAlloc)(cl_context context, cl_bitfield flags, size_t bytes, cl_uint alignment) {
-    (void)context, (void)flags, (void)bytes, (void)alignment;
-    return NULL;
-}
-
-void API(clSVMFree)(cl_context context, void *pointer) { (void)context, (void)pointer; }
-
-cl_int API(clEnqueueSVMFree)(cl_command_queue queue, cl_uint count, void **pointers, svm_free_notice notice, void *data, WAITS) {
-    (void)count, (void)pointers, (void)notice, (void)data, (void)wait_count, (void)waits, (void)event;
-    return refuse(queue);
-}
-
-cl_int API(clEnqueueSVMMemcpy)(cl_command_queue queue, cl_bool blocking, void *target, const void *source, size_t bytes, WAITS) {
-    (void)blocking, (void)target, (void)source, (void)bytes, (void)wait_count, (void)waits, (void)event;
-    return refuse(queue);
-}
-
-cl_int API(clEnqueueSVMMemFill)(cl_command_queue queue, void *target, const void *pattern, size_t pattern_bytes, size_t bytes,
-                                WAITS) {
-    (void)target, (void)pattern, (void)pattern_bytes, (void)bytes, (void)wait_count, (void)waits, (void)event;
-    return refuse(queue);
-}
-
-cl_int API(clEnqueueSVMMap)(cl_command_queue queue, cl_bool blocking, cl_bitfield flags, void *pointer, size_t bytes, WAITS) {
-    (void)blocking, (void)flags, (void)pointer, (void)bytes, (void)wait_count, (void)waits, (void)event;
-    return refuse(queue);
-}
-
-cl_int API(clEnqueueSVMUnmap)(cl_command_queue queue, void *pointer, WAITS) {
-    (void)pointer, (void)wait_count, (void)waits, (void)event;
-    return refuse(queue);
-}
-
-cl_int API(clEnqueueSVMMigrateMem)(cl_command_queue queue, cl_uint count, const void **pointers, const size_t *sizes,
-                                   cl_bitfield flags, WAITS) {
-    (void)count, (void)pointers, (void)sizes, (void)flags, (void)wait_count, (void)waits, (void)event;
-    return refuse(queue);
-}
-
-cl_int API(clSetKernelArgSVMPointer)(cl_kernel kernel, cl_uint place, const void *value) {
-    (void)place, (void)value;
-    return object_is(kernel, KERNEL) ? CL_INVALID_OPERATION : CL_INVALID_KERNEL;
-}
-
-cl_int API(clSetKernelExecInfo)(cl_kernel kernel, cl_uint name, size_t size, const void *value) {
-    (void)size, (void)value;
-    if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
-    bool known = name == CL_KERNEL_EXEC_INFO_SVM_PTRS || name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM;
-    return known ? CL_INVALID_OPERATION : CL_INVALID_VALUE;
 }
 
 cl_mem API(clCreatePipe)(cl_context context, cl_bitfield flags, cl_uint packet, cl_uint packets, const cl_words *properties,

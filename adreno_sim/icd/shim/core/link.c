@@ -275,15 +275,17 @@ static const char *greet(struct link *link, int socket) {
     if (wrong) return wrong;
     struct reader from = {link->hello.data, link->hello.data + link->hello.size, false};
     link->heap_bytes = get_u64(&from);
+    void *same = (void *)(uintptr_t)get_u64(&from);
     link->platform_answers = read_answers(&from, &link->platform_count);
     link->device_answers = read_answers(&from, &link->device_count);
     link->format_count = get_u32(&from);
     link->formats = get(&from, (size_t)link->format_count * 12);
     if (from.failed || heap < 0) return "the simulator's answer is cut short: is it of another version?";
-    void *mapped = mmap(NULL, link->heap_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, heap, 0);
+    void *mapped = mmap(same, link->heap_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, heap, 0);
     close(heap);
     if (mapped == MAP_FAILED) return "the device's memory cannot be mapped (is the address space limited?)";
     link->heap = mapped;
+    link->shares_addresses = mapped == same;
     read_version(link);
     return NULL;
 }

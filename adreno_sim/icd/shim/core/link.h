@@ -28,6 +28,7 @@ struct link {
     _Atomic bool losing, lost; /* losing: a thread is about to say that it is lost */
     uint8_t *page, *heap, *staging;
     uint64_t heap_bytes;
+    bool shares_addresses; /* the heap lies at the same address as in the server: what kernels read there may be a pointer */
     pthread_mutex_t talk; /* one request at a time */
     pthread_mutex_t looking; /* of the three below */
     uint64_t looked, silent; /* nanoseconds: when the server's beats were last looked at, how long there were no new ones */
@@ -54,6 +55,8 @@ struct link {
     struct event *deferred; /* commands that wait in the shim, of all queues; also those that the host's threads run */
 
     _Atomic bool tells_order; /* more than one queue in order: the server is told what the host waits for (order.c) */
+
+    struct memory *shared; /* allocations of shared virtual memory */
 
     struct range *free_staging; /* by place, never side by side */
     size_t free_count, free_room;

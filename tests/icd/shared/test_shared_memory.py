@@ -1,0 +1,100 @@
+"""Shared virtual memory through the driver: right programs as on PoCL and Intel's driver, and what wrong ones are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # importlib mode leaves the shared modules off the path
+
+from shim_clients import FLAGS, compile_client, compilers, run
+
+from adreno_sim.backends.opencl import drivers
+
+CASES = {
+    "unwritten": "uninitialized-read",
+    "unwritten_fine": "uninitialized-read",
+    "unmapped": "host-memory-changed",
+    "unmapped_at_first": "host-memory-changed",
+    "still_mapped": "used-while-mapped",
+    "bounds": "out-of-bounds-write",
+    "race": "data-race",
+    "not_told": "out-of-bounds-read",
+    "freed_in_list": "out-of-bounds-read",
+    "freed": "use-after-release",
+}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return compile_client("shared", tmp_path_factory.mktemp("shared"))
+
+
+def simulate(folder: Path, *words: str, device: str = "adreno-740", more: tuple[str, ...] = ()):
+    report = folder / "report.json"
+    command = [sys.executable, "-m", "adreno_sim", "run", "--device", f"sim:{device}", "--checks", "full", "--json", str(report)]
+    done = run([*command, *more, "--", *words])
+    return done, json.loads(report.read_text()) if report.is_file() else {}
+
+
+@pytest.mark.parametrize("device", ["adreno-740", "adreno-650"])
+def test_right_programs_are_right_and_silent(client: str, device: str, tmp_path: Path) -> None:
+    done, report = simulate(tmp_path, client, device=device)
+    assert done.returncode == 0, done.stderr
+    assert report["findings"] == [] and not report["processes"][0]["leaks"]
+
+
+def test_wrong_calls_are_refused_as_drivers_do(client: str, tmp_path: Path) -> None:
+    done, report = simulate(tmp_path, client, "errors")
+    assert "shared.c" not in done.stderr
+    assert {finding["kind"] for finding in report["findings"]} <= {"call-refused", "probe-refused", "nothing-launched"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_wrong_program_is_told(client: str, name: str, tmp_path: Path) -> None:
+    done, report = simulate(tmp_path, client, name)
+    assert done.returncode == 1, done.stderr
+    assert CASES[name] in {finding["kind"] for finding in report["findings"]}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_done_well_is_silent(client: str, name: str, tmp_path: Path) -> None:
+    done, report = simulate(tmp_path, client, name, "well")
+    assert (done.returncode, report["findings"]) == (0, []), done.stderr
+
+
+def test_a_recording_shows_the_same_again(client: str, tmp_path: Path) -> None:
+    trace, again = tmp_path / "trace.asim", tmp_path / "again.json"
+    _, report = simulate(tmp_path, client, "not_told", more=("--record", str(trace)))
+    done = run([sys.executable, "-m", "adreno_sim", "replay", str(trace), "--json", str(again)])
+    assert done.returncode == 1, done.stderr
+    assert [f["kind"] for f in json.loads(again.read_text())["findings"]] == [f["kind"] for f in report["findings"]]
+
+
+def test_a_device_without_it_has_none(client: str, tmp_path: Path) -> None:
+    """Under Windows an X1 has no shared virtual memory."""
+    done, _ = simulate(tmp_path, client, device="adreno-x1-85")
+    assert "shared.c" in done.stderr and "found" in done.stderr  # clSVMAlloc returns NULL
+
+
+@pytest.mark.parametrize("judge", ["pocl", "intel"])
+def test_judges_run_the_right_programs(judge: str, tmp_path: Path) -> None:
+    driver = next(one for one in drivers.DRIVERS if one.name == judge)
+    loader = Path(sys.prefix, "lib", "libOpenCL.so.1").resolve()
+    texts = drivers.icd_texts(driver)
+    if not texts or not loader.is_file():
+        pytest.skip(f"{judge} or a loader is not installed")
+    (tmp_path / "vendors").mkdir()
+    (tmp_path / "vendors" / "judge.icd").write_text(texts[-1])
+    program, folder = str(tmp_path / "shared"), str(loader.parent)
+    source = str(Path(__file__).parents[1] / "clients" / "shared.c")
+    built = run([*next(compilers()), *FLAGS, source, str(loader), f"-Wl,-rpath-link,{folder}", "-o", program])
+    assert built.returncode == 0, built.stderr
+    judged = {"LD_LIBRARY_PATH": folder, "OCL_ICD_VENDORS": str(tmp_path / "vendors"), "OCL_ICD_FILENAMES": ""}
+    for words in ([], ["errors"] if judge == "intel" else []):
+        done = run([program, *words], env={**os.environ, **judged})
+        assert done.returncode == 0, done.stderr
