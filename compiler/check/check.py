@@ -202,6 +202,7 @@ class CheckRun:
         )
         observer.unproven = UnprovenAccesses() if self.options.explain else None
         observer.gives_places = None if ready.kernels is None else ready.kernels.gives_places
+        observer.wrong_stage = ready.wrong_stage
         if self.reproducer is not None:
             observer.on_wrong = self.reproducer.wrong_value
         outputs = self._execute(ready, observer, report, twin)

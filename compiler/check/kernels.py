@@ -54,6 +54,7 @@ class KernelObserver(Observer):
     A call's tensor arguments are read before it, golden says what it makes of those, and every argument that a kernel may
     write or golden changed is compared. The copies live for one call. With `keep_going` a wrong value does not end the run;
     the calls after it are judged on the inputs they were really given, or on golden ones where golden supposes these.
+    wrong_stage: finds which stage changed a function's meaning, for the first that is wrong on the run's own inputs.
     on_wrong: called for each wrong result with the call, the argument's position, the golden array and the finding.
     seconds: by stage, of what happens around launches. unchecked: sentences, each once, in order: an analysis of a kernel failed,
     a call did not run on inputs that can tell.
@@ -79,6 +80,7 @@ class KernelObserver(Observer):
         self.gives_places: Callable[[str], bool] | None = None
         self.sorted_places: list[np.ndarray] = []
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
+        self.wrong_stage: Callable[[str, Sequence[Argument]], str] | None = None
         self.findings = FindingList()
         self.unchecked: dict[str, None] = {}
         self.graphs: dict[str, tuple[MLProgram, GraphRun]] = {}
@@ -321,7 +323,7 @@ class KernelObserver(Observer):
         assert self._golden is not None
         what = self._golden.describe(call)
         message = f"{param} of {call.function.name} (call {call.index}){how} is not what its {what} computes: {result}"
-        message += self._blame(call, before) + note
+        message += self._blame(call, before, own) + note
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
         self.findings.add([finding])
         if self.on_wrong is not None and own:
@@ -357,10 +359,15 @@ class KernelObserver(Observer):
         )
         self.findings.add([Finding(Kind.LARGE_ROUNDING, message, kernel=name, tensor=tensor.name)])
 
-    def _blame(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
-        """For a subgraph: text on its first operator that is wrong on its own inputs; "" where golden does not know."""
-        if self._golden is None or not self._golden.knows(call) or call.function.name not in self.graphs:
+    def _blame(self, call: FunctionCall, before: Sequence[np.ndarray | None], own: bool) -> str:
+        """For a subgraph: text on its first operator that is wrong on its own inputs; for a kernel, on the stage that changed its
+        meaning; "" where that is not known. own: on the run's inputs."""
+        if self._golden is None or not self._golden.knows(call):
             return ""
+        if call.function.name not in self.graphs:
+            find, self.wrong_stage = self.wrong_stage, self.wrong_stage if not own else None
+            stage = find(call.function.golden, _arguments(call, before)) if own and find is not None else ""
+            return stage and f"; {stage}"
         program, _ = self.graphs[call.function.name]
         inputs = [array for array in before[: len(program.graph.of("input"))] if array is not None]
         found = self._golden.blame(call, program.trace(inputs))

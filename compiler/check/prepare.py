@@ -32,11 +32,13 @@ from .kept.entry import Judged, PreparedModel, has_entries, load_prepared, store
 from .kept.key import find_request
 from .outputs import Movement
 from .whole_model.inputs import first_inputs
+from .whole_model.kernel_stage import find_kernel_stage
 from .whole_model.references import judge_by_truth, measure_movement, run_references
 from .whole_model.stages import find_wrong_pass
 
 if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
+    from ...golden.kernel_reference import Argument
     from ...golden.subgraph_reference import SubgraphReference
     from ...golden.truth.units import Units
     from ..lower.pipeline import Lowered
@@ -100,6 +102,7 @@ class PreparedRun:
     tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
     textures. kernels: the references of kernels, where they run here and now. follow: the references with the device's order of
     sorted values where rounding decides it (`ModelTruth.run`). movement, wrong_pass: as of `judge_outputs`.
+    wrong_stage: which stage of a function's lowering changed its meaning, by its name and the arguments of a call.
     alone: it was compiled just now, by a process with no threads but those that it has begun itself.
     """
 
@@ -117,6 +120,7 @@ class PreparedRun:
     follow: Callable[[Sequence[np.ndarray]], Judged] | None = None
     movement: Movement | None = None
     wrong_pass: Callable[[], str] | None = None
+    wrong_stage: Callable[[str, Sequence[Argument]], str] | None = None
     alone: bool = False
 
 
@@ -187,6 +191,9 @@ def _ready(
     def move(reference: str) -> list[float] | None:
         return measure_movement(read_model(source, options), options, arrays, reference)
 
+    def blame_kernel(name: str, args: Sequence[Argument]) -> str:
+        return find_kernel_stage(read_model(source, options), options, name, args, units)
+
     def blame() -> str:
         return find_wrong_pass(read_model(source, options), options, arrays, units)
 
@@ -208,6 +215,7 @@ def _ready(
         judge,
         move,
         blame,
+        blame_kernel,
     )
 
 

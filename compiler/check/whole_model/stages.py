@@ -10,6 +10,7 @@ import numpy as np
 from ...importers.inputs import Arrays
 from ...importers.load import Model
 from ...lower.compile_options import CompileOptions
+from ...tvm_bridge.pass_pipelines import clone
 
 if TYPE_CHECKING:
     from ....golden.truth.units import Units
@@ -36,7 +37,7 @@ def find_wrong_pass(model: Model, options: CompileOptions, arrays: Arrays, units
     same: dict[int, bool] = {0: True}
     for number in range(len(stages) - 1, 0, -1):  # the last that can be evaluated
         if (found := _evaluate(stages[number][1], given, units)) is not None:
-            same[number] = _is_same(found, known)
+            same[number] = is_same(found, known)
             break
     low, high = 0, max(same)
     if same[high]:
@@ -47,7 +48,7 @@ def find_wrong_pass(model: Model, options: CompileOptions, arrays: Arrays, units
         found = _evaluate(stages[middle][1], given, units)
         if found is None:
             unknown.add(middle)
-        elif _is_same(found, known):
+        elif is_same(found, known):
             low = middle
         else:
             high = middle
@@ -56,24 +57,47 @@ def find_wrong_pass(model: Model, options: CompileOptions, arrays: Arrays, units
 
 def _stages(model: Model, options: CompileOptions, pipeline: str) -> list[tuple[str, Any]]:
     """(name of a pass, the module after it) for each pass up to the first schedule; first the module as imported."""
-    from ...importers.fp16_storage import with_storage
-    from ...lower.pipeline import relax_passes, select_fixes
-    from ...lower.targets import make_target
     from ...passes.base import SCHEDULE, first
-    from ...tvm_bridge.operator_names import with_all_named
-    from ...tvm_bridge.pass_pipelines import clone, with_own_constants
 
-    module = with_own_constants(with_all_named(with_storage(model.module, options.dtype, options.accumulate)))
-    target = make_target(options.target)
+    target, module, passes = _begin(model, options, pipeline)
     stages = [("", module)]
     with target:
-        passes = relax_passes(target, select_fixes(pipeline, options.without_fix), scoping=options.scoping)
         for step in passes[: first(passes, SCHEDULE)]:
             changed = step(clone(module))  # some passes write into what they are given
             if not _are_alike(changed, module):
                 stages.append((str(step.info.name), clone(changed)))
             module = changed
     return stages
+
+
+def run_passes(model: Model, options: CompileOptions, pipeline: str) -> tuple[Any, Any]:
+    """The module before its first function is scheduled, and the module behind the last schedule."""
+    from ...passes.base import SCHEDULE, first
+
+    target, module, passes = _begin(model, options, pipeline)
+    start = first(passes, SCHEDULE)
+    end = len(passes) - first(passes[::-1], SCHEDULE)
+    with target:
+        for step in passes[:start]:
+            module = step(module)
+        before = clone(module)
+        for step in passes[start:end]:
+            module = step(module)
+    return before, module
+
+
+def _begin(model: Model, options: CompileOptions, pipeline: str) -> tuple[Any, Any, list[Any]]:
+    """The target, the module as imported, and the passes that lower it."""
+    from ...importers.fp16_storage import with_storage
+    from ...lower.pipeline import relax_passes, select_fixes
+    from ...lower.targets import make_target
+    from ...tvm_bridge.operator_names import with_all_named
+    from ...tvm_bridge.pass_pipelines import with_own_constants
+
+    module = with_own_constants(with_all_named(with_storage(model.module, options.dtype, options.accumulate)))
+    target = make_target(options.target)
+    with target:
+        return target, module, relax_passes(target, select_fixes(pipeline, options.without_fix), scoping=options.scoping)
 
 
 def _are_alike(one: Any, other: Any) -> bool:
@@ -95,7 +119,8 @@ def _evaluate(module: Any, arrays: Sequence[np.ndarray], units: Units) -> list[n
     return [np.asarray(truth.value) for truth in truths]
 
 
-def _is_same(found: Sequence[np.ndarray], known: Sequence[np.ndarray]) -> bool:
+def is_same(found: Sequence[np.ndarray], known: Sequence[np.ndarray]) -> bool:
+    """Whether results without rounding mean the same."""
     if [value.shape for value in found] != [value.shape for value in known]:
         return False
     with np.errstate(invalid="ignore"):

@@ -1,0 +1,53 @@
+"""Which stage behind fusion changed what a kernel means: its schedule, or what makes OpenCL C of that and runs it in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...importers.load import Model
+from ...lower.compile_options import CompileOptions
+from .stages import is_same, run_passes
+
+if TYPE_CHECKING:
+    from ....golden.kernel_reference import Argument
+    from ....golden.truth.units import Units
+
+SCHEDULED = "its schedule changed the meaning"
+GENERATED = (
+    "scheduled, and run one work-item after the other, it still means the same: what work-items do to each other, or the code "
+    "that TVM makes of them, changed the meaning"
+)
+
+
+def find_kernel_stage(model: Model, options: CompileOptions, name: str, args: Sequence[Argument], units: Units) -> str:
+    """SCHEDULED or GENERATED for a function whose kernels compute something else; "" where that is not to be found.
+
+    The function is evaluated without rounding before it is scheduled, and after, with its threads one after the other.
+    args: of the call, as the references take them.
+    """
+    if not isinstance(options.pipeline, str) or options.tuned is not None:
+        return ""
+    try:
+        before, after = run_passes(model, options, options.pipeline)
+        known, found = (_evaluate(module, name, args, units) for module in (before, after))
+    except Exception:  # what TVM raises here, and what is no truth's to evaluate
+        return ""
+    if not known or not found:
+        return ""
+    return GENERATED if is_same(found, known) else SCHEDULED
+
+
+def _evaluate(module: Any, name: str, args: Sequence[Argument], units: Units) -> list[np.ndarray]:
+    """What a function writes, without rounding; [] where no truth is made of it."""
+    from ....golden.serial import without_threads
+    from ....golden.truth.kernels import KernelTruth
+    from ...tvm_bridge.versions import import_tvm
+
+    functions = {var: func for var, func in module.functions_items() if str(var.name_hint) == name}
+    truth = KernelTruth(without_threads(import_tvm().IRModule(functions)))
+    if name not in truth:
+        return []
+    return [result.value for result in truth.run(name, args, units) if result is not None]

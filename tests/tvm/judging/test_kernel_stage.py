@@ -1,0 +1,61 @@
+"""A kernel that computes something else than its PrimFunc: the schedule changed that, or what comes behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from operators import OPERATORS, graph, op
+
+pytest.importorskip("tvm")
+
+import adreno_sim
+from adreno_sim.compiler.check.whole_model import kernel_stage
+from adreno_sim.compiler.check.whole_model.kernel_stage import GENERATED, SCHEDULED
+from adreno_sim.compiler.passes import registry
+from adreno_sim.compiler.passes.base import ALL_VERSIONS, SCHEDULE, Fix, before_first
+from adreno_sim.compiler.tvm_bridge.rewrite import map_nodes
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm
+
+pytestmark = pytest.mark.tvm
+
+ROWS = (4, 12)
+
+
+def wrong_value(module: Any, device: Any, **options: Any) -> str:
+    """What the one wrong value of a check says."""
+    report = adreno_sim.check(module, device=device, target="buffer", allow=[], **options)
+    (message,) = [finding.message for finding in report.findings if finding.kind.label == "wrong-value"]
+    return message
+
+
+@pytest.mark.parametrize(
+    ("name", "fix", "stage"),
+    [("conv2d_of_one_channel", "one-term-reduction", SCHEDULED), ("conv2d_blocks", "reduction-epilogue", GENERATED)],
+)
+def test_the_stage_of_a_known_defect(name: str, fix: str, stage: str, adreno: Any) -> None:
+    """TVM writes what follows a sum of one term into both of its statements; it cuts an array down to what a work-item wrote."""
+    message = wrong_value(OPERATORS[name](), adreno, without_fix=(fix,))
+    assert f"; {stage}; with doubles" in message
+
+
+def schedule_wrongly(module: Any, _ctx: Any) -> Any:
+    """A schedule rule that takes the first function's maximum for a minimum."""
+    tirx = import_tvm().tirx
+    for var, function in module.functions_items():
+        if isinstance(function, tirx.PrimFunc) and "max" in str(var.name_hint):
+            body = map_nodes(function.body, "Max", lambda node: tirx.Min(node.a, node.b))
+            module.update_func(var, function.with_body(body))
+    return module
+
+
+@pytest.mark.parametrize("found", [SCHEDULED, ""])
+def test_a_wrong_schedule_rule(found: str, adreno: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a stage is not to be found nothing is said of it."""
+    rule = import_tvm().transform.module_pass(schedule_wrongly, opt_level=0, name=SCHEDULE)
+    fix = Fix("wrong-rule", ALL_VERSIONS, "wrong", relax=lambda passes, _target: before_first(passes, SCHEDULE, rule))
+    monkeypatch.setattr(registry, "FIXES", (*registry.FIXES, fix))
+    if not found:
+        monkeypatch.setattr(kernel_stage, "_evaluate", lambda *given: [])
+    message = wrong_value(graph(lambda x: op.maximum(x, op.multiply(x, x)), ROWS), adreno)
+    assert (f"; {SCHEDULED}" in message) == bool(found) and GENERATED not in message
