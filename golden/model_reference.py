@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError
+from ..base.processes.beside import EndedError, doing_beside
 from ..compiler.tvm_bridge.branch_storages import has_branches, split_branch_storages
 from ..compiler.tvm_bridge.pass_pipelines import run_with_insertions
 from ..compiler.tvm_bridge.tensors import array_of
@@ -170,9 +171,10 @@ def has_onnxruntime() -> bool:
 def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 0) -> list[np.ndarray]:
     """Outputs of an ONNX model under ONNX Runtime, in the graph's order.
 
-    Products of bytes are exact on every processor (see `_open_session`).
+    Products of bytes are exact on every processor (see `_open_session`). It runs in a child by fork, which shares the weights: it
+    crashes on some models (1.31 on a MatMul of half behind a Transpose), and other references judge these.
 
-    Raises NoReferenceError where it does not load the model, RefusedInputsError where it stops on these inputs.
+    Raises NoReferenceError where it does not load the model or crashes on it, RefusedInputsError where it stops on these inputs.
     """
     import onnxruntime
 
@@ -182,18 +184,29 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
     if known is not None:
         return known
     try:
+        with doing_beside(lambda: _try_onnx(model, inputs, threads), risky=True) as outputs:
+            found = outputs()
+    except EndedError as error:
+        raise NoReferenceError(f"ONNX Runtime: {error} on this model, a crash of its own") from error
+    if isinstance(found, AdrenoSimError):
+        raise found
+    result_cache.store(key, list[np.ndarray], found)
+    return found
+
+
+def _try_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int) -> list[np.ndarray] | AdrenoSimError:
+    """The outputs, or the error to raise."""
+    try:
         content, weights = model.with_weights_as_inputs()  # as initialisers it would hold them once more
         session = _open_readable(content, threads)
     except Exception as error:  # its exception classes are not public
-        raise NoReferenceError(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
+        return NoReferenceError(f"ONNX Runtime: {str(error).splitlines()[0]}")
     wanted = {node.name for node in session.get_inputs()}
     try:
-        outputs = list(session.run(None, {name: array for name, array in {**inputs, **weights}.items() if name in wanted}))
+        return list(session.run(None, {name: array for name, array in {**inputs, **weights}.items() if name in wanted}))
     except Exception as error:
         refused = NoReferenceError if type(error).__name__ == "NotImplemented" else RefusedInputsError
-        raise refused(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
-    result_cache.store(key, list[np.ndarray], outputs)
-    return outputs
+        return refused(f"ONNX Runtime: {str(error).splitlines()[0]}")
 
 
 def _open_readable(content: bytes, threads: int) -> Any:

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from adreno_sim.base.processes.beside import count_native_threads, doing_beside
+from adreno_sim.base.processes.beside import EndedError, count_native_threads, doing_beside
 
 ME = os.getpid()
 
@@ -39,6 +39,20 @@ def test_a_child_that_crashes_leaves_the_work_to_this_process(number):
 
     with doing_beside(work) as result:
         assert result() == ME
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
+def test_the_crash_of_risky_work_stays_with_the_child(number):
+    with (
+        doing_beside(lambda: os.kill(os.getpid(), number), risky=True) as result,
+        pytest.raises(EndedError, match=f"^ended by {number.name}$"),
+    ):
+        result()
+
+
+def test_an_error_of_risky_work_is_raised_here():
+    with doing_beside(lambda: [][os.getpid()], risky=True) as result, pytest.raises(IndexError):
+        result()
 
 
 def test_a_result_that_does_not_pickle_is_made_here():

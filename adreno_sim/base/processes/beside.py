@@ -16,6 +16,8 @@ from .parent import end_with
 
 T = TypeVar("T")
 
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
+
 
 def count_native_threads() -> int:
     """Threads of this process that Python does not know: libraries began them. A child by fork has none of those that begin
@@ -23,12 +25,17 @@ def count_native_threads() -> int:
     return len(os.listdir("/proc/self/task")) - threading.active_count()
 
 
+class EndedError(Exception):
+    """A signal ended a child. The text says which."""
+
+
 @contextmanager
-def doing_beside(work: Callable[[], T], fork: bool = True) -> Iterator[Callable[[], T]]:
+def doing_beside(work: Callable[[], T], fork: bool = True, risky: bool = False) -> Iterator[Callable[[], T]]:
     """Begin `work` in a child; what the block gets returns what it returned, after it has ended.
 
     Where the child ends in any other way (an error, a crash, a result that does not pickle), and where there is none (`fork`), it
-    is this process that does the work then: errors and crashes are its own. The child does not outlive the block.
+    is this process that does the work then: errors and crashes are its own. risky: a crash shall not become this process's; it is
+    an EndedError. The child does not outlive the block.
     """
     child, file = _begin(work) if fork else (0, -1)
 
@@ -41,6 +48,8 @@ def doing_beside(work: Callable[[], T], fork: bool = True) -> Iterator[Callable[
                     result.seek(0)
                     found: T = pickle.load(result)
                 return found
+            if status < 0 and risky:
+                raise EndedError(f"ended by {signal.Signals(-status).name}")
         return work()
 
     try:
@@ -69,6 +78,8 @@ def _begin(work: Callable[[], object]) -> tuple[int, int]:
             end_with(parent)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this one
             faulthandler.disable()
+            for number in _CRASHES:  # TVM's handler would print a stack that says nothing of this work
+                signal.signal(number, signal.SIG_DFL)
             with open(file, "wb") as result:
                 pickle.dump(work(), result, protocol=pickle.HIGHEST_PROTOCOL)
             code = 0
