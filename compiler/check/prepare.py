@@ -102,7 +102,8 @@ class PreparedRun:
     tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
     textures. kernels: the references of kernels, where they run here and now. follow: the references with the device's order of
     sorted values where rounding decides it (`ModelTruth.run`). movement, wrong_pass: as of `judge_outputs`.
-    wrong_stage: which stage of a function's lowering changed its meaning, by its name and the arguments of a call.
+    wrong_stage: which stage of a function's lowering changed its meaning, by its name and the arguments of a call; "" for one
+    with a reference of the caller's.
     alone: it was compiled just now, by a process with no threads but those that it has begun itself.
     """
 
@@ -192,7 +193,7 @@ def _ready(
         return measure_movement(read_model(source, options), options, arrays, reference)
 
     def blame_kernel(name: str, args: Sequence[Argument]) -> str:
-        return find_kernel_stage(read_model(source, options), options, name, args, units)
+        return "" if name in kernels.names else find_kernel_stage(read_model(source, options), options, name, args, units)
 
     def blame() -> str:
         return find_wrong_pass(read_model(source, options), options, arrays, units)

@@ -49,6 +49,13 @@ def schedule_wrongly(module: Any, _ctx: Any) -> Any:
     return module
 
 
+def test_a_reference_of_the_callers_says_nothing_of_stages(adreno: Any) -> None:
+    """Its PrimFunc means something else than it before any stage."""
+    module = graph(lambda x: op.maximum(x, op.multiply(x, x)), ROWS)
+    message = wrong_value(module, adreno, references={"fused_multiply_maximum": lambda x, y: [None, x + 9]})
+    assert SCHEDULED not in message and GENERATED not in message
+
+
 @pytest.mark.parametrize("found", [SCHEDULED, ""])
 def test_a_wrong_schedule_rule(found: str, adreno: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a stage is not to be found nothing is said of it."""
