@@ -295,16 +295,8 @@ class KernelObserver(Observer):
         row = self._row(name, call.function)
         _count(row, result)
         if result.uninformative:
-            self.findings.add(
-                [
-                    Finding(
-                        Kind.UNINFORMATIVE,
-                        f"{param} of {call.function.name}: {result.uninformative}",
-                        kernel=name,
-                        tensor=tensor.name,
-                    )
-                ]
-            )
+            message = f"{param} of {call.function.name}: {result.uninformative}"
+            self.findings.add([Finding(Kind.UNINFORMATIVE, message, kernel=name, tensor=tensor.name)])
         if own:
             self._note_nonfinite(call, position, got, before, golden)
         if result.ok:
