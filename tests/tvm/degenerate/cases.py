@@ -310,7 +310,7 @@ def _elementwise(graph: Graph, sizes: Sizes) -> None:
 def _follow(graph: Graph, sizes: Sizes) -> None:
     """What comes next: mostly elementwise, else another operator that reduces."""
     drawn = sizes.rng.random()
-    if drawn < 0.7 or not graph.shape:
+    if drawn < 0.7 or not graph.shape or 0 in graph.shape:
         _elementwise(graph, sizes)
     elif drawn < 0.8:
         reduce(graph, sizes)
