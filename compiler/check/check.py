@@ -187,21 +187,19 @@ class CheckRun:
             self.findings.add(oversized_groups(ready.compiled, thread_limit(self.options.target)))
         wanted = self.options.reproduce_kernel
         if wanted and wanted not in ready.compiled.kernels:
-            names = ", ".join(ready.compiled.kernels) or "none"
-            raise OptionError("reproduce_kernel", f"{wanted}: the model has no such kernel; there are: {names}")
+            known = f"the model has no such kernel; there are: {', '.join(ready.compiled.kernels) or 'none'}"
+            raise OptionError("reproduce_kernel", f"{wanted}: {known}")
         if second is not None:
             self.peer = Peer(ready.compiled, second)
-            report.compared_with = self.peer.device.info.name
-        twin = None if ready.kernels is None else WideTwin(ready.compiled, ready.kernels)
-        real = self.device.info.profile is None
-        exact = (
-            ExactInputs(ready.compiled, ready.kernels, twin) if real and ready.kernels is not None and twin is not None else None
-        )
+            report.compared_with = second.info.name
+        truth, is_real = ready.kernels, self.device.info.profile is None
+        twin = None if truth is None else WideTwin(ready.compiled, truth)
+        exact = ExactInputs(ready.compiled, truth, twin) if is_real and truth is not None and twin is not None else None
         observer = KernelObserver(
             ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer, twin, exact
         )
         observer.unproven = UnprovenAccesses() if self.options.explain else None
-        observer.gives_places = None if ready.kernels is None else ready.kernels.gives_places
+        observer.gives_places = None if truth is None else truth.gives_places
         observer.wrong_stage = ready.wrong_stage
         if self.reproducer is not None:
             observer.on_wrong = self.reproducer.wrong_value
@@ -216,8 +214,7 @@ class CheckRun:
         sort_findings(report, self.findings.as_list(), entries)
         report.unproven = observer.unproven.by_kernel if observer.unproven is not None else {}
         self._keep_evidence(report, ready.compiled)
-        report.timings = self.timings
-        report.unchecked = self.unchecked
+        report.timings, report.unchecked = self.timings, self.unchecked
         return report
 
     def _judge_times(self, report: Report, whole: bool) -> None:
@@ -236,8 +233,8 @@ class CheckRun:
 
     def _keep_evidence(self, report: Report, compiled: CompiledModel) -> None:
         """Sources of kernels with findings or with accesses that are not proven, and where a failing launch was written."""
-        named = {finding.kernel for finding in [*report.findings, *(item.finding for item in report.allowed)]}
-        named |= report.unproven.keys()
+        found = [*report.findings, *(item.finding for item in report.allowed)]
+        named = {finding.kernel for finding in found} | report.unproven.keys()
         report.sources = {name: code.source for name, code in compiled.kernels.items() if name in named}
         if self.reproducer is not None and self.reproducer.written:
             report.reproduction = f"{self.options.reproduce}: {self.reproducer.written}"
@@ -416,8 +413,7 @@ class CheckRun:
         rounding = sorted({finding.kernel for finding in self.findings.as_list() if finding.kind is Kind.LARGE_ROUNDING})
         wrong = any(kernel.status == "wrong" for kernel in report.kernels)
         truth = None if wrong else ready.truth
-        said = len(ready.unchecked)
-        references = ready.references
+        references, said = ready.references, len(ready.unchecked)
         if places and not wrong and ready.follow is not None and (open_ := count_open(references)):
             references = ready.follow(places) or references
             what = f"on which {open_} elements of the outputs depend: these are judged by the order that the device found"
