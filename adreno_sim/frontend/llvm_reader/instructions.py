@@ -77,6 +77,8 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
             instr = self._read(line)
             if instr is not None:
                 instrs.append(instr)
+        if not order:
+            raise self.with_loc(UnsupportedError("unsupported: a function without instructions"))
         self._hoist_allocas(order)
         return order
 

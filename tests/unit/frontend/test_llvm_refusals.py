@@ -117,6 +117,12 @@ def test_an_instruction_that_is_not_understood_is_refused(line: str) -> None:
         read_line(line)
 
 
+def test_a_function_without_instructions_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match=r"^unsupported: a function without instructions .*\(in k\)$"):
+        ModuleReader("define spir_kernel void @k() {\n\n}\n").read("k")
+    assert ModuleReader("define spir_kernel void @k() {\n  ret void\n}\n").read("k").blocks
+
+
 @pytest.mark.parametrize("text", ["a\\", "a\\q", "\\4", "é"])
 def test_text_in_quotes_that_llvm_never_writes(text: str) -> None:
     with pytest.raises(UnsupportedError, match="unsupported: LLVM text"):
