@@ -47,7 +47,7 @@ DEPENDENCIES = {
         "profiles",
         "findings.py",
     ),
-    "models": ("compiler", "golden", "results", "backends", "memory", *_ENGINE),
+    "models": ("compiler", "golden", "results", "backends", "memory", "isa", "timing", *_ENGINE),
     "search": ("compiler/plan/search",),
     "drivers": ("backends/opencl", "frontend/options.py", "memory", *_DEVICE),
 }
