@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..backends.sim.info import front_end_target
 from ..base.errors import BuildError, DeviceError, UnsupportedError
 from ..base.text.spelling import encode_exactly
-from ..findings import Finding
+from ..findings import Finding, Severity
 from ..findings import Kind as FindingKind
 from ..frontend.driver import inline_files
 from ..results.run_report import HostCall
@@ -60,8 +60,9 @@ class Requests:
         return status, reply
 
     def note_end(self) -> None:
-        """The session ends: did the device do anything?"""
-        if self._made and not self._log.report.kernels:
+        """The session ends: did the device do anything? Where something went wrong, that says why it did not."""
+        report = self._log.report
+        if self._made and not report.kernels and not any(found.severity is Severity.ERROR for found in report.findings):
             made = " and ".join(sorted(self._made))
             sentence = f"the process made {made} on the device, and launched no kernel"
             self._log.add(Finding(FindingKind.NOTHING_LAUNCHED, sentence), "", None)
