@@ -120,6 +120,7 @@ cl_int wait_event(struct event *event) {
     cl_int status = atomic_load(&event->status);
     if (status <= CL_COMPLETE) tell_known_event(event);
     state_unlock(link);
+    entered.waited |= status < CL_COMPLETE;
     return status > CL_COMPLETE ? CL_DEVICE_NOT_AVAILABLE : status;
 }
 
@@ -135,6 +136,7 @@ cl_int wait_queue(struct queue *queue) {
     queue->failed = CL_SUCCESS;
     tell_known_queue(queue, number);
     state_unlock(link);
+    entered.waited |= failed != CL_SUCCESS;
     return link_lost(link) ? CL_DEVICE_NOT_AVAILABLE : failed;
 }
 

@@ -10,6 +10,7 @@ struct entered {
     uint32_t call;        /* the number that it got; 0: none so far */
     cl_int error;         /* what it gives through a pointer */
     bool told;            /* a finding says already what is wrong with it */
+    bool waited;          /* its error is that of a command for which it waited */
 };
 
 extern _Thread_local struct entered entered;

@@ -56,7 +56,7 @@ static void tell(struct link *link, cl_int code) {
 
 void end_call(const struct entered *before, cl_int status, const void *handle) {
     cl_int code = status ? status : entered.error;
-    struct link *link = code ? link_current() : NULL;
+    struct link *link = code && !entered.waited ? link_current() : NULL;
     if (link && is_own_fault(code) && !link_lost(link)) {
         if (!entered.call) entered.call = count_call();
         struct context *context = strncmp(entered.function, "clGet", 5) ? context_of(handle) : NULL;
