@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.read import BufferInfo, buffer_info
 from ..tvm_bridge.versions import import_tvm
+from .packed_convolution import LANES
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -73,9 +74,13 @@ def inline_consumers(sch: Any, block: Any) -> None:
 
 
 def bind_threads(sch: Any, loops: Sequence[Any]) -> Any:
-    """Fuse loops and spread them over work-groups of up to THREADS work-items; the loop of the work-item."""
+    """Fuse loops and spread them over work-groups of THREADS work-items; the loop of the work-item.
+
+    Loops that run once have a group of one work-item: no index depends on its number, so TVM puts no condition on what is
+    computed in it later, and the other work-items of a larger group would do it too, without what comes before.
+    """
     fused = sch.fuse(*loops)
-    group, item = sch.split(fused, [None, THREADS])
+    group, item = sch.split(fused, [None, 1 if is_extent(sch.get(fused).extent, 1) else THREADS])
     sch.bind(group, "blockIdx.x")
     sch.bind(item, "threadIdx.x")
     return item
@@ -88,12 +93,12 @@ def has_texel_lane(sch: Any, block: Any) -> bool:
         return False
     lane = sch.get(block).iter_vars[kinds.rindex("S")]
     index = sch.get(block).writes[0].region[-1].min
-    return bool(index.same_as(lane.var)) and is_four(lane.dom.extent)
+    return bool(index.same_as(lane.var)) and is_extent(lane.dom.extent, LANES)
 
 
-def is_four(extent: Any) -> bool:
-    """Whether a loop extent is the constant 4: the channels of a texel."""
-    return isinstance(extent, import_tvm().tirx.IntImm) and int(extent) == 4
+def is_extent(extent: Any, size: int) -> bool:
+    """Whether a loop extent is this constant."""
+    return isinstance(extent, import_tvm().tirx.IntImm) and int(extent) == size
 
 
 def accumulate_texel(sch: Any, block: Any, vectorise: bool = True) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..schedules.blocks import blocks_of, is_four, is_reduction, iter_kinds
+from ..schedules.blocks import blocks_of, is_extent, is_reduction, iter_kinds
 from ..schedules.packed_rule import reads_by_texel
 from ..tvm_bridge.read import BufferInfo, buffer_info
 from ..tvm_bridge.versions import import_tvm
@@ -70,7 +70,7 @@ def find_anchor(sch: Any) -> Anchor | None:
     if len(operands) != 2 or kinds.count("S") < 2:
         return None
     lane = stmt.iter_vars[kinds.rindex("S")]
-    if packed and not is_four(lane.dom.extent):
+    if packed and not is_extent(lane.dom.extent, LANES):
         return None
     vectorised = reads_by_texel(sch, sums[0]) if packed else not any(info.dtype.endswith("int8") for info in operands)
     return Anchor(name, kinds, packed, vectorised, operands, tuple(int(extent) for extent in extents if extent is not None))
