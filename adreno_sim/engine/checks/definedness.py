@@ -15,7 +15,7 @@ from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_plain_store
-from ...ir.provenance import Object, Ptr, is_pointer
+from ...ir.provenance import Object, ObjectId, Ptr, is_pointer
 from ...ir.queries import private_bytes
 from ..abi.specialization import LocalArg, shadow_of
 from ..analysis.lane_uses import LaneUses
@@ -36,6 +36,7 @@ from ..shadow.access_info import (
     report_access_if,
     shadow_spec,
 )
+from ..shadow.origins import OriginPlan
 from ..shadow.undefined_values import PADDING, UndefinedValues
 from ..shadow.values import ShadowValues
 from . import definedness_vectors
@@ -49,7 +50,11 @@ MISSING = {
 class Definedness(Check):
     def plan(self, plan: KernelPlan) -> CheckPlan | None:
         uses = plan.unit.lane_uses(plan.unit.kernel)
-        undefined = UndefinedValues(plan.unit.kernel, lambda load: uses.demand(load).any if _may_lack(plan, load) else ())
+        undefined = UndefinedValues(
+            plan.unit.kernel,
+            lambda load: uses.demand(load).any if _may_lack(plan, load) else (),
+            lambda load: (load.loc, str(load.type), _read_object(plan, load)) if load.loc.line else id(load),
+        )
         reason = find_memory(plan) or ("variables that may have no value" if undefined.any else "")
         return DefinednessPlan.make(plan, reason, uses, undefined) if reason else None
 
@@ -80,8 +85,7 @@ def _may_lack(plan: KernelPlan, load: ir.Instr) -> bool:
     if builtin_of(load).image:
         image = load.operands[0]
         return not isinstance(image, ir.Param) or shadow_of(plan.unit.spec.args[image.index]) is not None
-    object_id = plan.provenance.object_id(next(filter(is_pointer, load.operands)))
-    kind, which = object_id if object_id is not None else ("", 0)
+    kind, which = _read_object(plan, load) or ("", 0)
     if kind == "param":
         assert isinstance(which, int)
         arg = plan.unit.spec.args[which]
@@ -89,13 +93,22 @@ def _may_lack(plan: KernelPlan, load: ir.Instr) -> bool:
     return kind != "global" or any(variable.name == which and variable.space == ir.LOCAL for variable in plan.globals)
 
 
+def _read_object(plan: KernelPlan, load: ir.Instr) -> ObjectId | None:
+    """Returns the object that a load reads; None if only the run knows."""
+    image = load.operands[0]
+    if builtin_of(load).image:
+        return ("param", image.index) if isinstance(image, ir.Param) else None
+    return plan.provenance.object_id(next(filter(is_pointer, load.operands)))
+
+
 @dataclass
 class DefinednessPlan(CheckPlan):
     """What the regions share: arena offsets of init shadows, `local` of all local memory, `placed` of the private variables
-    that lie in the arena, by id."""
+    that lie in the arena, by id; what is remembered of reads."""
 
     uses: LaneUses = field(kw_only=True)
     undefined: UndefinedValues = field(kw_only=True)
+    origins: OriginPlan = field(default_factory=OriginPlan)
     local: int = 0
     placed: dict[int, int] = field(default_factory=dict)
 
@@ -103,7 +116,9 @@ class DefinednessPlan(CheckPlan):
     def make(plan: KernelPlan, reason: str, uses: LaneUses, undefined: UndefinedValues) -> DefinednessPlan:
         nbytes = plan.unit.local_bytes
         local = plan.unit.reserve_arena(nbytes)
-        return DefinednessPlan(reason, [], [(local, nbytes)] if nbytes else [], uses=uses, undefined=undefined, local=local)
+        made = DefinednessPlan(reason, [], [(local, nbytes)] if nbytes else [], uses=uses, undefined=undefined, local=local)
+        made.origins = OriginPlan.make(plan, undefined)
+        return made
 
     def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, RegionEmitter)
@@ -115,10 +130,13 @@ class DefinednessInstrumentation(Instrumentation):
 
     def __init__(self, e: RegionEmitter, plan: DefinednessPlan):
         self.e, self.plan = e, plan
-        self.values = ShadowValues(e, plan.undefined)
+        self.values = ShadowValues(e, plan.undefined, plan.origins)
         self._private: dict[object, str] = {}
 
     # Values that may be undefined
+
+    def on_item(self) -> None:
+        self.values.origins.on_item()
 
     def before_instr(self, instr: ir.Instr) -> None:
         self.values.before_instr(instr)

@@ -7,7 +7,7 @@ value that may be undefined has a shadow while the kernel runs (`values`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
@@ -18,29 +18,38 @@ VARIABLE, READ, PADDING = "variable", "read", "padding"
 """Why a lane may be undefined. VARIABLE: nothing was assigned. READ: loaded from memory that may be unwritten. PADDING: added to
 widen a vector; that such a lane reaches something says nothing."""
 
-Origins = dict[int, frozenset[str]]
+Reasons = dict[int, frozenset[str]]
 """Maps a lane that may be undefined to the reasons why."""
 
-MOST_READS = 4
-"""Loads that are remembered of a value; of more, a report names these."""
+MOST_READS = 8
+"""Statements that are remembered of a value as those that may have read it unwritten; a report names no other."""
 
 
 class UndefinedValues:
     """The values of a function that may be undefined.
 
-    find_lacking: gives the lanes of a load that may be read unwritten and are used.
+    find_lacking: gives the lanes of a load that may be read unwritten and are used. statement_of: the same for the copies of one
+    statement.
     """
 
-    def __init__(self, function: ir.Function, find_lacking: Callable[[ir.Instr], Iterable[int]] = lambda load: ()):
-        self._lanes: dict[int, Origins] = {}
+    def __init__(
+        self,
+        function: ir.Function,
+        find_lacking: Callable[[ir.Instr], Iterable[int]] = lambda load: (),
+        statement_of: Callable[[ir.Instr], Hashable] = id,
+    ):
+        self._lanes: dict[int, Reasons] = {}
         self._variables: dict[tuple[int, int], tuple[str, int, int]] = {}
         self._reads: dict[int, tuple[ir.Instr, ...]] = {}
+        self._origins: dict[int, ir.Instr] = {}
+        first: dict[Hashable, ir.Instr] = {}
         instrs = [i for block in function.blocks for i in block.instrs]
         for instr in instrs:
             lacking = {lane: frozenset({READ}) for lane in find_lacking(instr)} if reads_memory(instr) else {}
             if lacking:
                 self._lanes[id(instr)] = lacking
-                self._reads[id(instr)] = (instr,)
+                self._origins[id(instr)] = first.setdefault(statement_of(instr), instr)
+                self._reads[id(instr)] = (self._origins[id(instr)],)
         spreading = [instr for instr in instrs if _spreads(instr)]
         while [instr for instr in spreading if self._visit(instr)]:
             pass
@@ -51,7 +60,7 @@ class UndefinedValues:
         """Whether some instruction uses, or results in, a value that may be undefined."""
         return self._any
 
-    def lanes(self, value: ir.Value) -> Origins:
+    def lanes(self, value: ir.Value) -> Reasons:
         """Returns the lanes of `value` that may be undefined."""
         return _of_constant(value) if isinstance(value, ir.Const) else self._lanes.get(id(value), {})
 
@@ -61,10 +70,14 @@ class UndefinedValues:
 
     def is_deferred(self, load: ir.Instr) -> bool:
         """Returns whether it is at the uses of a load that what it reads unwritten is reported."""
-        return self._reads.get(id(load)) == (load,)
+        return id(load) in self._origins
+
+    def origin(self, load: ir.Instr) -> ir.Instr:
+        """Returns the first load of the statement that a load with a shadow belongs to."""
+        return self._origins[id(load)]
 
     def reads(self, value: ir.Value) -> tuple[ir.Instr, ...]:
-        """Returns the loads from which a value may be undefined."""
+        """Returns the statements that may have read unwritten what makes a value undefined, as the first load of each."""
         return self._reads.get(id(value), ())
 
     def _visit(self, instr: ir.Instr) -> bool:
@@ -185,7 +198,7 @@ def is_lane_by_lane(instr: ir.Instr, operands: Sequence[ir.Value]) -> bool:
     return all(llvm_types.lanes_of(ir.type_of(value)) in (1, count) for value in operands)
 
 
-def _of_constant(value: ir.Const) -> Origins:
+def _of_constant(value: ir.Const) -> Reasons:
     if not isinstance(value.type, (ir.Int, ir.Float, ir.Vector, ir.Pointer)):
         return {}
     if value.value is ir.UNDEF:

@@ -6,17 +6,16 @@ what was computed from it, that is reported, at the place of the load. A variabl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
-from ...ir.provenance import is_pointer
 from ..emit.collectives import is_collective
 from ..emit.diagnostic_sites import DiagnosticSite
-from .access_info import AccessInfo, make_site
+from .access_info import AccessInfo
+from .origins import OriginPlan, Origins, emit_under
 from .propagation import Propagation, shadow_of_constant, spell_shadow
 from .sinks import find_sinks
 from .undefined_values import VARIABLE, UndefinedValues
@@ -24,17 +23,6 @@ from .undefined_values import VARIABLE, UndefinedValues
 if TYPE_CHECKING:
     from ..emit.region import RegionEmitter
     from ..llvm.text import Text
-
-
-@dataclass
-class _Read:
-    """A load in this region: the slots of its shadow, of whether the work-item read something unwritten by it, and of what a
-    report says of the first time."""
-
-    shadow: str
-    unwritten: str
-    site: DiagnosticSite | None
-    values: list[str]
 
 
 @dataclass(frozen=True)
@@ -54,12 +42,13 @@ class _Use:
 class ShadowValues:
     """The shadows in one region. A value that cannot be undefined has none, and costs nothing."""
 
-    def __init__(self, e: RegionEmitter, undefined: UndefinedValues):
+    def __init__(self, e: RegionEmitter, undefined: UndefinedValues, plan: OriginPlan):
         self.e = e
         self.undefined = undefined
         self.rules = Propagation(e, undefined, self.shadow)
+        self.origins = Origins(e, plan)
         self._shadows: dict[int, str] = {}
-        self._reads: dict[int, _Read] = {}
+        self._loaded: dict[int, str] = {}  # the slots of the shadows of loads
         self._uses: list[_Use] = []
 
     # Parts
@@ -99,37 +88,26 @@ class ShadowValues:
 
     def note_unwritten(self, instr: ir.Instr, shadow: str, t: Text, what: AccessInfo, text: str) -> None:
         """Adds to the shadow of a load what one access of it has found, on the path where it found something unwritten."""
-        read, spelled = self._reads[id(instr)], spell_shadow(instr.type)
+        slot, spelled = self._loaded[id(instr)], spell_shadow(instr.type)
         used = self.undefined.lanes(instr)
         if len(used) < llvm_types.lanes_of(instr.type):
             shadow = t.op(f"and {spelled} {shadow}, {shadow_of_constant(ir.Const(instr.type, ir.UNDEF), used)}")
-        before = t.op(f"load {spelled}, ptr {read.shadow}")
-        t.do(f"store {spelled} {t.op(f'or {spelled} {shadow}, {before}')}, ptr {read.shadow}")
-        known = t.op(f"load i1, ptr {read.unwritten}")
-        fresh = t.op(f"xor i1 {known}, true")
-        with emit_under(t, t.op(f"and i1 {fresh}, {self.rules.any_bit(instr.type, shadow, t)}")):
-            t.do(f"store i1 true, ptr {read.unwritten}")
-            values = what.values(t)
-            if read.site is None:
-                read.site = make_site(self.e, Kind.UNINITIALIZED_READ, what, text)
-                read.values = [self.e.prologue.op("alloca i64") for _ in values]
-            for slot, value in zip(read.values, values, strict=True):
-                t.do(f"store i64 {value}, ptr {slot}")
+        before = t.op(f"load {spelled}, ptr {slot}")
+        t.do(f"store {spelled} {t.op(f'or {spelled} {shadow}, {before}')}, ptr {slot}")
+        self.origins.note(t, self.undefined.origin(instr), self.rules.any_bit(instr.type, shadow, t), what, text)
 
     def end_load(self, instr: ir.Instr) -> None:
         """Takes the shadow of a completed load."""
-        read = self._reads.get(id(instr))
-        if read is not None:
-            self._shadows[id(instr)] = self.e.body.op(f"load {spell_shadow(instr.type)}, ptr {read.shadow}")
+        slot = self._loaded.get(id(instr))
+        if slot is not None:
+            self._shadows[id(instr)] = self.e.body.op(f"load {spell_shadow(instr.type)}, ptr {slot}")
 
     def _begin_load(self, instr: ir.Instr) -> None:
         spelled = spell_shadow(instr.type)
-        if id(instr) not in self._reads:
-            slots = [self.e.prologue.op(f"alloca {type}") for type in (spelled, "i1")]
-            self._reads[id(instr)] = _Read(slots[0], slots[1], None, [])
-            self.e.opening.do(f"store i1 false, ptr {slots[1]}")
-        read = self._reads[id(instr)]
-        self.e.body.do(f"store {spelled} zeroinitializer, ptr {read.shadow}")
+        if id(instr) not in self._loaded:
+            self._loaded[id(instr)] = self.e.prologue.op(f"alloca {spelled}")
+            self.origins.open(self.undefined.origin(instr))
+        self.e.body.do(f"store {spelled} zeroinitializer, ptr {self._loaded[id(instr)]}")
 
     # Instructions
 
@@ -167,62 +145,38 @@ class ShadowValues:
             self.e.body.put_aside(cold)
 
     def _report(self, t: Text, use: _Use) -> None:
-        """Emits the reports of the loads in which the work-item read something unwritten; without one, of the variables."""
-        loads = self.undefined.reads(use.operand)
+        """Emits the reports of the statements by which the work-item read something unwritten; without one, of the variables."""
+        origins = self.undefined.reads(use.operand)
         reasons = frozenset().union(*(self.undefined.lanes(use.operand)[lane] for lane in use.lanes))
-        reads = [self._reads[id(load)] for load in loads if id(load) in self._reads]
-        reads = [read for read in reads if read.site is not None]
-        if len(reads) == len(loads) == 1 and VARIABLE not in reasons:
-            self._report_read(t, reads[0], use)
+        if len(origins) == 1 and self.origins.is_here(origins[0]) and VARIABLE not in reasons:
+            self.origins.report(t, origins[0], _describe_use(use, origins[0].loc), use.target)
             return
         found = "false"
-        for read in reads:
-            flag = t.op(f"load i1, ptr {read.unwritten}")
-            found = flag if found == "false" else t.op(f"or i1 {found}, {flag}")
-            with emit_under(t, flag):
-                self._report_read(t, read, use)
-        if VARIABLE in reasons:
-            text = f"uses {self.undefined.describe(use.operand, use.lanes)}, to which nothing was assigned: {use.why}"
-            site = DiagnosticSite(Kind.UNINITIALIZED_READ, use.loc, text=text, target=use.target)
-        else:
-            site = self._site_elsewhere(next((load for load in loads if id(load) not in self._reads), loads[0]), use)
+        for origin in origins:
+            flag = self.origins.flag(t, origin)
+            if flag != "false":
+                found = flag if found == "false" else t.op(f"or i1 {found}, {flag}")
+                with emit_under(t, flag):
+                    self.origins.report(t, origin, _describe_use(use, origin.loc), use.target)
         with emit_under(t, "true" if found == "false" else t.op(f"xor i1 {found}, true")):
-            self.e.report(t, site)
+            self._report_unknown(t, use, origins, VARIABLE in reasons)
 
-    def _site_elsewhere(self, load: ir.Instr, use: _Use) -> DiagnosticSite:
-        """Returns the site of a load in another region, of which this one only knows where it stands."""
-        view = self._view_of(load)
-        text = f"reads {view or 'memory'}, some of which nobody has written; {_describe_use(use, load.loc)}"
-        return DiagnosticSite(Kind.UNINITIALIZED_READ, load.loc, view=view, text=text, target=use.target)
-
-    def _view_of(self, load: ir.Instr) -> str:
-        """Returns the name of what a load reads; "" if only the run knows."""
-        if isinstance(load.operands[0], ir.Param) and isinstance(load.operands[0].type, ir.Image):
-            return load.operands[0].name
-        object_id = self.e.provenance.object_id(next(filter(is_pointer, load.operands)))
-        return "" if object_id is None else self.e.object(object_id).name
-
-    def _report_read(self, t: Text, read: _Read, use: _Use) -> None:
-        assert read.site is not None
-        site = replace(read.site, text=f"{read.site.text}; {_describe_use(use, read.site.loc)}", target=use.target)
-        self.e.report(t, site, *(t.op(f"load i64, ptr {slot}") for slot in read.values))
+    def _report_unknown(self, t: Text, use: _Use, origins: tuple[ir.Instr, ...], of_variable: bool) -> None:
+        """Emits the report of a value of which no read is remembered: it comes from a variable, from another work-item, or from
+        more statements than are remembered."""
+        if not of_variable and len(origins) == 1:
+            self.origins.report_place(t, origins[0], _describe_use(use, origins[0].loc), use.target)
+            return
+        text = f"uses a value that comes from memory which nobody has written: {use.why}"
+        if of_variable:
+            text = f"uses {self.undefined.describe(use.operand, use.lanes)}, to which nothing was assigned: {use.why}"
+        self.e.report(t, DiagnosticSite(Kind.UNINITIALIZED_READ, use.loc, text=text, target=use.target))
 
 
 def _describe_use(use: _Use, read: ir.SourceLoc) -> str:
     """Returns where, if it is not in the line of the read, and why a value matters."""
     elsewhere = use.loc.line and (use.loc.file, use.loc.line) != (read.file, read.line)
     return f"line {use.loc.line}: {use.why}" if elsewhere else use.why
-
-
-@contextmanager
-def emit_under(t: Text, flag: str) -> Iterator[None]:
-    """Emits what is emitted inside under the condition that the i1 `flag` is set."""
-    told, on = t.fresh("told"), t.fresh("on")
-    t.branch(flag, told, on)
-    t.block(told)
-    yield
-    t.jump(on)
-    t.block(on)
 
 
 def _are_alike(a: ir.Type, b: ir.Type) -> bool:
