@@ -48,7 +48,7 @@ class Expected:
         return {
             name: (
                 bounds[name].room.contents[0, value.offset : value.offset + value.nbytes],
-                bounds[name].room.written[0, value.offset : value.offset + value.nbytes],
+                bounds[name].room.undefined[0, value.offset : value.offset + value.nbytes] == 0,
             )
             for name, value in launch.values.items()
             if isinstance(value, Memory)
@@ -65,7 +65,7 @@ def expect(program: Program, launch: Launch, full: bool) -> Expected:
     outcome = evaluate(program, launch)
     found = Expected(outcome, overlaps=_overlaps(program, launch, outcome))
     grouped: dict[tuple[str, int], list[Violation]] = defaultdict(list)
-    for violation in outcome.memories.violations:
+    for violation in (*outcome.memories.violations, *outcome.trace.violations()):
         if full or violation.kind not in FULL:
             grouped[violation.kind, violation.line].append(violation)
     found.violations = dict(grouped)

@@ -1,4 +1,4 @@
-"""The model's memory: the bytes of each object, which of them were written, and every access with its bytes."""
+"""The model's memory: the bytes of each object, which of their bits are undefined, and every access with its bytes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from ..program import Program
 
 @dataclass(eq=False)
 class Room:
-    """Bytes, by instance (a work-item, a group, or the launch)."""
+    """Bytes, by instance (a work-item, a group, or the launch). undefined: their bits that nobody has written, or that were
+    undefined when they were."""
 
     contents: np.ndarray
-    written: np.ndarray
+    undefined: np.ndarray
 
     @staticmethod
     def make(instances: int, nbytes: int) -> Room:
-        return Room(np.zeros((instances, nbytes), np.uint8), np.zeros((instances, nbytes), bool))
+        return Room(np.zeros((instances, nbytes), np.uint8), np.full((instances, nbytes), 255, np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Violation:
-    """What is wrong with one access of one work-item. offset: in bytes from the start of the object; coordinate: of an image."""
+    """What is wrong with one access of one work-item. offset: in bytes from the start of the object; coordinate: of an image.
+    others: offsets and coordinates that may be named as well."""
 
     kind: str
     line: int
@@ -65,6 +67,11 @@ class Violation:
     item: int
     offset: int | None = None
     coordinate: tuple[int, ...] | None = None
+    others: tuple[tuple[int | None, tuple[int, ...] | None], ...] = ()
+
+    @property
+    def places(self) -> set[tuple[str, int | None, tuple[int, ...] | None]]:
+        return {(self.view, self.offset, self.coordinate), *((self.view, *other) for other in self.others)}
 
 
 @dataclass
@@ -95,7 +102,7 @@ class Memories:
                 made.declare(parameter, value)
         for value in launch.values.values():  # after all: they may share bytes
             for first, last in value.unset if isinstance(value, Memory) else ():
-                made.rooms[value.storage].written[0, value.offset + first : value.offset + last] = False
+                made.rooms[value.storage].undefined[0, value.offset + first : value.offset + last] = 255
         for array, values in program.tables:
             made.declare(array)
             made.initialise(array, values, np.ones(launch.items, bool))
@@ -104,7 +111,7 @@ class Memories:
     def _bind_memory(self, name: str, space: str, memory: Memory) -> None:
         room, here = self.rooms[memory.storage], slice(memory.offset, memory.offset + memory.nbytes)
         room.contents[0, here] = memory.contents
-        room.written[0, here] = True
+        room.undefined[0, here] = 0
         self.bounds[name] = Bound(name, space, room, memory.offset, memory.nbytes, np.zeros(self.launch.items, np.int64))
 
     def declare(self, array: Array, nbytes: int | None = None) -> None:
@@ -122,4 +129,4 @@ class Memories:
         data = ((np.array(values)[:, None] + np.arange(lanes)) & 63 if lanes > 1 else np.array(values)[:, None]).astype(dtype)
         bound = self.bounds[array.name]
         bound.room.contents[bound.instance[mask]] = data.reshape(-1).view(np.uint8)
-        bound.room.written[bound.instance[mask]] = True
+        bound.room.undefined[bound.instance[mask]] = 0
