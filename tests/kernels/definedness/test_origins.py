@@ -38,9 +38,7 @@ def places(found: list[Finding]) -> list[tuple[int, int | None, tuple[int, ...] 
     """Line of the body, offset and coordinate that findings name, and how often."""
     assert {f.kind.label for f in found} <= {"uninitialized-read"}
     assert all(f.work_item.global_id[0] == LACKING for f in found)
-    return [
-        (f.line - HEAD.count("\n"), f.access and f.access.offset, f.access and f.access.coordinate, f.count) for f in found
-    ]
+    return [(f.line - HEAD.count("\n"), f.access and f.access.offset, f.access and f.access.coordinate, f.count) for f in found]
 
 
 CASES = {  # the body; what is named
