@@ -40,7 +40,8 @@ def refuse_required_groups(program: SimProgram, profile: Profile) -> SimProgram:
     not built on an Adreno 750 (https://github.com/galloty/genefer22/issues/12)."""
     for function in program.module.kernels.values():
         items = math.prod(function.required_work_group_size or (1,))
-        use = _find_use(function, profile, items) if items > 1 and work_items_meet(function) else None
+        is_large = items > sure_group(profile)  # asked first: what follows reads the kernel's body
+        use = _find_use(function, profile, items) if is_large and work_items_meet(function) else None
         if use is not None and items > use.group_limit[1]:
             raise BuildError(
                 f"kernel {function.name}: reqd_work_group_size asks for {items} work-items; {_describe(use)}: the driver's "
