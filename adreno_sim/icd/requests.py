@@ -174,6 +174,10 @@ class Requests:
         call, thread, code = body.number(), body.number(), body.signed()
         function, kernel, why = body.text(), body.text(), body.text()
         body.end()
+        if code >= 0 or not function.startswith("cl"):
+            raise DeviceError(
+                "CL_INVALID_VALUE", f"a refusal of {function!r} with {code}: expected a function of OpenCL and its error"
+            )
         self._refusals.add(function, code, kernel, why, HostCall(call, thread, 0))
         return b""
 
