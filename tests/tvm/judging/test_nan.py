@@ -119,7 +119,7 @@ def test_a_device_and_tvms_llvm_target_may_differ_in_it(adreno, name):
 def births(make, x, adreno):
     report = check(network(make), [x], device=adreno, keep_going=True)
     assert report.ok, str(report)
-    return [finding.message for finding in report.findings if finding.kind is Kind.NONFINITE_BORN]
+    return [finding.message for finding in report.findings if finding.kind is Kind.NONFINITE_INTRODUCED]
 
 
 @pytest.mark.parametrize("operand", ["first", "second"])
