@@ -36,6 +36,10 @@ def used(array: Array, index: Expr) -> Stmt:
     return Assign("s", "+=", Load(at(array, index)))
 
 
+MATTERS = If(Name("s").is_("<", Num(3)), (Store(at(BUFFER, ITEM), Num(1)),))
+"""What is undefined in `s` is told where it decides something."""
+
+
 def test_what_is_in_range_and_written_is_no_finding() -> None:
     assert not told(used(BUFFER, ITEM)).kinds
 
@@ -59,15 +63,16 @@ def test_a_buffer_that_is_too_small() -> None:
 
 
 def test_bytes_that_nobody_wrote_are_found_at_level_full_alone() -> None:
-    ((found,),) = told(used(BUFFER, ITEM), unset=((21, 22),)).violations.values()
+    ((found,),) = told(used(BUFFER, ITEM), MATTERS, unset=((21, 22),)).violations.values()
     assert (found.kind, found.item, found.offset) == ("uninitialized-read", 5, 20)
-    assert not told(used(BUFFER, ITEM), unset=((21, 22),), full=False).kinds
+    assert not told(used(BUFFER, ITEM), MATTERS, unset=((21, 22),), full=False).kinds
+    assert not told(used(BUFFER, ITEM), unset=((21, 22),)).kinds  # nothing depends on it
 
 
 def test_an_element_that_one_work_item_does_not_fill() -> None:
     fill = For("j", Num(0), "<", Name("n"), 1, (If(ITEM.is_("!=", 2).is_("||", J.is_("!=", 1)), (Store(at(PRIVATE, J), J),)),))
     read = For("j", Num(2), ">=", Num(0), -1, (used(PRIVATE, J),))
-    ((found,),) = told(DeclareArray(PRIVATE), fill, read).violations.values()
+    ((found,),) = told(DeclareArray(PRIVATE), fill, read, MATTERS).violations.values()
     assert (found.kind, found.item, found.offset) == ("uninitialized-read", 2, 4)
 
 
