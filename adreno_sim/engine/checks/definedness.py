@@ -116,9 +116,8 @@ class DefinednessPlan(CheckPlan):
     def make(plan: KernelPlan, reason: str, uses: LaneUses, undefined: UndefinedValues) -> DefinednessPlan:
         nbytes = plan.unit.local_bytes
         local = plan.unit.reserve_arena(nbytes)
-        made = DefinednessPlan(reason, [], [(local, nbytes)] if nbytes else [], uses=uses, undefined=undefined, local=local)
-        made.origins = OriginPlan.make(plan, undefined)
-        return made
+        zeroed, origins = [(local, nbytes)] if nbytes else [], OriginPlan.make(plan, undefined)
+        return DefinednessPlan(reason, [], zeroed, uses=uses, undefined=undefined, origins=origins, local=local)
 
     def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, RegionEmitter)
