@@ -50,5 +50,5 @@ def find_refused_groups(
     own, items = device.info.profile.name, math.prod(local_size or (1,))
     for chip in map(find_chip, chips):
         use = find_register_use(kernel.function, chip)
-        if chip is not find_own_chip(own) and items > use.group_limit[0 if use.meets else 1]:
+        if chip is not find_own_chip(own) and use.may_refuse(items):
             yield make_warning(use, items, kernel.function)

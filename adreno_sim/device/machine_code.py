@@ -108,3 +108,11 @@ class RegisterUse:
     group_limit: Range
     meets: bool
     by: str
+
+    def may_refuse(self, items: int) -> bool:
+        """Whether the launch of a group of so many work-items may be refused."""
+        return items > self.group_limit[0 if self.meets else 1]
+
+    def refuses(self, items: int) -> bool:
+        """Whether it is refused: its work-items wait for each other, and cannot all have registers."""
+        return self.meets and items > self.group_limit[1]

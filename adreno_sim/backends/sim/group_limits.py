@@ -42,7 +42,7 @@ def refuse_required_groups(program: SimProgram, profile: Profile) -> SimProgram:
         items = math.prod(function.required_work_group_size or (1,))
         is_large = items > sure_group(profile)  # asked first: what follows reads the kernel's body
         use = _find_use(function, profile, items) if is_large and work_items_meet(function) else None
-        if use is not None and items > use.group_limit[1]:
+        if use is not None and use.refuses(items):
             raise BuildError(
                 f"kernel {function.name}: reqd_work_group_size asks for {items} work-items; {_describe(use)}: the driver's "
                 "compiler ends with CL_OUT_OF_HOST_MEMORY; expected a smaller group, or fewer values alive at once"
@@ -61,9 +61,9 @@ class GroupWatch:
         """The warning of a launch that a phone may refuse; none of one that was seen before. DeviceError for one that it does."""
         items = math.prod(group)
         use = _find_use(kernel.function, self._profile, items)
-        if use is None or items <= use.group_limit[0 if use.meets else 1]:
+        if use is None or not use.may_refuse(items):
             return []
-        if use.meets and items > use.group_limit[1]:
+        if use.refuses(items):
             raise DeviceError(_CODE, f"kernel {kernel.name}: local size {group}: {items} work-items; {_describe(use)}")
         key = kernel.name, kernel.source, items
         if key in self._seen:

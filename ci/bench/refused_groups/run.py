@@ -49,11 +49,11 @@ def judge(launch: Launch) -> tuple[str, str]:
     if launch.items <= find_chip(CHIP).least_group_limit:
         return done, "runs"
     use = find_use(make_kernel(launch))
-    if launch.items <= use.group_limit[0 if use.meets else 1]:
+    if not use.may_refuse(launch.items):
         return done, "runs"
     if not use.meets:
         return done, "runs, with a warning"
-    return done, "is refused" if launch.items > use.group_limit[1] else "may be refused"
+    return done, "is refused" if use.refuses(launch.items) else "may be refused"
 
 
 def main() -> int:
