@@ -252,6 +252,11 @@ NOT_A_CALL = Builtin(("none",), uniformity="work_item")
 """Of an instruction that calls nothing."""
 
 
+def is_printf(instr: ir.Instr) -> bool:
+    """Whether an instruction calls printf."""
+    return instr.callee is not None and instr.callee.name == "printf"
+
+
 def builtin_of(instr: ir.Value) -> Builtin:
     """The row of what an instruction calls; NOT_A_CALL where it calls nothing."""
     callee = instr.callee if isinstance(instr, ir.Instr) else None

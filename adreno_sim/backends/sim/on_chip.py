@@ -17,6 +17,7 @@ from ...device.on_chip import why_none
 from ...device.protocol import LaunchResult
 from ...findings import Finding, Kind
 from ...ir import ir
+from ...ir.builtins import is_printf
 from ...memory.storage import Block, Bytes, DeviceMemory, Storage, StorageView
 from ...profiles.profile import Profile
 from .program import SimKernel
@@ -151,4 +152,4 @@ def _explained(finding: Finding, names: set[str]) -> Finding:
 
 
 def _prints(function: ir.Function) -> bool:
-    return any(instr.callee is not None and instr.callee.name == "printf" for block in function.blocks for instr in block.instrs)
+    return any(is_printf(instr) for block in function.blocks for instr in block.instrs)

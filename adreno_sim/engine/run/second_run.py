@@ -28,6 +28,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...findings import Kind
 from ...ir import ir
+from ...ir.builtins import is_printf
 from ...ir.provenance import is_pointer
 from ...ir.queries import globals_of
 from ..abi.bound import Bound
@@ -241,7 +242,7 @@ class _Once:
 def _shows_addresses(kernel: ir.Function) -> bool:
     """Returns whether a kernel computes with addresses as numbers, or prints them: those of private memory are a code's own."""
     instrs = [instr for block in kernel.blocks for instr in block.instrs]
-    printed = (v for i in instrs if i.callee is not None and i.callee.name == "printf" for v in i.operands[1:])
+    printed = (v for i in instrs if is_printf(i) for v in i.operands[1:])
     return any(i.op == "ptrtoint" for i in instrs) or any(map(is_pointer, printed))
 
 

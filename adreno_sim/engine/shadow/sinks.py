@@ -6,7 +6,7 @@ A store is none of these: whoever reads what it leaves in memory is.
 from __future__ import annotations
 
 from ...ir import ir
-from ...ir.builtins import UNKNOWN, Builtin, builtin_of
+from ...ir.builtins import UNKNOWN, Builtin, builtin_of, is_printf
 from ...ir.memory_ops import is_atomic, is_plain_load, is_plain_store, touches_memory
 from ...ir.provenance import is_pointer
 
@@ -43,7 +43,7 @@ def _of_call(instr: ir.Instr) -> list[tuple[ir.Value, str]]:
         return [(value, ADDRESS) for value in (instr.operands[:-1] if row.image == "write" else instr.operands)]
     if row.sync is not None:
         return [(value, COMBINED) for position, value in enumerate(instr.operands) if position not in row.handed_over]
-    if instr.callee is not None and instr.callee.name == "printf":
+    if is_printf(instr):
         return [(value, PRINTED) for value in instr.operands]
     if row is UNKNOWN or (touches_memory(instr) and row.effect(0) == "none") or _copies(row):
         return [(value, ADDRESS if is_pointer(value) else TAKEN) for value in instr.operands]
