@@ -31,17 +31,14 @@ static bool is_executable(const struct program *program) {
 cl_kernel API(clCreateKernel)(cl_program program, const char *name, cl_int *error) {
     if (!object_is(program, PROGRAM)) return fail(error, CL_INVALID_PROGRAM);
     if (!name) return fail(error, CL_INVALID_VALUE);
-    if (!is_executable(program)) {
-        refuse_call(CL_INVALID_PROGRAM_EXECUTABLE, NULL, "kernel %.64s of a program that was not built", name);
-        return fail(error, CL_INVALID_PROGRAM_EXECUTABLE);
-    }
+    if (!is_executable(program))
+        return fail(error, refuse_call(CL_INVALID_PROGRAM_EXECUTABLE, NULL, "kernel %.64s of a program that was not built", name));
     for (uint32_t i = 0; i < program->kernel_count; i++) {
         if (strcmp(program->kernels[i].name, name)) continue;
         struct kernel *made = make_kernel(program, i, CALLER);
         return made ? succeed(error, made) : fail(error, CL_OUT_OF_HOST_MEMORY);
     }
-    refuse_call(CL_INVALID_KERNEL_NAME, NULL, "the program has no kernel %.64s", name);
-    return fail(error, CL_INVALID_KERNEL_NAME);
+    return fail(error, refuse_call(CL_INVALID_KERNEL_NAME, NULL, "the program has no kernel %.64s", name));
 }
 
 cl_int API(clCreateKernelsInProgram)(cl_program program, cl_uint count, cl_kernel *kernels, cl_uint *found) {

@@ -110,10 +110,9 @@ static cl_mem make_buffer(cl_context context, const cl_properties *properties, c
     cl_int wrong = check_flags(flags, host);
     if (wrong == CL_INVALID_VALUE) return fail(error, wrong);
     uint64_t most = device_number(context->link, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    if (!size || size > most) {
-        refuse_call(CL_INVALID_BUFFER_SIZE, NULL, "a buffer of %zu bytes: expected 1 to %llu", size, (unsigned long long)most);
-        return fail(error, CL_INVALID_BUFFER_SIZE);
-    }
+    if (!size || size > most)
+        return fail(error, refuse_call(CL_INVALID_BUFFER_SIZE, NULL, "a buffer of %zu bytes: expected 1 to %llu", size,
+                                       (unsigned long long)most));
     if (wrong) return fail(error, wrong);
     if (link_lost(context->link)) return fail(error, CL_DEVICE_NOT_AVAILABLE);
     struct memory *made = new_memory(context, flags, CL_MEM_OBJECT_BUFFER, made_at);

@@ -37,7 +37,7 @@ const char *error_name(cl_int code) {
     }
 }
 
-/* What says nothing of the call itself: the link is lost, a command before it has failed. */
+/* Whether an error says something of the call itself: not where the link is lost, or a command before it has failed. */
 static bool is_own_fault(cl_int code) {
     return code != CL_DEVICE_NOT_AVAILABLE && code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
            code != CL_PLATFORM_NOT_FOUND_KHR;
