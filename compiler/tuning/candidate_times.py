@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...results.time_report import KernelTime
 from ...timing.launches import LaunchTimer
 from ..run.observer import LaunchCall, Observer
 from ..run.values import Tensor
@@ -17,20 +18,18 @@ TEXEL = 4
 class CandidateTimes(Observer):
     """Predicts the time of every launch before it runs, on the memory that it is going to find; those in `copies` are left out.
 
-    textures: parameters of the host function whose buffers stand for textures. parts: seconds of what the launches so far are
-    made of, each as if it were alone, by name; seconds: of all of them.
+    textures: parameters of the host function whose buffers stand for textures.
     """
 
     def __init__(self, timer: LaunchTimer, copies: frozenset[int], textures: frozenset[int]):
         self._timer, self._copies, self._textures = timer, copies, textures
-        self.parts: dict[str, float] = {}
-        self.seconds = 0.0
+        self._whole = KernelTime("every launch", timer.device.error)
         self._number = 0
 
     @property
     def time(self) -> dict[str, float]:
-        """The parts, and the whole as `seconds`."""
-        return {"seconds": self.seconds, **self.parts}
+        """Seconds of what the launches so far are made of, each as if it were alone, by name; all of it as `seconds`."""
+        return {"seconds": self._whole.seconds, **self._whole.parts}
 
     def before_launch(self, launch: LaunchCall) -> None:
         """Raises as `GroupCounter.count_groups`."""
@@ -38,9 +37,7 @@ class CandidateTimes(Observer):
             stand_ins = self._stand_ins(launch)
             made = self._timer.time(launch.kernel, launch.global_size, launch.local_size, launch.args, stand_ins)
             if made is not None:
-                self.seconds += made.seconds
-                for name, seconds in made.parts.items():
-                    self.parts[name] = self.parts.get(name, 0.0) + seconds
+                self._whole.add(made)
         self._number += 1
 
     def _stand_ins(self, launch: LaunchCall) -> dict[str, int]:
