@@ -40,18 +40,6 @@ def _row(name, report):
     return f"| {name} | {offload_text.count_names(graph.operators)} | {copies} | {figures} |"
 
 
-def _residual(x):
-    """Two subgraphs around a sine that stays with a kernel."""
-    y = nn.relu(conv(x, 8, padding=1) + constant(1, 8, 1, 1))
-    z = relax.op.sin(nn.max_pool2d(y, (2, 2), (2, 2)))
-    return nn.relu(z + conv(z, 8, inputs=8, padding=1))
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    return module(_residual, (1, 4, 24, 24))
-
-
 def test_subgraphs_and_kernels_in_one_program(mixed, adreno):
     report = adreno_sim.check(mixed, device=adreno, target="clml", clml_min_flops=0)
     assert report.ok and report.checked == report.kernels_in_model == 3, str(report)

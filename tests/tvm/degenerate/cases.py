@@ -7,6 +7,7 @@ type that a device computes in, and in float64, which ONNX's own evaluator in Nu
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
@@ -106,17 +107,14 @@ def _said(attributes: dict[str, object]) -> str:
     return "" if not attributes else "(" + ", ".join(f"{name}={value}" for name, value in attributes.items()) + ")"
 
 
-class Operator:
+class Operator(Protocol):
     """One of the operators a case begins with: the shape of its input, and its nodes."""
 
-    def shape(self, sizes: Sizes) -> tuple[int, ...]:
-        raise NotImplementedError
-
-    def build(self, graph: Graph, sizes: Sizes) -> None:
-        raise NotImplementedError
+    def shape(self, sizes: Sizes) -> tuple[int, ...]: ...
+    def build(self, graph: Graph, sizes: Sizes) -> None: ...
 
 
-class Convolution(Operator):
+class Convolution:
     """2D: plain, grouped, depthwise, of kernels of 1 too."""
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
@@ -135,7 +133,7 @@ class Transposed(Convolution):
         graph.add("ConvTranspose", [graph.last, weight], (n, out, *size), strides=[stride, stride])
 
 
-class Product(Operator):
+class Product:
     """A matrix product with a constant, of rank 2 to 4."""
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
@@ -145,7 +143,7 @@ class Product(Operator):
         multiply(graph, sizes)
 
 
-class Gemm(Operator):
+class Gemm:
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
         return sizes.one(5), sizes.one()
 
@@ -157,7 +155,7 @@ class Gemm(Operator):
         graph.add("Gemm", inputs, (n, m), transB=int(turned), alpha=sizes.pick(1.0, 0.5), beta=sizes.pick(1.0, 2.0))
 
 
-class Scores(Operator):
+class Scores:
     """Attention's product of a tensor with itself turned round."""
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
@@ -182,7 +180,7 @@ class Pool(Convolution):
         graph.add(operator, [graph.last], (n, c, *size), kernel_shape=[kernel, kernel], strides=[stride, stride])
 
 
-class Reduction(Operator):
+class Reduction:
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
         return tuple(sizes.one(7) for _ in range(int(sizes.rng.integers(1, 5))))
 

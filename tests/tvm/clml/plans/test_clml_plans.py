@@ -4,8 +4,7 @@ import json
 
 import clml_modules as modules
 import pytest
-from clml_modules import constant, conv, module, nn
-from tvm import relax
+from clml_modules import conv, nn
 from validators import validator
 
 import adreno_sim
@@ -17,18 +16,6 @@ from adreno_sim.results import encode
 pytestmark = pytest.mark.tvm
 
 CLML = {"target": "clml", "clml_min_flops": 0}
-
-
-def _residual(x):
-    """Two subgraphs around a sine that stays with a kernel."""
-    y = nn.relu(conv(x, 8, padding=1) + constant(1, 8, 1, 1))
-    z = relax.op.sin(nn.max_pool2d(y, (2, 2), (2, 2)))
-    return nn.relu(z + conv(z, 8, inputs=8, padding=1))
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    return module(_residual, (1, 4, 24, 24))
 
 
 def test_every_plan_has_both_and_gives_the_same(mixed):
