@@ -49,8 +49,7 @@ class SlowCall:
 class SampledLaunch:
     """Counters of the groups that were counted. parts: for each stratum how many groups each counted one stands for, and the
     counters of these, whose distinct bytes are not counted. local_bytes: of a group; private_bytes: arrays of a work-item;
-    live_bytes: of its other values on floats, where most are needed at once. slow_calls: that the
-    kernel has."""
+    live_bytes: of its other values on floats, where most are needed at once. slow_calls: that the kernel has."""
 
     kernel: str
     groups: int

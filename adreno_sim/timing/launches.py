@@ -31,8 +31,7 @@ class TimeEstimate:
     """The predicted time of a launch.
 
     parts: seconds of what it is made of, each as if it were alone, by name. bound: the part that decides. unknown: what of the
-    launch makes it a guess, in words. operations: on floats; bytes: distinct ones of arguments. slow_calls: of
-    the kernel.
+    launch makes it a guess, in words. operations: on floats; bytes: distinct ones of arguments. slow_calls: of the kernel.
     """
 
     seconds: float
