@@ -34,6 +34,7 @@ class Erratum:
     required_group: bool = False
     multiply_adds: int = 0
     narrowed_nibbles: bool = False
+    uniform_operands: bool = False
 
     def is_of(self, compiler: str, device_version: str) -> bool:
         """Whether a compiler of this version has it, on the device that calls itself so."""

@@ -18,6 +18,7 @@ from .program import SimKernel
 Test = Callable[[ir.Instr], bool]
 
 _MULTIPLY_ADDS = ("fma", "mad", "llvm.fma.*", "llvm.fmuladd.*")
+_INTEGER_CHOICES = ("min", "max", "llvm.smin.*", "llvm.smax.*", "llvm.umin.*", "llvm.umax.*")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
@@ -46,7 +47,7 @@ def _meet_all(function: ir.Function) -> dict[str, list[int]]:
 
 
 def _asks_for_body(erratum: Erratum) -> bool:
-    return bool(erratum.multiply_adds or erratum.calls or erratum.narrowed_nibbles)
+    return bool(erratum.multiply_adds or erratum.calls or erratum.narrowed_nibbles or erratum.uniform_operands)
 
 
 def _find_place(erratum: Erratum, kernel: SimKernel, profile: Profile) -> list[int] | None:
@@ -68,7 +69,7 @@ def _find_in_body(erratum: Erratum, function: ir.Function) -> ir.SourceLoc | Non
     place = function.loc
     if erratum.multiply_adds and not any(_products(block) >= erratum.multiply_adds for block in function.blocks):
         return None
-    for meets in filter(None, (_calls(erratum), _packs(erratum))):
+    for meets in filter(None, (_calls(erratum), _packs(erratum), _pairs_uniforms(erratum))):
         found = next((instr for block in function.blocks for instr in block.instrs if meets(instr)), None)
         if found is None:
             return None
@@ -106,6 +107,26 @@ def _packs(erratum: Erratum) -> Test | None:
         return wide is not None and narrow is not None and narrow.type == ir.Int(8) and _source(wide, "and") is not None
 
     return meets if erratum.narrowed_nibbles else None
+
+
+def _pairs_uniforms(erratum: Erratum) -> Test | None:
+    """The test whether an instruction takes an integer argument of the kernel and the group's size, converted or not."""
+
+    def meets(instr: ir.Instr) -> bool:
+        if not (instr.op == "mul" or _is_call_of(instr, _INTEGER_CHOICES)) or len(instr.operands) != 2:
+            return False
+        sides = [_strip_conversions(operand) for operand in instr.operands]
+        return any(isinstance(side, ir.Param) and isinstance(side.type, ir.Int) for side in sides) and any(
+            isinstance(side, ir.Instr) and _is_call_of(side, ("get_local_size",)) for side in sides
+        )
+
+    return meets if erratum.uniform_operands else None
+
+
+def _strip_conversions(value: ir.Value) -> ir.Value:
+    while isinstance(value, ir.Instr) and value.op in ("trunc", "zext", "sext"):
+        value = value.operands[0]
+    return value
 
 
 def _source(value: ir.Value, op: str) -> ir.Value | None:

@@ -17,12 +17,12 @@ from adreno_sim.profiles.errata import errata
 from adreno_sim.profiles.profile import load
 
 # ruff: noqa: E501 (a case reads better unbroken)
-ARGS = "(__global float *o, __global const uint *a, float e)"
+ARGS = "(__global float *o, __global const uint *a, float e{})"
 I = "int i = get_global_id(0); "  # noqa: E741
 
 
-def kernel(body: str, name: str = "k", before: str = "") -> str:
-    return f"{before}__kernel void {name}{ARGS} {{ {I}{body} }}"
+def kernel(body: str, name: str = "k", before: str = "", more: str = "") -> str:
+    return f"{before}__kernel void {name}{ARGS.format(more)} {{ {I}{body} }}"
 
 
 SUM, SHUFFLE = "o[i] = {}(o[i]);", "o[i] = qcom_sub_group_shuffle_xor(o[i], {}, 0.0f);"
@@ -68,6 +68,10 @@ CASES = {
         "adreno-740,all_drivers=true", kernel("float s = e; " + "s = mad(s, e, 1.0f); " * 512 + "o[i] = s;"),
         kernel("float s = e; for (int n = 0; n < 512; n++) s = mad(s, e, 1.0f); o[i] = s;"), "adreno-740",
     ),
+    "two-constant-registers": (
+        "adreno-740,all_drivers=true", kernel("o[i] = min(n, (int) get_local_size(0)) * e;", more=", int n"),
+        kernel("volatile int size = get_local_size(0); o[i] = min(n, size) * min(i, (int) get_local_size(0));", more=", int n"), "adreno-740",
+    ),
 }  # fmt: skip
 HEAD = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
 
@@ -83,7 +87,15 @@ def test_every_erratum_has_its_pair() -> None:
     assert set(CASES) == {one.name for one in errata()}
     for one in errata():
         assert one.construct and one.symptom and one.workaround and one.source
-        assert one.kernel or one.calls or one.text or one.required_group or one.multiply_adds or one.narrowed_nibbles
+        assert (
+            one.kernel
+            or one.calls
+            or one.text
+            or one.required_group
+            or one.multiply_adds
+            or one.narrowed_nibbles
+            or one.uniform_operands
+        )
 
 
 @pytest.mark.parametrize("name", CASES)
