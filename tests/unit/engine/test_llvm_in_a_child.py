@@ -109,7 +109,7 @@ def test_the_child_ends_with_its_parent(tmp_path: Path):
     os.close(write)
     began = time.monotonic()
     assert os.read(read, 1) == b""
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 15  # of the 60 that it had to work
     os.close(read)
 
 

@@ -7,6 +7,7 @@ import gc
 from pathlib import Path
 
 import pytest
+from fresh_process import call_in_fresh_process
 
 from adreno_sim.engine.llvm import mappings, objects
 
@@ -40,26 +41,33 @@ def count_mappings() -> int:
     return len(Path("/proc/self/maps").read_text().splitlines())
 
 
-def test_hundreds_of_kernels_share_mappings() -> None:
+def count_mappings_of(kernels: int, maps: str = mappings._MAPPINGS) -> int:
+    """How many more mappings there are after so many more kernels, which all run."""
+    mappings._MAPPINGS = maps  # of the fresh process
     held = load_kernels(range(1))
     before = count_mappings()
-    held += load_kernels(range(1, KERNELS))
-    assert count_mappings() < before + OTHERS
+    held += load_kernels(range(1, kernels))
+    assert [pick(loaded, 0) + pick(loaded, 1) for loaded in held] == [number + 2 for number in range(kernels)]
+    return count_mappings() - before
+
+
+def test_hundreds_of_kernels_share_mappings() -> None:
+    assert call_in_fresh_process(count_mappings_of, KERNELS) < OTHERS
+
+
+def test_where_they_cannot_be_joined_each_has_its_own(tmp_path: Path) -> None:
+    """Without it the first test would be good for nothing; and kernels run all the same."""
+    assert call_in_fresh_process(count_mappings_of, 50, str(tmp_path / "none")) >= 80
+
+
+def test_kernels_that_go_leave_the_others() -> None:
+    held = load_kernels(range(KERNELS))
     assert [pick(loaded, 0) for loaded in held] == list(range(KERNELS))
     del held[::2]  # leaves gaps between the others
     gc.collect()
     assert [pick(loaded, 0) + pick(loaded, 3) for loaded in held] == [number + 4 for number in range(1, KERNELS, 2)]
     held += load_kernels(range(KERNELS, KERNELS + 100))
     assert [pick(loaded, 0) for loaded in held[-100:]] == list(range(KERNELS, KERNELS + 100))
-
-
-def test_where_they_cannot_be_joined_each_has_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without it the first test would be good for nothing; and kernels run all the same."""
-    monkeypatch.setattr(mappings, "_MAPPINGS", str(tmp_path / "none"))
-    before = count_mappings()
-    held = load_kernels(range(50))
-    assert count_mappings() >= before + 80
-    assert [pick(loaded, 1) for loaded in held] == [2] * 50
 
 
 def test_what_is_no_constant_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
