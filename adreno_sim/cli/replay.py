@@ -68,12 +68,15 @@ def add(commands: Any) -> None:
 def _run(args: argparse.Namespace) -> int:
     from ..icd.trace.archive import open_trace
     from ..icd.trace.outcomes import find_idle
+    from ..icd.trace.replay_settings import choose_settings
     from ..icd.trace.time_limit import TimeLimit
     from ..results.run_report import make_run_report
 
     allow = read_allow_list(args.allow)
     with open_trace(args.trace) as (trace, archive):
-        settings, notes = _settings_of(args, trace)
+        named = args.device if _names_simulated(args.device) else None
+        settings, chosen, notes = choose_settings(trace, args.trace, named, checks=args.checks, seed=args.seed)
+        options.refuse_counters(chosen)
         counterpart = _real_device(args)
         alike = not _names_simulated(args.device)
         limit = TimeLimit(args.time_limit)
@@ -100,35 +103,6 @@ def _run(args: argparse.Namespace) -> int:
     )
     write_report(args, report, "replay")
     return report.exit_code
-
-
-def _settings_of(args: argparse.Namespace, trace: Trace) -> tuple[Settings, list[str]]:
-    """What the simulated device is opened with, and what of the recording's own settings is not taken over.
-
-    Raises OptionError or AdrenoSimError for a device that cannot be, or that a recording may not name.
-    """
-    from ..backends.sim.open import read_device
-    from ..base.errors import AdrenoSimError
-    from ..base.trust.device_string import parse_device_string
-    from ..base.trust.table import Input, environment_guards, take_device, take_options
-    from ..icd.settings import Settings
-
-    commanded = {name: value for name in ("checks", "seed") if (value := getattr(args, name)) is not None}
-    try:
-        level = take_options(Input.RECORDING, {"checks": trace.checks} if trace.checks else {})
-        recorded = None if _names_simulated(args.device) else take_device(Input.RECORDING, trace.device)
-    except AdrenoSimError as error:
-        raise AdrenoSimError(f"{args.trace}: {error}") from None
-    if recorded is None:
-        device, refused = parse_device_string(args.device).with_defaults(level.options), level.refused
-    else:
-        asked = {**recorded.options, **level.options, **environment_guards()}
-        device, refused = parse_device_string(recorded.text).with_defaults(asked), {**recorded.refused, **level.refused}
-    device = device.without(commanded).with_defaults(commanded)
-    _, chosen = read_device(str(device).partition(":")[2])
-    options.refuse_counters(chosen)
-    notes = [f"not as recorded: {sentence}" for name, sentence in refused.items() if name not in commanded]
-    return Settings(str(device.without(("checks",))), chosen.checks, "", False), notes
 
 
 def _names_simulated(device: str | None) -> bool:

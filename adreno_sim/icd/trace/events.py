@@ -151,6 +151,20 @@ def read_events(stream: IO[bytes]) -> Iterator[Event | None]:
         yield Event(Kind(kind), body, call, thread, queue)
 
 
+def count_launches(stream: IO[bytes]) -> int:
+    """How many LAUNCH events a session has, as far as it goes. Raises ValueError for what is no session."""
+    if stream.read(len(MAGIC)) != MAGIC:
+        raise ValueError(f"expected a session that begins with {MAGIC.decode().strip()!r}")
+    count = 0
+    while len(head := stream.read(EVENT.size)) == EVENT.size:
+        nstored = EVENT.unpack(head)[7]
+        require_memory("an event", nstored)
+        if len(stream.read(nstored)) < nstored:
+            break
+        count += head[0] == Kind.LAUNCH
+    return count
+
+
 def _inflate(stored: bytes, nbytes: int, place: int) -> bytes:
     """At most `nbytes` and one, of which the caller sees that they are too many."""
     try:

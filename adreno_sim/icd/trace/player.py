@@ -32,27 +32,49 @@ from .time_limit import TimeLimit
 
 class Player:
     """Plays events on the device of `objects`; what that finds goes to `log`, how they ended to `outcomes`. limit: of its time.
-    counterpart: a real device, on which each launch runs too."""
+    counterpart: a real device, on which each launch runs too. why_ended: what kept it from playing all, "" where nothing did."""
 
     def __init__(self, objects: Objects, log: FindingLog, limit: TimeLimit, counterpart: Counterpart | None = None):
         self._log, self._limit, self._counterpart = log, limit, counterpart
         self._requests = Requests(objects, log, DeviceLock())
-        self._commands = Commands(objects, log, np.zeros(0, np.uint8))
-        self._device, self._last_seen = objects.device, 0
-        self._device.defers_outputs = False
+        self.commands = Commands(objects, log, np.zeros(0, np.uint8))
+        self.device, self._last_seen = objects.device, 0
+        self.device.defers_outputs = False
         self.outcomes = Outcomes()
+        self.why_ended = ""
 
     def play(self, events: Iterable[Event | None]) -> None:
         """Play all events. Raises ValueError where they are damaged."""
         for event in events:
-            if event is None:
-                self._log.note("the recording is cut short: its server was killed")
+            if self._ends_before(event):
+                self._log.note(self.why_ended)
                 return
-            if self._limit.is_over():
-                self._log.note(f"what was recorded from call {event.call} on: {self._limit}")
-                self.outcomes.stopped = True
-                return
+            assert event is not None
             self._play(event)
+
+    def play_to_launch(self, events: Iterable[Event | None], number: int) -> Event | None:
+        """Play the events before LAUNCH `number`, from 1, and return that; None where it does not come, for `why_ended`. Raises
+        ValueError where they are damaged."""
+        for event in events:
+            if self._ends_before(event):
+                return None
+            assert event is not None
+            if event.kind is Kind.LAUNCH:
+                number -= 1
+                if number == 0:
+                    return event
+            self._play(event)
+        self.why_ended = "the recording ends before it"
+        return None
+
+    def _ends_before(self, event: Event | None) -> bool:
+        """Whether the playing ends here, for `why_ended`."""
+        if event is None:
+            self.why_ended = "the recording is cut short: its server was killed"
+        elif self._limit.is_over():
+            self.why_ended = f"what was recorded from call {event.call} on: {self._limit}"
+            self.outcomes.stopped = True
+        return bool(self.why_ended)
 
     def _play(self, event: Event) -> None:
         self.outcomes.go_on()
@@ -81,37 +103,42 @@ class Player:
 
     def _run(self, event: Event) -> tuple[int, str]:
         """The status of a command, and what is said of an error."""
-        header = Header(COMMANDS.get(event.kind, Command.WRITE), 0, event.call, event.thread, event.queue, ())
+        header = header_of(event)
         if event.kind is Kind.STORE:
-            return self._commands.store(header, event.body), ""
+            return self.commands.store(header, event.body), ""
         if event.kind is not Kind.LAUNCH:
-            return self._commands.run_whole(header, event.body), ""
+            return self.commands.run_whole(header, event.body), ""
         try:
-            self._commands.launches.parse(event.body)
+            self.commands.launches.parse(event.body)
         except DeviceError as error:  # of a program that did not build
             self._note_failure(event, code_of(error.code), str(error))
             return code_of(error.code), str(error)
         if self._counterpart is not None:
-            return self._counterpart.run_beside(header, event.body, self._commands), ""
-        return self._commands.run_whole(header, event.body), ""
+            return self._counterpart.run_beside(header, event.body, self.commands), ""
+        return self.commands.run_whole(header, event.body), ""
 
     def _look(self, event: Event) -> None:
         """The host reads. In a session that does not say so, the results of launches count as read at once."""
-        self._device.defers_outputs = True
+        self.device.defers_outputs = True
         if event.body:
             kind, body = decode_look(event.body)
-            self._commands.look(Header(kind, 0, event.call, event.thread, event.queue, ()), body)
+            self.commands.look(Header(kind, 0, event.call, event.thread, event.queue, ()), body)
 
     def _see(self, event: Event) -> None:
         kind, number, waits, body, runs = decode_seen(event.body)
         if number <= self._last_seen or max(waits, default=0) >= number:
             raise ValueError(f"command {number} behind {self._last_seen}, waits for {waits}: expected numbers that grow")
         self._last_seen = number
-        self._commands.see(Header(kind, number, event.call, event.thread, event.queue, waits), body, runs=runs)
+        self.commands.see(Header(kind, number, event.call, event.thread, event.queue, waits), body, runs=runs)
 
     def _note_failure(self, event: Event, status: int, why: str = "") -> None:
         first = why.partition("\n")[0]
         self._log.note(f"call {event.call}: {event.kind.name} failed: {NAMES.get(status, status)}{first and ': ' + first}")
+
+
+def header_of(event: Event) -> Header:
+    """The header of the command that an event is."""
+    return Header(COMMANDS.get(event.kind, Command.WRITE), 0, event.call, event.thread, event.queue, ())
 
 
 def play_session(
