@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,9 +11,9 @@ import numpy as np
 from ...compiler.tvm_bridge import read
 from . import functions
 from .choices import Choices
-from .ranges import combine_ranges
+from .ranges import bits, combine_ranges
 from .tensor import Tensor
-from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, c_type, constant_of, literal, round_native, unit
+from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, c_type, constant_of, literal, product_variance, round_native, unit
 
 MOST_LINES = 200_000
 """Lines of C that one function may take."""
@@ -25,21 +24,25 @@ class Writer:
     """Lines of C as they are written.
 
     native: values are also computed as halves give them. reducing: the value that is being written is one of many steps, whose
-    order is up to the device. taken: where a value is evaluated that may not be chosen, the C condition that it is; else "".
-    choices: where the value is written once for every choice of whole numbers. moved: rounding moves a place that it reads.
-    open_to_nan: something is taken for exact of which OpenCL leaves open what it is where a tensor holds NaN.
+    order is up to the device. terms: how many, in C; stored: the key of the tensor that takes them. taken: where a value is
+    evaluated that may not be chosen, the C condition that it is; else "". choices: where the value is written once for every
+    choice of whole numbers. moved: rounding moves a place that it reads. open_to_nan: something is taken for exact of which
+    OpenCL leaves open what it is where a tensor holds NaN; open_to_denormals: or may be computed of zero for a denormal number.
     """
 
     tensors: dict[int, Tensor] = field(default_factory=dict)
     names: dict[int, Value] = field(default_factory=dict)
     native: bool = False
     reducing: bool = False
+    terms: str = "1.0"
+    stored: int = 0
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     taken: str = ""
     choices: Choices | None = None
     moved: bool = False
     open_to_nan: bool = False
+    open_to_denormals: bool = False
     _count: int = 0
 
     def line(self, text: str) -> None:
@@ -114,7 +117,11 @@ class Writer:
             self.moved = True
             q = self.let("double", f"{index.q} != 0 ? INF : {q or '0.0'}")
         native = None if tensor.exact or not self.native else self.let("double", f"{tensor.name}_n[{index.text}]")
-        return Value(self.let(c_type(tensor.dtype), f"{tensor.name}[{index.text}]"), tensor.dtype, q, native, loaded=True)
+        text = self.let(c_type(tensor.dtype), f"{tensor.name}[{index.text}]")
+        term = self.reducing and read.buffer_info(read.loaded_buffer(node)).key != self.stored
+        if q is not None and term and tensor.dtype in FLOATS:
+            q = self.let("double", f"loaded_in_sum({text}, {q}, {self._share(tensor.dtype)}, {unit(tensor.dtype)})")
+        return Value(text, tensor.dtype, q, native, loaded=True)
 
     visit_BufferLoad = visit_TensorLoad
 
@@ -193,7 +200,7 @@ class Writer:
         return Value(result, dtype, None if value.q is None else q, native if self.native else None, value.loaded)
 
     def compare(self, operator: str, a: Value, b: Value) -> Value:
-        loaded = a.loaded or b.loaded
+        a, b, loaded = self._flush(a), self._flush(b), a.loaded or b.loaded
         result = self.let("bool_t", f"{a.text} {operator} {b.text}")
         steps = self.reducing and a.is_float
         if a.q is None and b.q is None:
@@ -222,7 +229,7 @@ class Writer:
             raise Unmodelled(f"{kind} of floats")
         v, scale = self.let("double", f"{x} {_FLOAT[kind]} {y}"), "1.0"
         if kind == "Mul":
-            q = _product_variance(a, b)
+            q = product_variance(a, b)
         elif kind == "Div":
             scale = functions.scale_of(*functions.DIVISION_ULPS, unit(a.dtype))
             q = "0.0" if exact else f"div_q({x}, {qx}, {y}, {qy})"
@@ -239,17 +246,26 @@ class Writer:
     def _flush(self, a: Value) -> Value:
         """An operand of arithmetic: of a half that memory holds, a device may take zero where it is denormal.
 
-        Denormal numbers of wider types are too small to matter.
+        A program for arguments of wider types that hold denormal numbers takes these as not exact (`given.py`).
         """
-        if a.q is not None or a.dtype != "float16" or not a.loaded:
+        if a.q is not None or not a.is_float or not a.loaded:
+            return a
+        if a.dtype != "float16":
+            self.open_to_denormals = True
             return a
         q = self.let("double", f"flushed_q({a.text}, {unit(a.dtype)})")
         return replace(a, q=q, native=self.let("double", f"flushed({a.text}, {unit(a.dtype)})") if self.native else None)
+
+    def _share(self, dtype: str) -> str:
+        """As of `rounded_in_sum`: 8 sigma of all terms reach their sum. Halves are also computed as they are flushed."""
+        return "1.0 / 16" if dtype in HALVES else f"({self.terms} < 4 ? 1.0 / 16 : {self.terms} / 64)"
 
     def rounded(self, v: str, dtype: str, q: str, scale: str, loaded: bool, native: str) -> Value:
         """v after a rounding to `dtype`. q: its variance before; native: its value before, computed as halves give it."""
         before = self.let("double", q)
         after = f"rounded({v}, {before}, {scale}, {unit(dtype)})"
+        if self.reducing:
+            after = f"rounded_in_sum({v}, {before}, {scale}, 1 / ({self.terms}), {self._share(dtype)}, {unit(dtype)})"
         if not loaded and scale == "1.0" and dtype in _IS_EXACT:  # of coordinates it decides which element is meant
             after = f"({before} == 0) & {_IS_EXACT[dtype]}({v}) ? 0 : {after}"
         variance = self.let("double", after)
@@ -278,7 +294,7 @@ class Writer:
         if kind in ("Add", "Sub"):
             return f"{a.variance} + {b.variance}"
         if kind == "Mul":
-            return _product_variance(a, b)
+            return product_variance(a, b)
         if kind in ("Max", "Min"):
             return f"{kind.lower()}_q({a.text}, {a.variance}, {b.text}, {b.variance})"
         return f"{a.variance} + {b.variance} != 0 ? INF : 0.0"
@@ -297,7 +313,7 @@ class Writer:
         if dtype in FLOATS:
             v = self.let("double", a.text)
             small = a.range is not None and max(map(abs, a.range)) <= 2 ** DIGITS[dtype]
-            exact = small or a.dtype == "bool" or _bits(a.dtype) <= DIGITS[dtype]
+            exact = small or a.dtype == "bool" or bits(a.dtype) <= DIGITS[dtype]
             return Value(v, dtype, a.q, loaded=a.loaded) if exact else self._from_int(v, a, dtype)
         if dtype == "bool":
             return self.compare("!=", a, Value("0", a.dtype))
@@ -351,7 +367,7 @@ class Writer:
             step, edge = functions.STEPS[name]
             if self.choices is not None:
                 return self.choices.step(step, node.args[0], self.depth, self.value)
-            a = self.value(node.args[0])
+            a = self._flush(self.value(node.args[0]))
             q = None if a.q is None else self.let("double", f"step_q({a.text}, {a.q}, {edge})")
             native = f"{step}({a.native})" if a.native else None
             return Value(self.let("double", f"{step}({a.text})"), a.dtype, q, native, a.loaded)
@@ -362,12 +378,12 @@ class Writer:
     def _function(self, known: functions.Function, a: Value) -> Value:
         a = self._flush(a)
         x = self.let("double", f"at_edge({a.text}, {a.q})" if known.edge and a.q else a.text)
-        v = self.let("double", _substitute(known.value, x))
-        slope = _substitute(known.slope, x, v)
+        v = self.let("double", functions.substitute(known.value, x))
+        slope = functions.substitute(known.slope, x, v)
         q = "0.0" if a.q is None else f"edge_q({x}, {a.q}, {slope})" if known.edge else f"slope_q({slope}, {a.q})"
         if known.vanishes and a.q is not None:
             q = f"{x} < -({unit(a.dtype)})->half_largest ? 0 : {q}"
-        native = _substitute(known.value, f"({a.as_native})")
+        native = functions.substitute(known.value, f"({a.as_native})")
         scale = functions.scale_of(known.ulps, known.half_ulps, unit(a.dtype))
         return self.rounded(v, a.dtype, q, scale, a.loaded, native)
 
@@ -386,7 +402,7 @@ class Writer:
         return Value(self.let("bool_t", test.format(a.text)), "bool", q, loaded=a.loaded)
 
     def _reinterpret(self, a: Value, dtype: str) -> Value:
-        if a.is_float or dtype in FLOATS or _bits(a.dtype) != _bits(dtype):
+        if a.is_float or dtype in FLOATS or bits(a.dtype) != bits(dtype):
             raise Unmodelled(f"the bits of {a.dtype} taken for {dtype}")
         return Value(self.let(c_type(dtype), f"({c_type(dtype)}){a.text}"), dtype, a.q, loaded=a.loaded)
 
@@ -430,21 +446,3 @@ _DIVIDE = {"Div": "truncdiv", "Mod": "truncmod", "FloorDiv": "floordiv", "FloorM
 def _called(node: Any) -> str:
     """The name of what a call calls; "" of anything else."""
     return read.op_name(node).rpartition(".")[2] if read.kind(node) == "Call" else ""
-
-
-def _bits(dtype: str) -> int:
-    return 8 if dtype == "bool" else np.dtype(dtype).itemsize * 8
-
-
-def _product_variance(a: Value, b: Value) -> str:
-    if a.q is None and b.q is None:
-        return "0.0"
-    if b.q is None:
-        return f"(double){b.text} * {b.text} * {a.q}"
-    if a.q is None:
-        return f"(double){a.text} * {a.text} * {b.q}"
-    return f"mul_q({a.text}, {a.q}, {b.text}, {b.q})"
-
-
-def _substitute(text: str, x: str, v: str = "") -> str:
-    return re.sub(r"\b[xv]\b", lambda match: {"x": x, "v": v}[match[0]], text)

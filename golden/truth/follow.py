@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .compiled import CompiledTruths, Function
+from .given import as_device_takes
 from .model_plan import Plan, Step, flatten
 from .operators.kernels import run_operator
 from .operators.operator import Operator
@@ -21,13 +22,13 @@ def follow(plan: Plan, inputs: Sequence[np.ndarray], units: Units, places: Seque
     left = iter(places)
     programs = [program for program in plan.programs if isinstance(program, TruthProgram)]
     compiled = CompiledTruths(programs) if programs else None  # machine code lives as long as this
-    tensors = {number: Truth(np.asarray(array)) for number, array in enumerate(inputs)}
+    tensors = {number: as_device_takes(np.asarray(array), units) for number, array in enumerate(inputs)}
     outputs = flatten(plan.result)
     kept = set(outputs)
     for index, step in enumerate(plan.steps):
         for number in step.args:
             if number not in tensors:
-                tensors[number] = Truth(plan.constants[number])
+                tensors[number] = as_device_takes(plan.constants[number], units)
         program, given = plan.programs[step.program], [tensors[number] for number in step.args]
         if isinstance(program, Operator):
             kinds = [np.dtype(plan.dtypes[number]) for number in step.args] + [np.dtype(dtype) for _, dtype in step.results]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -59,6 +60,11 @@ half to even, by either name."""
 DIVISION_ULPS = 2.5, 0.5
 POWER_ULPS = 16.0, 4.0
 """Of floats and of halves."""
+
+
+def substitute(text: str, x: str, v: str = "") -> str:
+    """C text over x and v with these in their place."""
+    return re.sub(r"\b[xv]\b", lambda match: {"x": x, "v": v}[match[0]], text)
 
 
 def scale_of(ulps: float, half_ulps: float, unit: str) -> str:

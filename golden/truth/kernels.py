@@ -13,6 +13,7 @@ from .. import result_cache
 from ..background import begin
 from ..kernel_reference import Argument
 from .compiled import CompiledTruths
+from .given import as_device_takes, holds_flushed, holds_nan
 from .program import TruthProgram, write_program
 from .run import Truth, run_program
 from .units import Units
@@ -27,7 +28,7 @@ class StoredTruth:
     """A KernelTruth as data: programs are text."""
 
     programs: dict[str, TruthProgram]
-    given_nan: dict[str, TruthProgram]
+    inexact: dict[str, TruthProgram]
     unavailable: dict[str, str]
 
 
@@ -39,7 +40,7 @@ class KernelTruth:
 
     def __init__(self, unscheduled: IRModule, write: Callable[[str, Any], TruthProgram] = write_program):
         self.programs: dict[str, TruthProgram] = {}
-        self._given_nan: dict[str, TruthProgram] = {}
+        self._inexact: dict[str, TruthProgram] = {}
         self.unavailable: dict[str, str] = {}
         self._begun: Future[CompiledTruths] | None = None
         self._compiled: dict[str, CompiledTruths] = {}
@@ -47,8 +48,8 @@ class KernelTruth:
             name = str(var.name_hint)
             try:
                 program = self.programs[name] = write(f"truth{number}", function)
-                if program.open_to_nan:
-                    self._given_nan[name] = write_program(program.name, function, program.open_to_nan)
+                if program.given and (program.open_to_nan or program.open_to_denormals):
+                    self._inexact[name] = write_program(program.name, function, program.given)
             except Unmodelled as reason:
                 self.unavailable[name] = f"no truth is made of {reason}"
 
@@ -57,13 +58,13 @@ class KernelTruth:
 
     def to_stored(self) -> StoredTruth:
         """All but machine code, which is of this process."""
-        return StoredTruth(self.programs, self._given_nan, self.unavailable)
+        return StoredTruth(self.programs, self._inexact, self.unavailable)
 
     @staticmethod
     def from_stored(stored: StoredTruth) -> KernelTruth:
         """What `to_stored` was called on."""
         made = KernelTruth.__new__(KernelTruth)
-        made.programs, made._given_nan, made.unavailable = stored.programs, stored.given_nan, stored.unavailable
+        made.programs, made._inexact, made.unavailable = stored.programs, stored.inexact, stored.unavailable
         made._begun, made._compiled = None, {}
         return made
 
@@ -79,21 +80,28 @@ class KernelTruth:
         args: contents before the call, in the shapes of the parameters. Errors as `run_program`.
         """
         plain = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in args]
-        program = self._program(name, plain)
+        program = self._program(name, plain, units)
         key = result_cache.key_of("truth", program.text, units, *plain)
         known: list[Truth | None] | None = result_cache.load(key, list[Truth | None])
         if known is None:
-            given = [Truth(a) if isinstance(a, np.ndarray) else a for a in plain]
+            given = [as_device_takes(a, units) if isinstance(a, np.ndarray) else a for a in plain]
             compiled = self.begin().result() if program is self.programs[name] else self._compile(name, program)
             known = run_program(program, compiled.functions[program.name], given, units)
             result_cache.store(key, list[Truth | None], known)
         return known
 
-    def _program(self, name: str, args: Sequence[Argument]) -> TruthProgram:
-        """The program of a function for these arguments: another one where NaN leaves open what else is exact."""
+    def _program(self, name: str, args: Sequence[Argument], units: Units) -> TruthProgram:
+        """The program of a function for these arguments: another one where NaN, or a device that flushes denormal numbers, leaves
+        open what else is exact."""
         program = self.programs[name]
-        open_to_nan = name in self._given_nan and any(np.isnan(args[place]).any() for place in program.open_to_nan)
-        return self._given_nan[name] if open_to_nan else program
+        if name not in self._inexact:
+            return program
+        given = [arg for place in program.given if isinstance(arg := args[place], np.ndarray)]
+        wide = [arg for arg in given if arg.dtype != np.float16]  # arithmetic in halves flushes in any program
+        is_open = (program.open_to_nan and any(map(holds_nan, given))) or (
+            program.open_to_denormals and any(holds_flushed(arg, units) for arg in wide)
+        )
+        return self._inexact[name] if is_open else program
 
     def _compile(self, name: str, program: TruthProgram) -> CompiledTruths:
         if name not in self._compiled:

@@ -12,6 +12,7 @@ from ...compiler.tvm_bridge import read
 from ...compiler.tvm_bridge.tensors import constant_array
 from ...compiler.tvm_bridge.versions import shape_values, type_arguments
 from .follow import follow
+from .given import holds_flushed, holds_nan
 from .model_operators import EFFECTS, PROGRAMS, SAME, SHAPE_OF, SHAPE_TO_TENSOR, SHAPES, TENSOR_TO_SHAPE, called
 from .model_plan import Place, Plan, Sizes, Step, flatten
 from .operators.operator import Operator, read_call
@@ -42,7 +43,7 @@ class Planner:
         self._inputs = inputs
         places: dict[int, Place] = {}
         for param, array in zip(function.params, inputs, strict=True):
-            places[read.key(param)] = self._tensor(array.shape, array.dtype.name, not _holds_nan(array))
+            places[read.key(param)] = self._tensor(array.shape, array.dtype.name, self._is_exact(array))
             self._bind(shape_values(read.type_of(param)), array.shape)
         self._plan.result = self._body(function.body, places)
         self._plan.note_last_uses()
@@ -54,9 +55,13 @@ class Planner:
         return number
 
     def _constant(self, array: np.ndarray) -> int:
-        number = self._tensor(array.shape, array.dtype.name, array.size > MOST_SEARCHED or not _holds_nan(array))
+        number = self._tensor(array.shape, array.dtype.name, array.size > MOST_SEARCHED or self._is_exact(array))
         self._plan.constants[number] = array
         return number
+
+    def _is_exact(self, array: np.ndarray) -> bool:
+        """Whether all that is made of a tensor without rounding is exact. Arithmetic in halves flushes in any program."""
+        return not holds_nan(array) and (array.dtype == np.float16 or not holds_flushed(array, self._units))
 
     def _value(self, place: Place) -> np.ndarray:
         """What a tensor holds, computed now. Raises Unmodelled where rounding may change it."""
@@ -226,12 +231,7 @@ class Planner:
 
 
 MOST_SEARCHED = 1 << 22
-"""Elements of a constant up to which it is searched for NaN: a network's weights hold none."""
-
-
-def _holds_nan(array: np.ndarray) -> bool:
-    """Whether a tensor holds NaN, of which OpenCL leaves open what min and max make: what comes of it is not exact."""
-    return array.dtype.name in FLOATS and bool(np.isnan(array).any())
+"""Elements of a constant up to which it is searched for NaN and denormal numbers: a network's weights hold none."""
 
 
 _SIZES: dict[str, Callable[[int, int], int]] = {

@@ -38,7 +38,8 @@ class TruthProgram:
     them. n: the dimensions of all tensor parameters and the integer scalars, in order. tensors: names by number. halves: it
     holds values of a half type. native: it also computes values as halves give them, which its arguments may hold. large:
     positions of parameters whose values may be floats in memory; where all are, the second pointer of each is not null.
-    open_to_nan: positions of float parameters that it only reads and takes for exact, and which it may not where they hold NaN.
+    given: positions of float parameters that it only reads and takes for exact. open_to_nan, open_to_denormals: it may not where
+    they hold such.
     """
 
     name: str
@@ -48,7 +49,9 @@ class TruthProgram:
     halves: bool
     native: bool
     large: tuple[int, ...] = ()
-    open_to_nan: tuple[int, ...] = ()
+    given: tuple[int, ...] = ()
+    open_to_nan: bool = False
+    open_to_denormals: bool = False
 
 
 LARGE = 1 << 22
@@ -108,8 +111,10 @@ class Statements(Writer):
         names = tuple(tensor.title for tensor in sorted(self.tensors.values(), key=lambda tensor: tensor.number))
         places = tuple(place for place, param in enumerate(params) if param.tensor in large and param.tensor is not None)
         exact = tuple(place for place, param in enumerate(params) if param.tensor is not None and _is_given(param.tensor))
-        asked = exact if self.open_to_nan else ()
-        return TruthProgram(name, "\n".join(text), tuple(params), names, self.halves, self.native, places, asked)
+        return TruthProgram(
+            name, "\n".join(text), tuple(params), names, self.halves, self.native, places, exact, self.open_to_nan,
+            self.open_to_denormals,
+        )  # fmt: skip
 
     def _body(self, name: str, own: list[Tensor], temporary: list[Tensor], floats: list[Tensor], lines: list[str]) -> list[str]:
         """A function with every tensor as a parameter. floats: those whose elements are floats in memory."""
@@ -289,13 +294,14 @@ class Statements(Writer):
     def write_BlockRealize(self, node: Any) -> None:
         block = node.block
         self.open("")
-        starts = []
+        starts, terms = [], []
         for axis, given in zip(block.iter_vars, node.iter_values, strict=True):
             value = self.keep(self.value(given))
             self.names[read.key(axis.var)] = value
             if int(axis.iter_type) == REDUCTION:
                 starts.append(f"{value.text} == {self.value(axis.dom.min).text}")
-        outer, self._stepping = self._stepping, bool(starts)
+                terms.append(f"(double){self.value(axis.dom.extent).text}")
+        outer, self._stepping, self.terms = (self._stepping, self.terms), bool(starts), " * ".join(terms) or "1.0"
         if block.match_buffers:
             raise Unmodelled("matched buffers")
         for buffer in block.alloc_buffers:
@@ -311,12 +317,12 @@ class Statements(Writer):
         if guarded:
             self.close()
         self.close()
-        self._stepping = outer
+        self._stepping, self.terms = outer
 
     def write_BufferStore(self, node: Any) -> None:
         info = read.buffer_info(node.buffer)
         loads = (part for part in read.walk(node.value) if read.kind(part) in ("TensorLoad", "BufferLoad"))
-        self.reducing = any(read.buffer_info(read.loaded_buffer(load)).key == info.key for load in loads)
+        self.reducing, self.stored = any(read.buffer_info(read.loaded_buffer(load)).key == info.key for load in loads), info.key
         value = self._value_of_choices(node.value)
         self.reducing = False
         tensor, index = self.place(node.buffer, node.indices)

@@ -10,6 +10,11 @@ import numpy as np
 from .value import Value
 
 
+def bits(dtype: str) -> int:
+    """Of an integer type or bool."""
+    return 8 if dtype == "bool" else np.dtype(dtype).itemsize * 8
+
+
 def combine_ranges(kind: str, a: Value, b: Value) -> tuple[int, int] | None:
     """The range of an integer operation, where it is known and cannot wrap."""
     if kind == "and" and b.range is not None and b.range[0] >= 0:

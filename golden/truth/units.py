@@ -37,6 +37,12 @@ class Units:
         """A row for each of FLOATS, as the C text's Unit."""
         return np.array([self._row(self._computed_as(name)) for name in FLOATS])
 
+    def flushed_below(self, dtype: str) -> float:
+        """The magnitude below which a device may take a number of numpy type `dtype` for zero; 0 = it takes none."""
+        if not self.flushes or dtype not in FLOATS:
+            return 0.0
+        return 2.0 ** (2 - _LARGEST_EXPONENT[self._computed_as(dtype)])
+
     def dtype_of(self, dtype: str) -> str:
         """What a tensor of numpy type `dtype` holds on the device, as a numpy type."""
         found = self._computed_as(dtype)
@@ -52,4 +58,4 @@ class Units:
         step = 2.0 ** max(smallest - digits, -500)  # half the distance of denormal numbers
         largest = float(np.ldexp(1 - 2.0 ** -(digits + 1), min(top, 1023)))  # what is smaller is not rounded to infinity
         flushed = 2.0 ** (smallest + 1) if self.flushes else 0.0
-        return roundoff**2 / 3, step**2 / 3, largest / 2, largest, flushed, float(name == "float16")
+        return roundoff**2 / 3, step**2 / 3, largest / 2, largest, flushed, float(name == "float16"), (flushed / 16) ** 2

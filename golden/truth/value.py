@@ -71,6 +71,17 @@ def round_native(text: str, dtype: str) -> str:
 _ROUND = {"float16": "to_half", "bfloat16": "to_bfloat"}
 
 
+def product_variance(a: Value, b: Value) -> str:
+    """The C expression of the variance of a product before it is rounded."""
+    if a.q is None and b.q is None:
+        return "0.0"
+    if b.q is None:
+        return f"(double){b.text} * {b.text} * {a.q}"
+    if a.q is None:
+        return f"(double){a.text} * {a.text} * {b.q}"
+    return f"mul_q({a.text}, {a.q}, {b.text}, {b.q})"
+
+
 def literal(value: float) -> str:
     """A double in C, to the bit."""
     if np.isnan(value):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...kernel_reference import Argument
+from ..given import as_device_takes
 from ..run import Truth
 from ..units import Units
 from .operator import Operator, holds_halves, read_label
@@ -93,7 +94,9 @@ class OperatorTruths:
         places = [place for place, arg in enumerate(args) if isinstance(arg, np.ndarray)]
         arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
         count = _OPERANDS.get(operator.name, 1)
-        results = run_operator(operator, [Truth(array) for array in arrays[:count]], [array.dtype for array in arrays], units)
+        results = run_operator(
+            operator, [as_device_takes(array, units) for array in arrays[:count]], [array.dtype for array in arrays], units
+        )
         found: list[Truth | None] = [None] * len(args)
         for place, result in zip(places[count:], results, strict=True):
             found[place] = result

@@ -74,7 +74,7 @@ class _Unit:
     """How a device rounds a float type; see `Units.table`."""
 
     def __init__(self, dtype: np.dtype, units: Units):
-        self.rel, self.floor, _, self.largest, self.flushed, _ = (float(x) for x in units.table()[FLOATS.index(dtype.name)])
+        self.rel, self.floor, _, self.largest, self.flushed, *_ = (float(x) for x in units.table()[FLOATS.index(dtype.name)])
 
 
 def _scan_integers(scan: Callable[..., np.ndarray], given: Truth, axis: int, dtype: np.dtype) -> Truth:
