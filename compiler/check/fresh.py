@@ -33,12 +33,15 @@ def find_equal_axis(array: np.ndarray) -> int | None:
 
 
 def scale_elements(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Each float by a factor of its own; zeros become small numbers where there is nothing else."""
+    """Each float by a factor of its own; zeros become small numbers where there is nothing else. None leaves its type's range."""
     if array.dtype.kind != "f":
         return array
     factors = rng.uniform(LEAST, MOST, array.shape)
-    changed = array.astype(np.float64) * factors if array.any() else factors - LEAST
-    return np.asarray(changed, array.dtype)  # a scalar, where NumPy computed with arrays of no axes
+    with np.errstate(over="ignore"):
+        changed = array.astype(np.float64) * factors if array.any() else factors - LEAST
+    largest = np.float64(np.finfo(array.dtype).max)
+    inside = np.where(np.isfinite(array), np.clip(changed, -largest, largest), changed)
+    return np.asarray(inside, array.dtype)  # a scalar, where NumPy computed with arrays of no axes
 
 
 def _differing(array: np.ndarray) -> np.ndarray:

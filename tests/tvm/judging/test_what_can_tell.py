@@ -83,6 +83,14 @@ def test_scaled_elements_differ_and_keep_their_signs(array):
     assert not array.any() or (np.sign(scaled) == np.sign(array)).all()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_no_scaled_element_leaves_its_type(dtype):
+    largest = np.finfo(dtype).max
+    scaled = scale_elements(np.array([[largest] * 8, [-largest] * 8, [np.inf] * 8], dtype), np.random.default_rng(0))
+    assert np.isfinite(scaled[:2]).all() and np.isinf(scaled[2]).all() and len(np.unique(scaled)) > 5
+
+
 ONE_HOT = np.eye(1, 1000, 17, dtype="float32") + np.float32(1e-9)
 
 
