@@ -9,7 +9,6 @@ import numpy as np
 from ....results.expected import SIGMAS
 from ..run import Truth, standard_deviation
 from ..units import Units
-from ..value import FLOATS
 from .operator import Operator
 
 
@@ -34,7 +33,7 @@ def scan_sum(given: Truth, axis: int, dtype: np.dtype, units: Units) -> Truth:
     """
     if dtype.kind != "f":
         return _scan_integers(np.cumsum, given, axis, dtype)
-    unit = _Unit(dtype, units)
+    unit = units.unit_of(dtype.name)
     terms = given.value.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         value, size = np.cumsum(terms, axis), np.cumsum(np.abs(terms), axis)
@@ -54,7 +53,7 @@ def _scan_product(given: Truth, axis: int, dtype: np.dtype, units: Units) -> Tru
     """Products in type `dtype`: each rounding is off by its unit; what underflow takes from a partial one, others enlarge."""
     if dtype.kind != "f":
         return _scan_integers(np.cumprod, given, axis, dtype)
-    unit = _Unit(dtype, units)
+    unit = units.unit_of(dtype.name)
     terms = given.value.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         value = np.cumprod(terms, axis)
@@ -68,13 +67,6 @@ def _scan_product(given: Truth, axis: int, dtype: np.dtype, units: Units) -> Tru
         variance = np.where(np.isfinite(size), np.where(size > unit.largest / 2, np.inf, variance), 0)
     native = None if given.native is None else np.cumprod(given.native, axis)
     return Truth(value, standard_deviation(variance), native)
-
-
-class _Unit:
-    """How a device rounds a float type; see `Units.table`."""
-
-    def __init__(self, dtype: np.dtype, units: Units):
-        self.rel, self.floor, _, self.largest, self.flushed, *_ = (float(x) for x in units.table()[FLOATS.index(dtype.name)])
 
 
 def _scan_integers(scan: Callable[..., np.ndarray], given: Truth, axis: int, dtype: np.dtype) -> Truth:

@@ -10,7 +10,7 @@ import numpy as np
 from ....results.expected import SIGMAS
 from ..run import OutOfRange, Truth, standard_deviation
 from ..units import Units
-from ..value import FLOATS, HALVES
+from ..value import HALVES
 from .operator import Operator
 
 
@@ -131,7 +131,7 @@ def _variance(
     if reduction in ("max", "min"):
         np.maximum.at(before.reshape(-1), places, added)
         return before
-    rel, floor, _, largest, flushed, _ = (float(x) for x in units.table()[FLOATS.index(dtype.name)])
+    unit = units.unit_of(dtype.name)
     terms, there = updates.value.reshape(-1).astype(np.float64), data.value.astype(np.float64)
     if reduction == "mul":
         size: np.ndarray = np.maximum(np.abs(there), 1).reshape(-1)
@@ -139,13 +139,13 @@ def _variance(
         share: np.ndarray = np.where(before > 0, before / np.square(there), 0).reshape(-1)
         np.add.at(share, places, np.where(added > 0, added / np.square(terms), 0))
         size, share = size.reshape(counts.shape), share.reshape(counts.shape)
-        variance = np.square(size) * (share + counts * (rel + max(floor, flushed**2 / 16)))
+        variance = np.square(size) * (share + counts * (unit.rel + max(unit.floor, unit.flushed**2 / 16)))
     else:
         size = np.abs(there).reshape(-1)
         np.add.at(size, places, np.abs(terms))
         np.add.at(before.reshape(-1), places, added)
         size = size.reshape(counts.shape)
         rounds = counts * (2 if reduction == "mean" else 1)
-        variance = before + rounds * (rel * np.square(size) + np.where(counts > 0, floor + flushed**2 / 16, 0))
+        variance = before + rounds * (unit.rel * np.square(size) + np.where(counts > 0, unit.floor + unit.flushed**2 / 16, 0))
     variance = np.where(np.isnan(variance), np.inf, variance)
-    return np.where(size + SIGMAS * np.sqrt(variance) > largest, np.inf, variance) if reduction != "mean" else variance
+    return np.where(size + SIGMAS * np.sqrt(variance) > unit.largest, np.inf, variance) if reduction != "mean" else variance
