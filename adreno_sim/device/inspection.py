@@ -86,6 +86,10 @@ class Inspectable(Protocol):
         """What is proven of a launch, which is not run. Errors as of `Device.launch`."""
         ...
 
+    def nonfinite_constants(self, kernel: Kernel) -> tuple[str, ...]:
+        """Which kinds of floats that are not finite stand in the code of a kernel, as of `ir.nonfinite_constants`."""
+        ...
+
 
 def find_inspectable(device: object) -> Inspectable | None:
     """Returns `device` as one that shows its inside; None for a real device."""

@@ -12,7 +12,6 @@ from ..base.errors import AdrenoSimError, DeviceError
 from .device_lock import DeviceLock
 from .finding_log import FindingLog
 from .launches import Launches
-from .left_undefined import LeftUndefined
 from .objects import Objects
 from .ordering.unordered import UnorderedAccesses
 from .protocol import COPY_BODY, FILL_BODY, ORDER_BODY, RANGE, RESULTS, SHARE_BODY, TRANSFER, Command
@@ -21,6 +20,7 @@ from .shared_memory import SharedMemory
 from .status import SUCCESS, code_of
 from .trace.recorder import Recorder
 from .transfers import Transfers
+from .watches.left_undefined import LeftUndefined
 
 _WAITED_FAILED = code_of("CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST")
 _LEAST = {Command.READ: TRANSFER.size, Command.WRITE: TRANSFER.size, Command.WRITTEN: RANGE.size, Command.COPY: COPY_BODY.size,

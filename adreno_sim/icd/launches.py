@@ -7,6 +7,7 @@ import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..backends.sim.arguments import ADDRESSING, FILTERS
@@ -16,15 +17,17 @@ from ..backends.sim.shared_pointers import Reached, SharedKernels, SharedPointer
 from ..base.errors import DeviceError
 from ..base.specs import Local, Null, Sampler
 from ..base.text.spelling import OutputGuard
-from ..findings import Severity
+from ..findings import Finding, Severity
 from ..memory.storage import StorageView
+from ..results.launch_births import explain_births
 from ..results.run_report import HostCall
 from .finding_log import FindingLog
-from .left_undefined import LeftUndefined
 from .objects import Objects
 from .protocol import ARGUMENT, LAUNCH_BODY, Argument
 from .ring import Header
 from .shared_memory import SharedMemory
+from .watches.births import LaunchBirths
+from .watches.left_undefined import LeftUndefined
 
 MOST_KNOWN = 4096
 """Parsed launches that are kept."""
@@ -52,6 +55,10 @@ class Launch:
     described: tuple[str, ...]
     prepared: PreparedLaunch | None = None
 
+    @cached_property
+    def births(self) -> LaunchBirths:
+        return LaunchBirths(self.kernel, self.arguments)
+
     def describe_call(self, header: Header) -> HostCall:
         params = self.kernel.params
         pairs = zip(params, self.arguments, self.described, strict=False)
@@ -66,6 +73,7 @@ class Launches:
 
     def __init__(self, objects: Objects, log: FindingLog, left: LeftUndefined, shared: SharedMemory):
         self._objects, self._log, self._left, self._shared = objects, log, left, shared
+        self._looks_at_values = objects.device.options.checks == "full"
         self._kernels = SharedKernels()
         objects.device.defers_outputs = True
         self._known: dict[bytes, Launch] = {}
@@ -78,7 +86,9 @@ class Launches:
         kernel, log = launch.kernel, self._log
         self._shared.check(header, kernel.name)
         try:
-            result = self._objects.device.run_prepared(self.prepare(launch))
+            prepared = self.prepare(launch)
+            held = launch.births.look_before() if self._looks_at_values else set()
+            result = self._objects.device.run_prepared(prepared)
         except DeviceError as error:
             log.add_rejected(error, kernel.name, launch.source, lambda: launch.describe_call(header))
             raise
@@ -91,12 +101,19 @@ class Launches:
         for view, finding in result.left:
             assert isinstance(view, StorageView)
             self._left.add(view, finding, launch.source, lambda: launch.describe_call(header))
-        findings = [*result.findings, *self._objects.device.take_warnings()]
+        is_looked_at = self._looks_at_values and not explain_births(result.findings)
+        born = self._find_births(launch, held) if is_looked_at else []
+        findings = [*result.findings, *self._objects.device.take_warnings(), *born]
         if not findings:
             return False
         for finding in findings:
             log.add(finding, launch.source, lambda: launch.describe_call(header))
         return any(finding.severity is Severity.ERROR for finding in result.findings)
+
+    def _find_births(self, launch: Launch, held: set[str]) -> list[Finding]:
+        for sentence in launch.births.left_out:
+            self._log.note(sentence)
+        return list(launch.births.find(held))
 
     def prepare(self, launch: Launch) -> PreparedLaunch:
         """The launch as the device runs it. DeviceError for one that the device refuses."""

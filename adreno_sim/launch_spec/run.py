@@ -34,6 +34,7 @@ from ..results.time_report import TimeReport
 from ..results.unwatched import find_unwatched
 from ..timing.launches import LaunchTimer
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
+from .births import LaunchBirths
 from .build_errors import name_source
 from .expected import match
 from .include_folders import add_source_folder
@@ -222,6 +223,7 @@ class _Run:
         written = [index for index in bound.views if kernel.writes(index)]
         wanted = find_wanted(self.spec, kernel.params, bound.values, before, written)
         self._add_time(kernel, bound, report)
+        births = LaunchBirths(self.device, self.spec, kernel, bound)
         start = perf_counter()
         result = self._once(kernel, bound, None)
         report.seconds = perf_counter() - start
@@ -239,6 +241,9 @@ class _Run:
             report.arrays = {parameter_name(self.spec, kernel.params, index): array for index, array in left.items()}
         if self.second is not None:
             self._compare_devices(kernel, report, before, left, wanted)
+        for index, birth in list(births.find(result.findings)):
+            line, column, detail = self._stores_to(kernel, bound, index, birth.element)
+            self._add(kernel, [Finding(Kind.NONFINITE_INTRODUCED, birth.sentence, line=line, column=column, detail=detail)])
 
     def _add_time(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
         """Predict the time of the launch, on memory as it finds it, if that is wanted."""
@@ -312,14 +317,19 @@ class _Run:
     def _wrong(self, kernel: Kernel, bound: BoundArguments, position: int, name: str, result: Comparison) -> Finding:
         """The finding of a wrong output, with every store to its worst element where the device can tell."""
         detail: dict[str, Any] = {"index": result.worst, "got": result.got, "golden": result.golden}
-        line = column = 0
-        if self.device.info.records_stores:
-            bound.fill()
-            element = result.worst[0] if result.worst else 0
-            stores = self._once(kernel, bound, Watch(bound.values[position], element)).stores
-            detail["stores"] = told = describe_stores(stores, kernel.name, self.text)
-            line, column = (told[-1]["line"], told[-1]["column"]) if told else (0, 0)
-        return Finding(Kind.WRONG_VALUE, f"{name}: {result}", line=line, column=column, detail=detail)
+        line, column, stores = self._stores_to(kernel, bound, position, result.worst[0] if result.worst else 0)
+        return Finding(Kind.WRONG_VALUE, f"{name}: {result}", line=line, column=column, detail=detail | stores)
+
+    def _stores_to(self, kernel: Kernel, bound: BoundArguments, position: int, element: int) -> tuple[int, int, dict[str, Any]]:
+        """Line and column of the last store to an element of an argument, and all of them for `detail`: the launch runs once
+        more, where the device can tell."""
+        if not self.device.info.records_stores:
+            return 0, 0, {}
+        bound.fill()
+        stores = self._once(kernel, bound, Watch(bound.values[position], element)).stores
+        told = describe_stores(stores, kernel.name, self.text)
+        line, column = (told[-1]["line"], told[-1]["column"]) if told else (0, 0)
+        return line, column, {"stores": told}
 
     def _add(self, kernel: Kernel, findings: Sequence[Finding]) -> None:
         self.add(replace(finding, kernel=finding.kernel or kernel.name) for finding in findings)

@@ -31,7 +31,8 @@ CLASSES = {
     "clamped-read", "data-race", "divergent-barrier", "division-by-zero",
     "division-overflow", "driver-erratum", "format-mismatch", "format-reinterpreted",
     "image-read-out-of-range", "image-write-out-of-range", "limit-exceeded", "local-memory", "misaligned-access",
-    "misaligned-view", "no-image-from-buffer", "out-of-bounds-read", "out-of-bounds-write", "overwide-shift", "pitch-differs",
+    "misaligned-view", "no-image-from-buffer", "nonfinite-born",
+    "out-of-bounds-read", "out-of-bounds-write", "overwide-shift", "pitch-differs",
     "pitch-rules-disagree", "printf-argument-size",
     "private-memory", "refused", "same-value-race", "storage-reused-while-live",
     "outside-extent-read", "outside-extent-write", "store-overwritten", "sub-object-overrun", "tensor-not-read",
@@ -88,7 +89,7 @@ def test_cases_are_many_and_complete() -> None:
 def test_every_kind_a_launch_can_have_is_there() -> None:
     """The others are of a whole model (its plan, its comparisons), of a real device, or of a program's calls."""
     of_others = {
-        Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED, Kind.UNINFORMATIVE, Kind.NONFINITE_INTRODUCED,
+        Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED, Kind.UNINFORMATIVE,
         Kind.REUSE_RULE, Kind.STORAGE_UNALLOCATED, Kind.LARGE_ROUNDING, Kind.PAGE_LEAKED,
         Kind.DEVICES_DIFFER, Kind.DEVICE_CRASHED, Kind.DEVICE_HUNG, Kind.UNFIT_DEVICE, Kind.UNORDERED_ACCESS,
         Kind.GROUP_MAY_BE_REFUSED,  # where the extra isa is there

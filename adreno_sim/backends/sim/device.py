@@ -29,6 +29,7 @@ from ...frontend.options import parse_options
 from ...frontend.program import compile_source, open_source
 from ...frontend.units import Unit, compile_unit, link_units
 from ...image.layout import own_layout_of
+from ...ir.nonfinite_constants import nonfinite_constants
 from ...ir.printer import print_function
 from ...memory.heap import Heap
 from ...memory.pool import PagedPool, TexturePool
@@ -282,6 +283,10 @@ class SimDevice:
         """What is proven of a launch at level bounds, and also what level full relies on. Errors as of `launch`."""
         analysis = self._config(self._own_kernel(kernel), global_size, local_size, args).analysis
         return LaunchProofs(kernel.name) if analysis is None else analysis.explained
+
+    def nonfinite_constants(self, kernel: Kernel) -> tuple[str, ...]:
+        """Which of NaN and the infinities the kernel's code names."""
+        return nonfinite_constants(self._own_kernel(kernel).function)
 
     def count_groups(
         self, kernel: Kernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument], tracing: Tracing = ROWS

@@ -6,11 +6,11 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..findings import Finding
-from ..memory.region import Box
-from ..memory.storage import Block, StorageView
-from ..results.run_report import HostCall
-from .finding_log import FindingLog
+from ...findings import Finding
+from ...memory.region import Box
+from ...memory.storage import Block, StorageView
+from ...results.run_report import HostCall
+from ..finding_log import FindingLog
 
 MOST = 100
 """Places of stores that are remembered of a block of memory."""

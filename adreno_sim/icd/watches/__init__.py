@@ -1,0 +1,1 @@
+"""What a session remembers of values in its memory, beside what its commands do."""
