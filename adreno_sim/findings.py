@@ -180,6 +180,11 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "A result further off than expected by nothing but rounding: in wider types it is right.",
     )
+    DEPENDS_ON_READING = (
+        "depends-on-reading",
+        Severity.WARNING,
+        "A result that depends on a choice which OpenCL or Qualcomm leaves to the device.",
+    )
     DEVICES_DIFFER = ("devices-differ", Severity.ERROR, "A result that differs between two devices given the same inputs.")
     DEVICE_CRASHED = ("device-crashed", Severity.ERROR, "The process that ran the device ended by a signal: its driver crashed.")
     DEVICE_HUNG = ("device-hung", Severity.ERROR, "The process that ran the device did not end in its time.")

@@ -14,6 +14,7 @@ from .errors import AdrenoSimError
 from .pitch_rules import PitchRuleName
 
 Checks = Literal["off", "bounds", "full"]
+Order = Literal["shuffled", "ascending", "descending"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,10 +23,13 @@ class RunOptions:
 
     checks: "off" none, "bounds" every buffer and image access (default), "full" adds uninitialised reads, races and more.
     seed: order of groups and work-items at level full, poison pattern (default 0).
+    order: of groups and work-items at level full: "shuffled" by the seed (default), "ascending" or "descending" by their ids.
     threads: worker threads; 0 = as many as this process may use (default).
     timeout: seconds one launch may run before the watchdog stops it (default 60).
     contract: "on" fuses a*b+c inside one expression (llvm.fma), "off" rounds twice (default "on", as GPUs do).
     flush_denormals: None = as the profile says (default).
+    finite_math: "folded" compiles a program that was built with -cl-finite-math-only or -cl-fast-relaxed-math as if no value were
+        NaN or infinite, as a compiler may then: isnan() is false, and x == x true. "kept" (default) computes both.
     filter_bits: bits of the weights with which linear filtering blends texels, up to 16: coordinates are rounded to so many
         fractional bits of a texel (Mesa gives 8 for Adreno); 0 = those of a float (default).
     pitch_rule: one of `pitch_rules`, None = the profile's.
@@ -43,10 +47,12 @@ class RunOptions:
 
     checks: Checks = "bounds"
     seed: int = 0
+    order: Order = "shuffled"
     threads: int = 0
     timeout: float = 60.0
     contract: Literal["on", "off"] = "on"
     flush_denormals: bool | None = None
+    finite_math: Literal["kept", "folded"] = "kept"
     filter_bits: int = 0
     pitch_rule: PitchRuleName | None = None
     pool: Literal["paged", "none", "legacy"] = "paged"

@@ -23,17 +23,17 @@ OF_FUNCTIONS = (
 )  # fmt: skip
 OF_LAUNCHES = (
     "--launch", "--variant", "--set", "--root", "--save-outputs", "--unsafe-includes", "--dump",
-    "--isa", "--isa-of", *OF_ISA,
+    "--isa", "--isa-of", "--every-reading", *OF_ISA,
 )  # fmt: skip
 OF_ONE = (
     "--dump", "--isa", "--isa-of", "--save-outputs", "--compare", "--compare-with", "--sarif", "--annotations", "--explain",
-    "--counters",
+    "--counters", "--every-reading",
 )  # fmt: skip
 """Options that say something of one launch, where several are ranked."""
 
 OF_RUNS = (
     "--variant", "--set", "--root", "--checks", "--compare-with", "--save-outputs", "--strict", "--unsafe-includes", "--explain",
-    "--counters", "--html", "--sarif", *cli_options.TIME,
+    "--counters", "--every-reading", "--html", "--sarif", *cli_options.TIME,
 )  # fmt: skip
 
 DETAILS = """\
@@ -150,7 +150,7 @@ def add(commands: Any) -> None:
         metavar="FILE.cl",
         help="with --isa alone: the kernels of another file beside these; fewer waves are an error",
     )
-    cli_options.add(parser, "--isa-of", "--counters", *cli_options.TIME, "--all-drivers")
+    cli_options.add(parser, "--isa-of", "--counters", *cli_options.TIME, "--all-drivers", "--every-reading")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page")
     add_outputs(parser)
@@ -242,6 +242,7 @@ def _launch(args: argparse.Namespace, file: str | None, variant: str | None) -> 
             counters=args.counters,
             chips=cli_options.chips(args),
             all_drivers=args.all_drivers,
+            every_reading=args.every_reading,
             **cli_options.time_options(args),
         )
     except BuildError as error:

@@ -171,6 +171,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "warn of constructs that any known driver compiles wrongly, not only the device's (driver-erratum)",
     },
+    "--every-reading": {
+        "action": "store_true",
+        "help": "run each launch again under each choice that OpenCL or Qualcomm leaves to the device, and warn of what changes "
+        "(depends-on-reading; docs/readings.md)",
+    },
     "--input": {"metavar": "FILE", "help": "inputs: .npz by name; .npy or a picture for a model with one input"},
 }
 """Flag -> keyword arguments of argparse's add_argument."""

@@ -102,6 +102,7 @@ class FrontEndTarget:
     extensions: names a kernel may test as macros; None = all that clang knows. fp16, fp64: whether `half` and `double`
     arithmetic exist (they win over `extensions`). builtins: declare OpenCL's built-in functions (False: the source defines
     them). macros: more NAME=VALUE. unsafe_includes: a source reads any file of the host, not only those below the folders of -I.
+    folds_finite_math: tests for NaN and infinity have one result in a program whose options promise that there is neither.
     """
 
     opencl_version: int = 200
@@ -111,6 +112,7 @@ class FrontEndTarget:
     builtins: bool = True
     macros: tuple[str, ...] = ()
     unsafe_includes: bool = False
+    folds_finite_math: bool = False
 
 
 @dataclass(frozen=True)

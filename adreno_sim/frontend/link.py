@@ -20,6 +20,7 @@ from .passes.constant_shuffles import expand_constant_shuffles
 from .passes.cse import eliminate_common_subexpressions
 from .passes.dead import eliminate_dead_code
 from .passes.declarations import drop_first_declarations, separate_result
+from .passes.finite_math import fold_finite_math
 from .passes.forward_copies import forward_copies
 from .passes.infer_address_spaces import infer_address_spaces
 from .passes.inline import inline_helpers
@@ -47,10 +48,12 @@ def _apply(change: Callable[..., T], function: Function, *others: Any) -> T:
 
 
 class Linker:
-    """Finishes the functions of a module, or of linked ones. A helper is simplified once and copied into each caller."""
+    """Finishes the functions of a module, or of linked ones. A helper is simplified once and copied into each caller.
 
-    def __init__(self, reader: ModuleReader | LinkedReader):
-        self.reader = reader
+    finite: kernels are compiled as if no value were NaN or infinite."""
+
+    def __init__(self, reader: ModuleReader | LinkedReader, finite: bool = False):
+        self.reader, self._finite = reader, finite
         self._helpers: dict[str, Function] = {}
         self._active: list[str] = []
 
@@ -66,6 +69,8 @@ class Linker:
         _apply(forward_copies, function)
         _apply(drop_first_declarations, function)
         _apply(expand_constant_shuffles, function)
+        if self._finite:
+            _apply(fold_finite_math, function)
         _apply(eliminate_common_subexpressions, function)
         _apply(eliminate_dead_code, function)
         verify(function)

@@ -91,7 +91,8 @@ def _remember(key: Key, module: ir.Module) -> ir.Module:
 def _compile(source: str, options: str, target: FrontEndTarget, output: ClangOutput | None = None) -> ir.Module:
     """Returns the module of a program; `output` is what clang made of it, if it has run."""
     output = output or _run_clang(source, options, target)
-    linker = _link(output)
+    finite = target.folds_finite_math and parse_options(options, target.extensions).finite_math
+    linker = _link(output, finite)
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}
     return ir.Module(source, kernels, linker.reader.globals, list(output.warnings))
 
@@ -104,13 +105,13 @@ def compile_functions(
     return {name: linker.finish(name) for name in linker.reader.helpers}, linker.reader.globals
 
 
-def _link(output: ClangOutput) -> Linker:
+def _link(output: ClangOutput, finite: bool = False) -> Linker:
     """Returns what finishes the functions of a program. Raises BuildError for one that uses what nobody defines."""
     reader = ModuleReader(output.text)
     if reader.undefined:
         found = [Diagnostic(loc.file, loc.line, loc.column, "error", what) for what, loc in reader.undefined]
         raise BuildError(summary(found), [*output.warnings, *found])
-    return Linker(reader)
+    return Linker(reader, finite)
 
 
 def _run_clang(source: str, options: str, target: FrontEndTarget) -> ClangOutput:

@@ -57,10 +57,10 @@ def compile_unit(source: str, options: str = "", headers: Mapping[str, str] | No
 
 
 @gc_paused()
-def link_units(units: Sequence[Unit]) -> ir.Module:
+def link_units(units: Sequence[Unit], finite: bool = False) -> ir.Module:
     """The program of several units. BuildError for a function that two of them define, and for one that none does;
-    UnsupportedError as of `compile_source`."""
-    linker = Linker(LinkedReader([unit.text for unit in units]))
+    UnsupportedError as of `compile_source`. finite: as of `Linker`."""
+    linker = Linker(LinkedReader([unit.text for unit in units]), finite)
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}
     warnings: list[object] = [found for unit in units for found in unit.warnings]
     return ir.Module("\n".join(unit.source for unit in units), kernels, linker.reader.globals, warnings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,13 +64,13 @@ class BoundArguments:
         self._storages = {name: self._allocate(nbytes, name) for name, nbytes in spec.storages.items()}
         self.values = [self._bind(number, *pair) for number, pair in enumerate(zip(spec.arguments, params, strict=True))]
 
-    def fill(self) -> None:
-        """Write the contents of every buffer and image, in the order of the arguments."""
+    def fill(self, change: Callable[[np.ndarray], np.ndarray] | None = None) -> None:
+        """Write the contents of every buffer and image, in the order of the arguments. change: what they are first changed by."""
         for argument, value in zip(self._spec.arguments, self.values, strict=True):
             if isinstance(argument, (BufferArgument, ImageArgument)):
                 array = argument.data.array(*elements(argument))
                 if array is not None:
-                    self._device.write(value, array)
+                    self._device.write(value, array if change is None else change(array))
 
     @property
     def views(self) -> list[int]:

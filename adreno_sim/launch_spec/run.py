@@ -13,6 +13,7 @@ import numpy as np
 
 from ..backends.machine_code import compile_for_chips, find_refused_groups
 from ..backends.open import announce_devices, open_device
+from ..backends.variation import require_variable
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import Folders, read_bytes
 from ..base.errors import AdrenoSimError, DeviceError, UnsupportedError
@@ -39,6 +40,7 @@ from .build_errors import name_source
 from .expected import match
 from .include_folders import add_source_folder
 from .model import LaunchSpec
+from .readings import try_readings
 from .second_device import compare_devices, run_beside
 from .wanted import WantedOutput, find_wanted
 
@@ -63,6 +65,7 @@ def run_launch(
     time: bool = False,
     max_time: float | None = None,
     baseline: str | os.PathLike[str] | None = None,
+    every_reading: bool = False,
 ) -> LaunchReport:
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
 
@@ -71,7 +74,7 @@ def run_launch(
     own folder and the folders of -I. compare_with: a second device, which runs the launch on the same inputs. keep_arrays: the
     report has what arguments hold afterwards. counters: also count what the launch does, on a simulated device. chips: also
     compile the kernel to their machine code, to the device's own where none is named. all_drivers: warn of what any known driver
-    compiles wrongly.
+    compiles wrongly. every_reading: run the launch again under each choice that OpenCL or Qualcomm leaves to the device.
     Defects are the report's findings, and so are calls that an OpenCL driver would refuse. Raises AdrenoSimError for a launch
     file that does not fit the kernel, BuildError, UnsupportedError.
     """
@@ -82,12 +85,14 @@ def run_launch(
     announce_devices(text for text in (first, compare_with) if isinstance(text, str))
     asked = {"unsafe_includes": unsafe_includes, "counters": counters, "all_drivers": all_drivers}
     opened = _open(spec, device, checks, {name: True for name, wanted in asked.items() if wanted})
+    if every_reading:
+        require_variable(opened)
     if inside is not None or chips is not None:
         require_inspectable(opened, opened.info.name, "isa" if inside is None else "dump")
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
     text = read_source(path, None if source or spec.below is None else [spec.below])
     timer = LaunchTimer(opened) if time else None
-    run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays, chips, timer)
+    run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays, chips, timer, every_reading)
     report = LaunchReport(
         spec.kernel, str(path), str(spec.file), variant, opened.info.name, opened.options.checks, spec.global_size,
         spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), values=dict(spec.values),
@@ -167,12 +172,12 @@ class _Run:
 
     def __init__(
         self, spec: LaunchSpec, path: Path, text: str, device: Device, inside: Inside, explain: bool, second: Device | None,
-        keep_arrays: bool, chips: Sequence[str] | None, timer: LaunchTimer | None = None,
+        keep_arrays: bool, chips: Sequence[str] | None, timer: LaunchTimer | None = None, every_reading: bool = False,
     ):  # fmt: skip
         self.spec, self.path, self.text, self.device = spec, path, text, device
         self.inside, self.explain = inside, explain and device.options.checks != "off"
         self.second, self.keep_arrays, self.chips = second, keep_arrays, chips
-        self.timer = timer
+        self.timer, self.every_reading = timer, every_reading
         self.findings = FindingList()
 
     def fill(self, report: LaunchReport) -> None:
@@ -244,6 +249,16 @@ class _Run:
         for index, birth in list(births.find(result.findings)):
             line, column, detail = self._stores_to(kernel, bound, index, birth.element)
             self._add(kernel, [Finding(Kind.NONFINITE_INTRODUCED, birth.sentence, line=line, column=column, detail=detail)])
+        self._try_readings(kernel, bound, result, report)
+
+    def _try_readings(self, kernel: Kernel, bound: BoundArguments, result: LaunchResult, report: LaunchReport) -> None:
+        """Run the launch under other readings: all that were asked for, or at level full the cheap ones."""
+        is_full = self.device.info.profile is not None and self.device.options.checks == "full"
+        if not self.every_reading and not is_full:
+            return
+        found, tried = try_readings(self.spec, kernel, bound, self.device, self._kernel, result, self.every_reading)
+        self._add(kernel, found)
+        report.readings = tried if self.every_reading or tried.tried else None
 
     def _add_time(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
         """Predict the time of the launch, on memory as it finds it, if that is wanted."""

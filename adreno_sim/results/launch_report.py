@@ -12,6 +12,7 @@ from ..device.inspection import AccessProof
 from ..device.machine_code import KernelCode
 from ..findings import Finding, Severity
 from .model import EXIT_FINDINGS, EXIT_OK, WORDS
+from .readings import ReadingsReport
 from .time_report import TimeReport
 from .unwatched import level_words
 
@@ -64,7 +65,8 @@ class LaunchReport:
     is_test: the launch file says what is to be found, so that every other finding, of any severity, counts.
     missing: what the launch file announces and did not happen. refused: the message of a refusal that was announced.
     unchecked: sentences on what this launch says nothing about. values: [values] of the launch file, as they were. compared: with
-    a second device, None where there is none. counters, machine_code: where they were asked for. unproven: accesses that are
+    a second device, None where there is none. counters, machine_code: where they were asked for. readings: under which readings
+    of OpenCL the launch was run again, None where there was none. unproven: accesses that are
     not proven in range, if that was asked. text: the source. included: the text of other files that findings are in. arrays:
     what the arguments that the kernel may write held afterwards, by name, None if it did not run or nobody asked. The last four
     are no part of the JSON.
@@ -95,6 +97,7 @@ class LaunchReport:
     counters: LaunchCounters | None = None
     machine_code: tuple[KernelCode, ...] | None = None
     time: TimeReport | None = None
+    readings: ReadingsReport | None = None
     text: str = field(default="", repr=False)
     included: dict[str, str] = field(default_factory=dict, repr=False)
     unproven: list[AccessProof] = field(default_factory=list)

@@ -197,7 +197,8 @@ class SimDevice:
         """The program of compiled sources, as of clLinkProgram. BuildError for a function that is missing or there twice."""
         parse_options(options, self.profile.extensions | self.profile.compiler_extensions)
         non_uniform = any(allows_non_uniform(unit.options) for unit in units)
-        return refuse_required_groups(SimProgram(link_units(units), self, non_uniform, options), self.profile)
+        finite = self.options.finite_math == "folded" and any(parse_options(unit.options).finite_math for unit in units)
+        return refuse_required_groups(SimProgram(link_units(units, finite), self, non_uniform, options), self.profile)
 
     def launch(
         self,
@@ -381,7 +382,7 @@ class SimDevice:
         threads = options.threads or len(os.sched_getaffinity(0))
         run = partial(second_run.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch)
         run = partial(run, save=partial(report_launch, self.info.name, options, analysis.spec, launch))
-        run = partial(run, threads=threads, timeout=options.timeout, seed=options.seed, **launch.sizes)
+        run = partial(run, threads=threads, timeout=options.timeout, seed=options.seed, order=options.order, **launch.sizes)
         if options.counters and watched is None:
             line = self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
             result = run_counted(analysis, plain, run, line, options.cache, timeout=options.timeout, **launch.sizes)

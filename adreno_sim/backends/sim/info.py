@@ -42,4 +42,5 @@ def front_end_target(profile: Profile, options: RunOptions) -> FrontEndTarget:
         fp16="cl_khr_fp16" in profile.extensions,
         fp64="cl_khr_fp64" in profile.extensions,
         unsafe_includes=options.unsafe_includes,
+        folds_finite_math=options.finite_math == "folded",
     )

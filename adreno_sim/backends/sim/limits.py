@@ -174,7 +174,11 @@ def _group_error(kernel: SimKernel, group: Size, why: str, code: str = "CL_INVAL
 def choose_local(total: Size, profile: Profile) -> Size:
     """Returns the local size for a caller that gives none: along x, y, then z the largest divisor that keeps a group in one
     wave."""
-    room = min(profile["wave_sizes"][0], profile.largest_group)
+    return fill_group(total, min(profile["wave_sizes"][0], profile.largest_group), profile)
+
+
+def fill_group(total: Size, room: int, profile: Profile) -> Size:
+    """Returns a group of at most `room` work-items: along x, y, then z the largest divisor of the NDRange."""
     chosen = []
     for size, limit in zip(total, profile["MAX_WORK_ITEM_SIZES"], strict=True):
         part = max((n for n in range(1, min(size, limit, room) + 1) if size % n == 0), default=1)

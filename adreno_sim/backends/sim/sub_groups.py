@@ -36,12 +36,13 @@ def _takes_half_wave(function: ir.Function) -> bool:
     sees = False
     for block in function.blocks:
         for instr in block.instrs:
-            sees = sees or _sees_sub_groups(instr)
+            sees = sees or sees_sub_groups(instr)
             type = llvm_types.elem_of(instr.type)
             if isinstance(type, ir.Float) and type.bits in count and instr.op not in _LOADS:
                 count[type.bits] += 1
     return sees and count[32] > 0 and count[32] >= count[16]
 
 
-def _sees_sub_groups(instr: ir.Instr) -> bool:
+def sees_sub_groups(instr: ir.Instr) -> bool:
+    """Returns whether an instruction asks for sub-groups, or has one meet."""
     return instr.callee is not None and (instr.callee.name in _QUERIES or builtin_of(instr).sync == "wave")

@@ -1,4 +1,4 @@
-"""The schedule of groups and work-items at level full: random permutations that depend on the seed alone."""
+"""The schedule of groups and work-items at level full: random permutations that depend on the seed alone, or by their ids."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from ...base.errors import UnsupportedError
+from ...base.run_options import Order
 
 MOST_GROUPS = 1 << 25
 """The most work-groups of a launch at level full: their order and the first epoch of each are tables."""
@@ -15,17 +16,21 @@ MOST_GROUPS = 1 << 25
 _SMALL = 1 << 14  # entries of tables that are kept: nobody changes them
 
 
-def tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def tables(groups: int, items: int, seed: int, order: Order = "shuffled") -> tuple[np.ndarray, np.ndarray]:
     """Returns the group of each step, and the work-item (or lane of a sub-group) of each step within a group.
 
     Raises UnsupportedError for more than MOST_GROUPS groups.
     """
     if groups > MOST_GROUPS:
         raise UnsupportedError(f"unsupported: {groups} work-groups at level full: expected at most {MOST_GROUPS}; see --checks")
-    return (_small if groups + items <= _SMALL else _tables)(groups, items, seed)
+    return (_small if groups + items <= _SMALL else _tables)(groups, items, seed, order)
 
 
-def _tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _tables(groups: int, items: int, seed: int, order: Order) -> tuple[np.ndarray, np.ndarray]:
+    if order != "shuffled":
+        step = 1 if order == "ascending" else -1
+        first, second = (np.ascontiguousarray(np.arange(count, dtype=np.uint32)[::step]) for count in (groups, items))
+        return first, second
     chance = np.random.RandomState(seed & 0xFFFFFFFF)  # numpy keeps its sequences the same for ever
     return chance.permutation(groups).astype(np.uint32), chance.permutation(items).astype(np.uint32)
 

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError
+from ...base.run_options import Order
 from ...device.counters import LaunchCounters
 from ...device.protocol import AccessCounts, StoreEvent
 from ...findings import Finding
@@ -82,6 +83,7 @@ def run(
     threads: int = 0,
     timeout: float = 60.0,
     seed: int = 0,
+    order: Order = "shuffled",
     watch_range: tuple[int, int] | None = None,
     work_dim: int = 3,
     first_epoch: int = 1,
@@ -92,9 +94,9 @@ def run(
 
     `args` are parallel to the kernel's parameters; None where the specialization holds everything (local memory, samplers).
 
-    At level full, groups and work-items are scheduled in an order that depends on `seed` alone, on one thread unless groups
-    are proven independent, because the result of a race would otherwise depend on timing. Code with deferred checks is
-    exempt: it exists only for kernels whose work-items cannot race.
+    At level full, groups and work-items are scheduled in an order that depends on `seed` and `order` alone, on one thread
+    unless groups are proven independent, because the result of a race would otherwise depend on timing. Code with deferred
+    checks is exempt: it exists only for kernels whose work-items cannot race.
 
     counters: the counter block of counted code, which counts for one thread. chosen: the groups that sampled code runs, by linear
     id (32 bits).
@@ -111,7 +113,7 @@ def run(
         words[context.COUNTERS] = counters.start(words[context.GROUP_COUNT])
     threads = 1 if watch_range is not None or counters is not None else threads or len(os.sched_getaffinity(0))
     scheduled = compiled.spec.full and not compiled.spec.deferred_checks
-    full = _FullLevel(compiled, launch, seed, first_epoch, threads) if scheduled else None
+    full = _FullLevel(compiled, launch, (seed, order), first_epoch, threads) if scheduled else None
     start = time.perf_counter()
     if full is None or len(full.blocks) == 1:
         execute(compiled, words, memory.context, memory.arguments, threads if full is None else 1, timeout)
@@ -310,11 +312,11 @@ class _FullLevel:
     blocks: the context blocks; more than one if workers run groups concurrently, each with its own clock and race records.
     """
 
-    def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_epoch: int, threads: int):
+    def __init__(self, compiled: CompiledKernel, launch: _Launch, schedule: tuple[int, Order], first_epoch: int, threads: int):
         spec = compiled.spec
         self.compiled, self.words = compiled, launch.words
         count = order_tables.items_in_table(compiled.module.by_subgroup, spec.items, spec.wave_size)
-        self.group_order, self.items = order_tables.tables(launch.groups, count, seed)
+        self.group_order, self.items = order_tables.tables(launch.groups, count, *schedule)
         self.group_epochs = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
         workers = min(threads, launch.groups) if _are_groups_independent(compiled) else 1
         workers = compiled.pace.choose(workers, launch.groups)

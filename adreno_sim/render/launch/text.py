@@ -56,6 +56,7 @@ def _rest(report: LaunchReport) -> list[str]:
         out += [f"not expected: {finding.kind.label} at {finding_text.location(finding)}" for finding in report.findings]
     out += [output_line(output) for output in report.outputs]
     out += comparison_lines(report)
+    out += [] if report.readings is None else report.readings.lines()
     out += allow_lines(report.allowed, report.expired)
     return out + [f"not checked: {sentence}" for sentence in report.unchecked]
 

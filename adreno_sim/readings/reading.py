@@ -1,0 +1,34 @@
+"""A reading: something that OpenCL or Qualcomm leaves to the device, and the choices that devices make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .subject import Subject
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What another device may choose. label: in words, as a device string sets it where one can. profile, options: what differs
+    from the device at hand. group: another work-group, where that is the choice."""
+
+    label: str
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    group: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """name: as reports have it. leaves_open: what is left to the device, a clause. source: where that is said. present: what the
+    device at hand chooses. choices: what others choose. why_not: why it cannot matter to a launch, "" where it can."""
+
+    name: str
+    leaves_open: str
+    source: str
+    present: Callable[[Subject], str]
+    choices: Callable[[Subject], Sequence[Choice]]
+    why_not: Callable[[Subject], str]
+    is_of_order: bool = False
