@@ -15,3 +15,9 @@ class RefusedInputsError(AdrenoSimError):
 
 class StrayAccessError(AdrenoSimError):
     """A PrimFunc reads or writes outside of a tensor at an index that no input decides: it means nothing."""
+
+
+def last_line(error: Exception) -> str:
+    """The line of TVM's message that says what happened: the last, after the stack of frames."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__

@@ -14,11 +14,12 @@ import numpy as np
 from ..base.errors import AdrenoSimError
 from ..base.processes.beside import EndedError, doing_beside
 from ..compiler.tvm_bridge.branch_storages import has_branches, split_branch_storages
+from ..compiler.tvm_bridge.infinite_fills import broadcast_fills
 from ..compiler.tvm_bridge.pass_pipelines import run_with_insertions
 from ..compiler.tvm_bridge.tensors import array_of
 from ..compiler.tvm_bridge.versions import import_tvm
 from . import result_cache
-from .errors import NoReferenceError, RefusedInputsError
+from .errors import NoReferenceError, RefusedInputsError, last_line
 from .onnx_model import OnnxModel
 from .serial import without_threads
 
@@ -41,7 +42,7 @@ class ModelReference:
     @cached_property
     def _machine(self) -> Any:
         try:
-            inference = self._tvm.relax.transform.DecomposeOpsForInference()(self._imported)
+            inference = self._tvm.relax.transform.DecomposeOpsForInference()(broadcast_fills()(self._imported))
             executable = self._compile(inference)
             # Memory that is free again goes back: what TVM's pool of the process keeps may be as large as a weight.
             return self._tvm.relax.VirtualMachine(executable, self._tvm.cpu(), memory_cfg="naive")
@@ -107,12 +108,6 @@ def _threaded(module: Any) -> list[str]:
     """The functions that are scheduled for a GPU already."""
     texts = {var.name_hint: function.script(show_meta=False) for var, function in module.functions_items()}
     return [name for name, text in texts.items() if "T.thread_binding(" in text or "T.launch_thread(" in text]
-
-
-def last_line(error: Exception) -> str:
-    """The line of TVM's message that says what happened: the last, after the stack of frames."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__
 
 
 _METADATA = re.compile(r'metadata\["([^"]+)"\]')

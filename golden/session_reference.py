@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..compiler.tvm_bridge.infinite_fills import broadcast_fills
 from ..compiler.tvm_bridge.versions import import_tvm
-from .errors import NoReferenceError, RefusedInputsError
-from .model_reference import last_line
+from .errors import NoReferenceError, RefusedInputsError, last_line
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -27,7 +27,7 @@ class SessionReference:
     def __init__(self, module: IRModule):
         self._tvm = import_tvm()
         try:
-            inference = self._tvm.relax.transform.DecomposeOpsForInference()(module)
+            inference = self._tvm.relax.transform.DecomposeOpsForInference()(broadcast_fills()(module))
             executable = self._tvm.compile(inference, target=self._tvm.target.Target("llvm"))
             self._machine = self._tvm.relax.VirtualMachine(executable, self._tvm.cpu())
         except Exception as error:  # TVM raises whatever its C++ and Python layers raise

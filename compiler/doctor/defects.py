@@ -373,6 +373,14 @@ DEFECTS: tuple[Defect, ...] = (
         language_kernels.runs(language_kernels.merge),
     ),
     Defect(
+        "infinite-fill",
+        "a tensor filled with an infinity, as of a causal mask, does not compile",
+        "infinite-fill",
+        "buffer",
+        run(models.causal_mask, "buffer"),
+        models.causal_mask,
+    ),
+    Defect(
         "sort-scan",
         "sort, argsort, topk, cumsum and cumprod are dispatched to kernels on other GPUs, and stay as they are for Adreno",
         "sort-scan",

@@ -256,6 +256,16 @@ def largest_values() -> Any:
     return module(lambda x: _ops().topk(x, k=5, axis=1), (3, 40))
 
 
+def causal_mask() -> Any:
+    """A row of -inf above the diagonal, added: as PyTorch's models write a causal mask."""
+
+    def body(x: Any) -> Any:
+        shape, value = import_tvm().relax.ShapeExpr([8, 8]), import_tvm().relax.const(float("-inf"), "float32")
+        return _ops().add(x, _ops().triu(_ops().full(shape, value, "float32"), 1))
+
+    return module(body, (8, 8))
+
+
 def exclusive_sums() -> Any:
     """The sum of what lies before each element of a row."""
     return module(lambda x: _ops().cumsum(x, axis=1, exclusive=True), (3, 40))

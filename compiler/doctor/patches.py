@@ -36,6 +36,7 @@ PATCHES: dict[str, str] = {
         "In ReverseComputeInline, leave a block with an init alone, or inline into its last statement only; or turn a block "
         "whose reduction axes have extent 1 into an elementwise one where NormalizePrimFunc takes it for one."
     ),
+    "infinite-fill": "In `topi/tensor.py`, look for `float` in `str(dtype)`: `dtype` is a PrimType where Relax calls `full`.",
     "own-threads": (
         "In `dlight/base/transform.py`, leave a function alone that binds threads and has no root block, or mark the "
         "PrimFuncs of `topi/gpu/scatter_elements.py` with `tirx.is_scheduled`."

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ..passes.relax_calls import rewrite_calls
 from ..tvm_bridge.read import op_name
+from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.versions import import_tvm, type_of
 from .fixed_inputs import Values
 from .load import Model, Shapes, from_module

@@ -49,6 +49,11 @@ def before_first(passes: list[Pass], name: str, added: Pass) -> list[Pass]:
     return [*passes[:at], added, *passes[at:]]
 
 
+def before_layout(passes: list[Pass], target: Target, added: Pass) -> list[Pass]:
+    """The passes with one more before ConvertLayout; unchanged for targets without textures, which have none."""
+    return before_first(passes, LAYOUT, added) if "texture" in target.keys else passes
+
+
 def after_first(passes: list[Pass], name: str, added: Pass) -> list[Pass]:
     """The passes with one more behind the first called `name`. Raises ValueError where there is none."""
     at = first(passes, name) + 1

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 from .fold_layouts import apply_index_map
-from .relax_calls import rewrite_calls
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.tensors import constant_array
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
-from .base import ALL_VERSIONS, LAYOUT, Fix, after_first
+from .base import ALL_VERSIONS, LAYOUT, Fix, after_first, before_layout
 from .cancel_layouts import TRANSFORM, cancel_layouts, from_texels, to_texels, undoes
 from .constant_rank import BINARY
 from .fold_layouts import fold_layouts
 from .raise_elementwise import raise_elementwise
-from .relax_calls import before_layout, rewrite_calls
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, Fix
-from .relax_calls import rewrite_calls
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..schedules.packed_convolution import CONV2D_TRANSPOSE, LANES, packed_conv2d_transpose
+from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
-from .base import ALL_VERSIONS, LAYOUT, Fix, after_first
+from .base import ALL_VERSIONS, LAYOUT, Fix, after_first, before_layout
 from .cancel_layouts import cancel_layouts, from_texels, to_texels, weight_to_texels
-from .relax_calls import before_layout, rewrite_calls
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -12,9 +12,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
-from .base import ALL_VERSIONS, Fix
-from .relax_calls import before_layout, rewrite_calls
+from .base import ALL_VERSIONS, Fix, before_layout
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

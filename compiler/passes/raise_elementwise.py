@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..schedules.blocks import blocks_of
 from ..tvm_bridge.read import buffer_info, buffer_param, key, kind, loaded_buffer
+from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.versions import import_tvm
-from .relax_calls import rewrite_calls
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.read import memory_scope
+from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.versions import import_tvm, type_arguments, type_of
 from .base import ALL_VERSIONS, Fix
-from .relax_calls import rewrite_calls
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..passes.relax_calls import rewrite_calls
 from ..scopes.define import Devices, with_scope
 from ..scopes.demand import Limits, bindings, op_name, operands, sizes
 from ..scopes.rules import texture_scope
 from ..tvm_bridge.read import kind, memory_scope
+from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.versions import import_tvm, type_of
 
 if TYPE_CHECKING:

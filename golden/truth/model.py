@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...compiler.tvm_bridge.infinite_fills import broadcast_fills
 from ...compiler.tvm_bridge.tensors import constant_array, tensor_of
 from ...compiler.tvm_bridge.versions import import_tvm
 from ...memory.spilled import let_go, spill
 from .. import result_cache
+from ..errors import last_line
 from ..serial import without_threads
 from .follow import follow
 from .model_plan import flatten
@@ -19,6 +21,7 @@ from .operators.sorting import gives_places
 from .planner import Planner
 from .run import Truth
 from .units import Units
+from .value import Unmodelled
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -29,8 +32,11 @@ class ModelTruth:
 
     def __init__(self, imported: IRModule):
         transform = import_tvm().relax.transform
-        inferred = transform.DecomposeOpsForInference()(without_threads(imported))
-        self._module = transform.LegalizeOps({"relax.permute_dims": _legalize_permutation})(inferred)
+        inferred = transform.DecomposeOpsForInference()(broadcast_fills()(without_threads(imported)))
+        try:
+            self._module = transform.LegalizeOps({"relax.permute_dims": _legalize_permutation})(inferred)
+        except Exception as error:  # TVM raises whatever its C++ and Python layers raise
+            raise Unmodelled(f"TVM does not legalise it: {last_line(error)}") from error
 
     def run(
         self, inputs: Sequence[np.ndarray], units: Units, function: str = "main", places: Sequence[np.ndarray] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from operators import IMAGE, OPERATORS, C, conv, graph, op, relax, weight
 
@@ -60,6 +61,7 @@ def test_every_fix_is_shown_or_concerns_the_plan() -> None:
         "branch-storage",
         "function-suffix",
         "own-threads",
+        "infinite-fill",
         *LANGUAGE,
         *DISPATCHED,
     }
@@ -109,6 +111,20 @@ def test_reductions_that_fit_stay_in_local_memory(adreno: Any) -> None:
     assert not in_local_memory(OPERATORS["conv1d_padded_for_the_next"]())
     assert tvm_series() == "0.26" or not in_local_memory(unknown), "0.26 does not know the shape of what it pads"
     assert in_local_memory(graph(op.nn.softmax, (length, 64)))
+
+
+@pytest.mark.parametrize("value", [-np.inf, 1.5])
+def test_a_tensor_filled_with_no_finite_value_compiles_and_is_judged(adreno: Any, value: float) -> None:
+    """As of causal masks; a finite value is its twin. TVM's llvm target, which has the same defect, stays a reference."""
+    if tvm_series() != "0.27":
+        pytest.skip(f"TVM {tvm_series()} does not have the defect")
+    fill = relax.op.triu(relax.op.full(relax.ShapeExpr([8, 8]), relax.const(value, "float32"), "float32"), 1)
+    module = graph(lambda x: op.nn.softmax(op.add(x, fill)), (8, 8))
+    report = adreno_sim.check(module, device=adreno, target="buffer")
+    assert {row.reference: row.ok for row in report.outputs} == {"TVM llvm": True} and not report.unchecked, str(report)
+    if not np.isfinite(value):
+        with pytest.raises(adreno_sim.UnsupportedError, match="PrimType"):
+            lower(module, "buffer", without=("infinite-fill",))
 
 
 def test_texture_store_is_right_in_025_and_fixed_after() -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ....golden.truth.operators.operator import LABEL, read_call
 from ...tvm_bridge.read import kind, op_name, walk
+from ...tvm_bridge.rewrite_calls import rewrite_calls
 from ...tvm_bridge.versions import import_tvm
 from ..base import ALL_VERSIONS, LEGALIZE, SCHEDULE, Fix, before_first
-from ..relax_calls import rewrite_calls
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

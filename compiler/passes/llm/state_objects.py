@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...tvm_bridge import read
 from ...tvm_bridge.versions import import_tvm, var_name
-from ..base import Fix, after_first, before_first
-from ..relax_calls import before_layout
+from ..base import Fix, after_first, before_first, before_layout
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

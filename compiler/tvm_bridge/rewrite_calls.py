@@ -1,4 +1,4 @@
-"""Rewriting Relax calls one by one, and where such passes join the pipeline."""
+"""Rewriting Relax calls one by one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..tvm_bridge.versions import import_tvm
-from .base import LAYOUT, before_first
+from .versions import import_tvm
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
-    from tvm.target import Target
 
 
 def rewrite_calls(name: str, operators: Sequence[str], rewrite: Callable[[Any, Any], Any]) -> Pass:
@@ -42,8 +40,3 @@ def _call_mutator() -> Any:
             return self.rewrite(self.builder_, call) if getattr(call.op, "name", "") in self.operators else call
 
     return relax.expr_functor.mutator(Rewrite)
-
-
-def before_layout(passes: list[Pass], target: Target, added: Pass) -> list[Pass]:
-    """The passes with one more before ConvertLayout; unchanged for targets without textures, which have none."""
-    return before_first(passes, LAYOUT, added) if "texture" in target.keys else passes

@@ -1,0 +1,25 @@
+"""infinite-fill: a tensor filled with an infinity or NaN becomes a broadcast (`tvm_bridge/infinite_fills.py`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..tvm_bridge.infinite_fills import broadcast_fills
+from .base import Fix
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+
+def add(passes: list[Pass], _target: Target) -> list[Pass]:
+    """Run first: folding constants meets such fills, and so does what follows it."""
+    return [broadcast_fills(), *passes]
+
+
+FIX = Fix(
+    name="infinite-fill",
+    versions=("0.27",),
+    summary="tensors filled with an infinity, as of causal masks, compile",
+    relax=add,
+)
