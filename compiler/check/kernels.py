@@ -186,11 +186,10 @@ class KernelObserver(Observer):
                 got[position] = tensor.read()
         if got and self.gives_places is not None and self.gives_places(call.function.golden):
             self.sorted_places.append(got[max(got)])
-        constant = self._run_over_others(call, before, golden)
-        right = self._judge_results(call, before, golden, got, settled=constant is not None)
-        if right and constant is not None:
-            how = ", over memory that held other values,"
-            right = self._judge_results(call, constant.before, constant.golden, constant.got, how, settled=True)
+        other, how = self._run_over_others(call, before, golden)
+        right = self._judge_results(call, before, golden, got, settled=other is not None)
+        if right and other is not None:
+            right = self._judge_results(call, other.before, other.golden, other.got, how, settled=True)
         if right and self._fresh is not None and (reason := self._fresh.find_reason(call, before)):
             fresh = self._fresh.run(call, before)
             if isinstance(fresh, str):
@@ -204,13 +203,18 @@ class KernelObserver(Observer):
 
     def _run_over_others(
         self, call: FunctionCall, before: list[np.ndarray | None], golden: Sequence[Expected | None]
-    ) -> Fresh | None:
-        """A call that reads no tensor, once more over memory that holds other values; None for one that reads some. Its constant
-        says nothing where memory may have held it, and all where it did not."""
-        if self._fresh is None or not self._fresh.takes_nothing(call):
-            return None
+    ) -> tuple[Fresh | None, str]:
+        """A call whose own run says nothing, once more where it says something, and on what; None for another.
+
+        One that reads no tensor runs over memory that holds other values: its constant says nothing where memory may have held
+        it, and all where it did not. One that compares runs on values that it may look for.
+        """
+        if self._fresh is None:
+            return None, ""
+        if not self._fresh.takes_nothing(call):
+            return self._fresh.run_over_sought(call, before, golden), ", on inputs with values that it may look for,"
         fresh = self._fresh.run_over_others(call, before, golden)
-        return None if isinstance(fresh, str) else fresh
+        return None if isinstance(fresh, str) else fresh, ", over memory that held other values,"
 
     def _judge_results(
         self,
