@@ -138,6 +138,11 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "A process that made memory or programs on the device and launched no kernel.",
     )
+    LAUNCHES_LEFT_OUT = (
+        "launches-left-out",
+        Severity.WARNING,
+        "Launches that nobody checked, as a filter of the command line leaves them out.",
+    )
     ARGUMENT_NOT_SET = ("argument-not-set", Severity.ERROR, "A launch with an argument that was never set: nothing runs.")
     USED_WHILE_MAPPED = (
         "used-while-mapped",

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import re
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+from ..base.errors import OptionError
 from ..base.processes.isolation import DEFAULT_LIMIT as LIMIT
 from ..base.processes.isolation import seconds
 from . import cache, options
-from .output import add_outputs, declare
+from .output import add_outputs, declare, report_stream
+from .recordings.launch_filters import add_filters, make_filter
 from .run import read_allow_list, write_report
 
 if TYPE_CHECKING:
     from ..device.protocol import Device
-    from ..icd.settings import Settings
-    from ..icd.trace.archive import Session, Trace
+    from ..icd.trace.archive import Session
+    from ..icd.trace.launch_watch import LaunchWatch
     from ..icd.trace.outcomes import Outcomes
-    from ..icd.trace.time_limit import TimeLimit
+    from ..icd.trace.player import Playing
     from ..results.run_report import ProcessReport
 
 DETAILS = """\
@@ -56,39 +59,54 @@ def add(commands: Any) -> None:
         "--allow", metavar="FILE", help="allow-list (default: the nearest adreno-sim.toml or pyproject.toml that has one)"
     )
     limit = f"seconds for the whole recording, whatever it asks for; a launch that runs then still ends (default: {LIMIT:g})"
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--launch", type=options.count, metavar="N", help="check launch N alone, as --list numbers them")
+    chosen.add_argument("--cut", type=_cut, metavar="FROM:TO", help="check launches FROM to TO; either may be left out")
+    add_filters(parser)
+    parser.add_argument("--list", action="store_true", help="list the checked launches: sizes, arguments, time, findings")
+    options.add(parser, "--counters", "--time")
+    parser.add_argument(
+        "--dump", action="append", choices=("ir", "llvm", "proofs", "isa"),
+        help="print the inside of the first checked launch of each kernel, as adreno-sim kernel does; may be given several times",
+    )  # fmt: skip
     parser.add_argument("--time-limit", type=seconds, default=LIMIT, metavar="S", help=limit)
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page")
     add_outputs(parser)
     cache.add_option(parser)
-    declare(parser, ("--json", "--sarif", "--html"), ("trace", "--allow"))
+    declare(parser, ("--json", "--sarif", "--html", "--write-allow"), ("trace", "--allow"))
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
     from ..icd.trace.archive import open_trace
     from ..icd.trace.outcomes import find_idle
+    from ..icd.trace.player import Playing
     from ..icd.trace.replay_settings import choose_settings
     from ..icd.trace.time_limit import TimeLimit
+    from ..render.run.launches import show_launches
     from ..results.run_report import make_run_report
 
-    allow = read_allow_list(args.allow)
+    allow, first, last = read_allow_list(args.allow), *_numbers(args)
     with open_trace(args.trace) as (trace, archive):
         named = args.device if _names_simulated(args.device) else None
-        settings, chosen, notes = choose_settings(trace, args.trace, named, checks=args.checks, seed=args.seed)
-        options.refuse_counters(chosen)
-        counterpart = _real_device(args)
-        alike = not _names_simulated(args.device)
-        limit = TimeLimit(args.time_limit)
+        settings, _, notes = choose_settings(
+            trace, args.trace, named, checks=args.checks, seed=args.seed, counters=args.counters or None
+        )  # fmt: skip
+        watch = _watch(args)
+        how = Playing(
+            settings, TimeLimit(args.time_limit), _real_device(args), compare=trace.knows_failures, alike=named is None,
+            filter=make_filter(args, first, last), watch=watch, most_said=args.max_findings,
+        )  # fmt: skip
         played: list[tuple[ProcessReport, Outcomes]] = []
         for session in trace.sessions:
-            if played and limit.is_over():
+            if played and how.limit.is_over():
                 break
-            played.append(_play(archive, trace, session, settings, limit, counterpart, args.trace, alike))
+            played.append(_play(archive, session, how, args.trace))
     processes = [report for report, _ in played]
     if left := len(trace.sessions) - len(played):
-        notes.append(f"{left} of {len(trace.sessions)} processes that were recorded: {limit}")
-    stopped = str(limit) if left or any(outcomes.stopped for _, outcomes in played) else ""
+        notes.append(f"{left} of {len(trace.sessions)} processes that were recorded: {how.limit}")
+    stopped = str(how.limit) if left or any(outcomes.stopped for _, outcomes in played) else ""
     for process in processes:
         process.unchecked += notes
     report = make_run_report(
@@ -100,9 +118,30 @@ def _run(args: argparse.Namespace) -> int:
         allow=allow,
         strict=args.strict,
         idle=stopped or find_idle([outcomes for _, outcomes in played]),
+        most=args.max_findings,
     )
+    report.counters, report.time = watch.counters, watch.time
+    show_launches(report, report_stream(args))
     write_report(args, report, "replay")
     return report.exit_code
+
+
+def _numbers(args: argparse.Namespace) -> tuple[int, int | None]:
+    """Numbers of the first and the last launch that is checked."""
+    if args.launch is not None:
+        return args.launch, args.launch
+    return args.cut or (1, None)
+
+
+def _watch(args: argparse.Namespace) -> LaunchWatch:
+    from ..icd.trace.launch_watch import LaunchWatch
+    from ..render.launch.inside import inside_text
+
+    if args.dump and args.json == "-":
+        raise OptionError("dump", "both it and --json - write to standard output; expected a file after --json")
+    return LaunchWatch(
+        lists=args.list, times=args.time, dumps=args.dump or (), show=lambda inside: print(inside_text(inside), end="")
+    )
 
 
 def _names_simulated(device: str | None) -> bool:
@@ -116,23 +155,22 @@ def _real_device(args: argparse.Namespace) -> Device | None:
     return open_device(args.device) if args.device and not _names_simulated(args.device) else None
 
 
-def _play(
-    archive: zipfile.ZipFile,
-    trace: Trace,
-    session: Session,
-    settings: Settings,
-    limit: TimeLimit,
-    real: Device | None,
-    file: str,
-    alike: bool,
-) -> tuple[ProcessReport, Outcomes]:
-    """Play one session on devices of its own. limit, alike: as of play_session. AdrenoSimError where it is damaged."""
+def _play(archive: zipfile.ZipFile, session: Session, how: Playing, file: str) -> tuple[ProcessReport, Outcomes]:
+    """Play one session on devices of its own. AdrenoSimError where it is damaged."""
     from ..base.errors import AdrenoSimError
     from ..icd.trace.archive import open_session
     from ..icd.trace.player import play_session
 
     try:
         with open_session(archive, session) as stream:
-            return play_session(stream, session, settings, limit, real, compare=trace.knows_failures, alike=alike)
+            return play_session(stream, session, how)
     except ValueError as error:
         raise AdrenoSimError(f"{file}: {session.member}: {error}") from None
+
+
+def _cut(text: str) -> tuple[int, int | None]:
+    """FROM:TO as numbers, of which one may be missing."""
+    first, colon, last = text.partition(":")
+    if not colon or not re.fullmatch(r"[0-9]{0,9}:[0-9]{0,9}", text) or (first and last and int(first) > int(last)):
+        raise argparse.ArgumentTypeError(f"{text!r:.60}: expected FROM:TO, numbers of launches, as 3:8, 3: or :8")
+    return int(first or 1), int(last) if last else None

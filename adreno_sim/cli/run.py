@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import cache, options
 from .output import add_outputs, declare, write_data, write_outputs
+from .recordings.launch_filters import add_filters, write_allow_list
 
 if TYPE_CHECKING:
     from ..base.allow import AllowEntry
@@ -65,10 +66,11 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", metavar="FILE", help=f"write the report as JSON ({where})")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page")
     parser.add_argument("--record", metavar="FILE", help="write what the program does to FILE, for adreno-sim replay")
+    add_filters(parser)
     add_outputs(parser)
     cache.add_option(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND ...", help="what to run")
-    declare(parser, ("--json", "--sarif", "--html", "--record"), ("--allow",))
+    declare(parser, ("--json", "--sarif", "--html", "--record", "--write-allow"), ("--allow",))
     parser.set_defaults(run=_run)
 
 
@@ -90,7 +92,8 @@ def write_report(args: argparse.Namespace, report: RunReport, command: str = "ru
     write_data(args, lambda: run_to_json(report))
     if args.html:
         html.write_html(args.html, report)
-    write_outputs(args, report.findings, report.allowed, checks=report.lowest_level)
+    write_outputs(args, report.shown, report.allowed, checks=report.lowest_level)
+    write_allow_list(args, report)
 
 
 def _command_of(words: Sequence[str]) -> list[str]:
@@ -123,7 +126,10 @@ def _run_command(
 
     device, checks = _device_of(args)
     with scratch_folder("run") as folder:
-        variables = environment(device=device, checks=checks, reports=str(folder), strict=args.strict, record=bool(args.record))
+        variables = environment(
+            device=device, checks=checks, reports=str(folder), strict=args.strict, record=bool(args.record),
+            kernels=args.kernels or "", skip_launches=args.skip_launches, launches=args.launches, max_findings=args.max_findings,
+        )  # fmt: skip
         process = _start(command, {**os.environ, **variables}, aside=args.json == "-")
         watch = LibraryWatch(process.pid, lambda: has_reports(folder))
         with _signals_passed_on(process):
@@ -145,6 +151,7 @@ def _run_command(
         allow=allow,
         strict=args.strict,
         no_driver=_why_not(list(watch.found)),
+        most=args.max_findings,
     )
     return report, unrecorded
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import AdrenoSimError, DeviceError
+from .calls.launch_filter import LaunchFilter
 from .device_lock import DeviceLock
 from .finding_log import FindingLog
 from .launches import Launches
@@ -31,8 +32,8 @@ _LEAST = {Command.READ: TRANSFER.size, Command.WRITE: TRANSFER.size, Command.WRI
 
 class Commands:
     """Runs commands on the device of `objects`, whose lock the caller holds. strict: a launch with an error fails
-    (CL_OUT_OF_RESOURCES). recorder: is told of each. At a level of checks `see` looks for commands that nothing orders.
-    has_error: of the last launch that ran."""
+    (CL_OUT_OF_RESOURCES). recorder: is told of each. filter: which launches are checked. At a level of checks `see` looks for
+    commands that nothing orders. has_error: of the last launch that ran."""
 
     def __init__(
         self,
@@ -41,11 +42,12 @@ class Commands:
         staging: NDArray[np.uint8],
         strict: bool = False,
         recorder: Recorder | None = None,
+        filter: LaunchFilter | None = None,
     ):
         self._objects, self._log, self._strict, self._recorder = objects, log, strict, recorder
         self._left = LeftUndefined(log)
         self._shared = SharedMemory(objects, log)
-        self.launches = Launches(objects, log, self._left, self._shared)
+        self.launches = Launches(objects, log, self._left, self._shared, filter)
         self.transfers = transfers = Transfers(objects, staging)
         self._unordered = None
         if objects.device.options.checks != "off":

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,11 +36,15 @@ def print_line(text: str) -> None:
 @dataclass
 class FindingLog:
     """report: filled while the session goes on. say: prints a finding's lines (`quiet` runs say nothing). journal: is told of
-    what is new, if there is one."""
+    what is new, if there is one. most_said: findings that are printed, None: all. calls: if it is there, the kinds of findings of
+    each call of the host are counted in it."""
 
     report: ProcessReport
     say: Callable[[str], None] = print_line
     journal: Journal | None = None
+    most_said: int | None = None
+    calls: dict[int, Counter[str]] | None = None
+    _said: int = 0
     _frozen: bool = False
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
     _sentences: set[str] = field(default_factory=set)
@@ -60,11 +65,19 @@ class FindingLog:
         if self.journal is not None:
             self.journal.count()
 
+    def count_checked(self, checked: bool) -> None:
+        """Whether a launch that came is one that is checked."""
+        if not self._frozen:
+            self.report.checked_launches += checked
+            self.report.left_out += not checked
+
     def add(self, finding: Finding, source: str, call: Callable[[], HostCall] | None) -> Finding | None:
         """A finding of a command. source: of its kernel. call: describes the host's call, asked only at the first finding of a
         place; None: it is about none. Returns the finding as it is reported, if it is the first of its place."""
         if self._frozen:
             return None
+        if self.calls is not None and call is not None:
+            self.calls.setdefault(call().number, Counter())[finding.kind.label] += finding.count
         place = place_of(finding)
         known = self._places.get(place)
         if known is not None:
@@ -88,7 +101,7 @@ class FindingLog:
             self.report.sources[finding.kernel] = source
             self._keep("sources", {finding.kernel: source})
         if is_new_line and finding.severity > Severity.NOTE:
-            self.say("\n".join(("adreno-sim: " + "\n".join(finding_text.lines(shown)), *map(spell_line, _call_line(shown)))))
+            self._say(shown)
         return shown
 
     def change_kind(self, shown: Finding, kind: Kind) -> None:
@@ -127,6 +140,14 @@ class FindingLog:
         for kind, where in leaks:
             self.report.leaks.append(Leak(kind, where))
             self._keep("leaks", {"type": kind, "where": where})
+
+    def _say(self, finding: Finding) -> None:
+        """Print a finding, or once that those which come are not printed."""
+        self._said += 1
+        if self.most_said is None or self._said <= self.most_said:
+            self.say("\n".join(("adreno-sim: " + "\n".join(finding_text.lines(finding)), *map(spell_line, _call_line(finding)))))
+        elif self._said == self.most_said + 1:
+            self.say(f"adreno-sim: more than {self.most_said} findings: the others are not printed (--max-findings)")
 
     def _keep(self, field: str, value: Any) -> None:
         if self.journal is not None:

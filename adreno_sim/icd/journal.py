@@ -59,7 +59,8 @@ class Journal:
         if time.monotonic() >= self._next and not self._unwritten:
             self._next = time.monotonic() + _PERIOD
             launched = {name: asdict(count) for name, count in self._report.kernels.items()}
-            self._write(("kernels", launched), (_COUNTS, [found.count for found in self._report.findings]))
+            counts = [(name, getattr(self._report, name)) for name in ("checked_launches", "left_out")]
+            self._write(("kernels", launched), *counts, (_COUNTS, [found.count for found in self._report.findings]))
 
     def _write(self, *lines: tuple[str, Any]) -> None:
         with contextlib.suppress(TypeError, ValueError):  # what is no JSON is a bug of ours: the launch goes on

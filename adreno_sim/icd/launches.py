@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from ..backends.sim.arguments import ADDRESSING, FILTERS
 from ..backends.sim.launch_config import PreparedLaunch
@@ -17,10 +17,12 @@ from ..backends.sim.shared_pointers import Reached, SharedKernels, SharedPointer
 from ..base.errors import DeviceError
 from ..base.specs import Local, Null, Sampler
 from ..base.text.spelling import OutputGuard
+from ..device.protocol import LaunchResult
 from ..findings import Finding, Severity
 from ..memory.storage import StorageView
 from ..results.launch_births import explain_births
 from ..results.run_report import HostCall
+from .calls.launch_filter import LaunchFilter
 from .finding_log import FindingLog
 from .objects import Objects
 from .protocol import ARGUMENT, LAUNCH_BODY, Argument
@@ -68,12 +70,30 @@ class Launch:
         )
 
 
-class Launches:
-    """Runs LAUNCH commands on the device of `objects`. The caller holds the device's lock."""
+class LaunchObserver(Protocol):
+    """Is told of each launch that is checked."""
 
-    def __init__(self, objects: Objects, log: FindingLog, left: LeftUndefined, shared: SharedMemory):
+    def begin(self, number: int, launch: Launch, call: HostCall) -> None:
+        """It is about to run."""
+        ...
+
+    def end(self, number: int, launch: Launch, result: LaunchResult) -> None:
+        """It has run."""
+        ...
+
+
+class Launches:
+    """Runs LAUNCH commands on the device of `objects`. The caller holds the device's lock. filter: which are checked;
+    observer: told of those, where there is one."""
+
+    def __init__(
+        self, objects: Objects, log: FindingLog, left: LeftUndefined, shared: SharedMemory, filter: LaunchFilter | None = None
+    ):
         self._objects, self._log, self._left, self._shared = objects, log, left, shared
         self._looks_at_values = objects.device.options.checks == "full"
+        self.filter = filter or LaunchFilter()
+        self.observer: LaunchObserver | None = None
+        self._warnings: dict[str, list[Finding]] = {}
         self._kernels = SharedKernels()
         objects.device.defers_outputs = True
         self._known: dict[bytes, Launch] = {}
@@ -82,33 +102,61 @@ class Launches:
     def run(self, header: Header, body: bytes) -> bool:
         """Launch, and log what that found. Returns whether an error was found. DeviceError for a launch that the device refuses,
         which is logged as well."""
+        number = self.filter.count()
         launch = self.parse(body)
-        kernel, log = launch.kernel, self._log
-        self._shared.check(header, kernel.name)
+        checked = self.filter.takes(launch.kernel.name)
+        self._shared.check(header, launch.kernel.name)
+        observer = self.observer if checked else None
+        if observer is not None:
+            observer.begin(number, launch, launch.describe_call(header))
+        result, held = self._run(header, launch, checked)
+        if observer is not None:
+            observer.end(number, launch, result)
+        if checked:
+            return self._report(header, launch, result, held)
+        self._hold_warnings()
+        return False
+
+    def _run(self, header: Header, launch: Launch, checked: bool) -> tuple[LaunchResult, set[str]]:
+        """Run a launch, and count it; returns also what `LaunchBirths` is to know of the memory before. DeviceError for one that
+        the device refuses, which is logged where it is checked."""
+        name, log = launch.kernel.name, self._log
+        log.count_checked(checked)
         try:
             prepared = self.prepare(launch)
-            held = launch.births.look_before() if self._looks_at_values else set()
+            held = launch.births.look_before() if checked and self._looks_at_values else set()
             result = self._objects.device.run_prepared(prepared)
         except DeviceError as error:
-            log.add_rejected(error, kernel.name, launch.source, lambda: launch.describe_call(header))
+            if checked:
+                log.add_rejected(error, name, launch.source, lambda: launch.describe_call(header))
             raise
         self._shared.note_state()
-        log.count_launch(kernel.name, result.device_seconds or 0.0)
+        log.count_launch(name, result.device_seconds or 0.0)
         if result.printed:
             _print(result.printed)
         for sentence in result.failures:
-            log.note(f"kernel {kernel.name}: {sentence}")
+            log.note(f"kernel {name}: {sentence}")
+        return result, held
+
+    def _report(self, header: Header, launch: Launch, result: LaunchResult, held: set[str]) -> bool:
+        """Log what a launch found. held: as of `_run`. Returns whether an error was found."""
         for view, finding in result.left:
             assert isinstance(view, StorageView)
             self._left.add(view, finding, launch.source, lambda: launch.describe_call(header))
-        is_looked_at = self._looks_at_values and not explain_births(result.findings)
-        born = self._find_births(launch, held) if is_looked_at else []
-        findings = [*result.findings, *self._objects.device.take_warnings(), *born]
-        if not findings:
-            return False
+        findings = [*result.findings, *self._warnings.pop(launch.kernel.name, ()), *self._objects.device.take_warnings()]
+        if self._looks_at_values and not explain_births(result.findings):
+            findings += self._find_births(launch, held)
         for finding in findings:
-            log.add(finding, launch.source, lambda: launch.describe_call(header))
+            self._log.add(finding, launch.source, lambda: launch.describe_call(header))
         return any(finding.severity is Severity.ERROR for finding in result.findings)
+
+    def _hold_warnings(self) -> None:
+        """What the device warned of, once, at a launch that is not checked: of a kernel it counts at the next one that is."""
+        for warning in self._objects.device.take_warnings():
+            if warning.kernel:
+                self._warnings.setdefault(warning.kernel, []).append(warning)
+            else:
+                self._log.add(warning, "", None)
 
     def _find_births(self, launch: Launch, held: set[str]) -> list[Finding]:
         for sentence in launch.births.left_out:

@@ -59,7 +59,7 @@ class Server:
         pid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[0]
         self.report = ProcessReport(_program_of(pid), pid, settings.device, settings.checks)
         self._file = self._announce()
-        self._log = FindingLog(self.report, journal=self._file.journal if self._file else None)
+        self._log = FindingLog(self.report, journal=self._file.journal if self._file else None, most_said=settings.max_findings)
         self._lock = DeviceLock()
         self._session: _Session | None = None
         self._stopping = threading.Event()
@@ -203,7 +203,8 @@ class Server:
             self._keep(field)
         objects = Objects(device, heap)
         recorder = self._recorder
-        commands = Commands(objects, self._log, ring.staging, self._settings.strict, recorder)
+        made = self._settings.make_filter()
+        commands = Commands(objects, self._log, ring.staging, self._settings.strict, recorder, made)
         self._session = _Session(Requests(objects, self._log, self._lock, recorder), Executor(ring, commands, self._lock))
         parts = [
             struct.pack("<QQ", heap.nbytes, heap.address),

@@ -6,25 +6,43 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-DEVICE, CHECKS, REPORTS, STRICT, RECORD = (
-    f"ADRENO_SIM_ICD_{name}" for name in ("DEVICE", "CHECKS", "REPORTS", "STRICT", "RECORD")
+from ..base.text.name_pattern import NamePattern
+from .calls.launch_filter import LaunchFilter
+
+DEVICE, CHECKS, REPORTS, STRICT, RECORD, KERNELS, SKIP, MOST, FINDINGS = (
+    f"ADRENO_SIM_ICD_{name}"
+    for name in ("DEVICE", "CHECKS", "REPORTS", "STRICT", "RECORD", "KERNELS", "SKIP_LAUNCHES", "LAUNCHES", "MAX_FINDINGS")
 )
 
 
 @dataclass(frozen=True)
 class Settings:
     """device: a string of a simulated device; checks: level, "" for the device string's; reports: a folder, "" for none; strict:
-    a launch with an error fails; record: the session is recorded, beside the report."""
+    a launch with an error fails; record: the session is recorded, beside the report; kernels, skip, most: of its launches that
+    are checked, as of `LaunchFilter`; max_findings: as many are printed, None: all."""
 
     device: str
     checks: str
     reports: str
     strict: bool
     record: bool = False
+    kernels: str = ""
+    skip: int = 0
+    most: int | None = None
+    max_findings: int | None = None
+
+    def make_filter(self) -> LaunchFilter:
+        """The filter of a session's launches. PatternError for an expression that is none."""
+        return LaunchFilter(NamePattern(self.kernels) if self.kernels else None, self.skip, self.most)
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """Settings of a server. An unset device is the default one."""
     device = environment.get(DEVICE) or environment.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
     strict, record = (environment.get(name, "") not in ("", "0") for name in (STRICT, RECORD))
-    return Settings(device, environment.get(CHECKS, ""), environment.get(REPORTS, ""), strict, record)
+    numbers = (environment.get(name, "") for name in (SKIP, MOST, FINDINGS))
+    skip, most, findings = (int(text) if text.isdigit() else None for text in numbers)
+    return Settings(
+        device, environment.get(CHECKS, ""), environment.get(REPORTS, ""), strict, record,
+        environment.get(KERNELS, ""), skip or 0, most, findings,
+    )  # fmt: skip

@@ -10,16 +10,18 @@ from .. import fidelity
 from ..base.allow import describe_expired
 from ..base.json_io import plain_json
 from ..base.version import __version__
-from ..findings import Access, Finding, Kind, WorkItem
+from ..findings import Access, Finding, Kind, WorkItem, rank
+from .counters import counters_to_json
 from .encode import allowed_to_json, finding_to_json
 from .run_report import KernelCount, Leak, ProcessReport, RunReport
+from .time_report import time_to_json
 
 SCHEMA = "adreno-sim/run/1"
 
 
 def run_to_json(report: RunReport) -> dict[str, Any]:
     """JSON-ready data of a run."""
-    data = {
+    data: dict[str, Any] = {
         "schema": SCHEMA,
         "version": __version__,
         "ok": report.ok,
@@ -30,32 +32,39 @@ def run_to_json(report: RunReport) -> dict[str, Any]:
         "device": report.device,
         "checks": report.checks,
         "strict": report.strict,
-        "findings": list(map(finding_to_json, report.findings)),
+        "findings": list(map(finding_to_json, report.shown)),
+        "findings_not_shown": len(report.findings) - len(report.shown),
         "allowed": allowed_to_json(report.allowed),
         "expired": list(map(describe_expired, report.expired)),
-        "processes": list(map(process_to_json, report.processes)),
+        "processes": [process_to_json(process, report.most) for process in report.processes],
         "unsupported": report.unsupported,
         "unchecked": report.unchecked,
         "fidelity": fidelity.to_json(),
     }
+    if report.counters:
+        data["counters"] = [{"kernel": name, "counters": counters_to_json(one)} for name, one in report.counters.items()]
+    if report.time is not None:
+        data["time"] = time_to_json(report.time)
     encoded: dict[str, Any] = plain_json(data)
     return encoded
 
 
-def process_to_json(process: ProcessReport) -> dict[str, Any]:
-    """JSON-ready data of one process."""
+def process_to_json(process: ProcessReport, most: int | None = None) -> dict[str, Any]:
+    """JSON-ready data of one process. most: of its findings, the most severe ones."""
+    findings = process.findings if most is None else sorted(process.findings, key=rank)[:most]
     data = {
         **{name: getattr(process, name) for name in _PLAIN},
-        "findings": list(map(finding_to_json, process.findings)),
+        "findings": list(map(finding_to_json, findings)),
         "kernels": {name: asdict(count) for name, count in process.kernels.items()},
         "leaks": [asdict(leak) for leak in process.leaks],
+        **({"launches": [asdict(row) for row in process.launches]} if process.launches else {}),
     }
     encoded: dict[str, Any] = plain_json(data)
     return encoded
 
 
 _PLAIN = ("program", "pid", "device", "checks", "opened", "sources", "unchecked", "unsupported", "failed", "compared_with",
-          "compared", "differs")  # fmt: skip
+          "compared", "differs", "checked_launches", "left_out")  # fmt: skip
 
 
 def process_from_json(data: Mapping[str, Any]) -> ProcessReport:

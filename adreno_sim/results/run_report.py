@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..base.allow import Allowed, AllowEntry, apply
-from ..findings import Finding, Severity
+from ..device.counters import LaunchCounters
+from ..findings import Finding, Kind, Severity, rank
 from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
+from .time_report import TimeReport
 from .unwatched import find_unwatched, level_words
 
 
@@ -58,6 +60,27 @@ class Leak:
 
 
 @dataclass
+class LaunchRow:
+    """A launch that was checked, as `adreno-sim replay --list` shows it.
+
+    number: from 1, among all launches of the recording. call: number of the host's call; arguments: in words. seconds: that it
+    took here, None where it was refused; predicted: on the device, None where nobody asks or nothing says. findings: how many of
+    each kind, at each place and time.
+    """
+
+    number: int
+    call: int
+    kernel: str
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] = ()
+    offset: tuple[int, ...] = ()
+    arguments: tuple[str, ...] = ()
+    seconds: float | None = None
+    predicted: float | None = None
+    findings: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass
 class ProcessReport:
     """One process that opened the driver.
 
@@ -65,7 +88,8 @@ class ProcessReport:
     unchecked: sentences on what this says nothing about; unsupported: on what the program asked for and did not get. leaks:
     objects never released. failed: why the driver did not start, or broke off; "" where it did not. opened: it got as far as
     the device. compared_with: name of a real device on which a replay ran each launch too; compared: how many it did. differs:
-    what ended otherwise in a replay than it was recorded, in words.
+    what ended otherwise in a replay than it was recorded, in words. checked_launches, left_out: launches that a filter takes, and
+    those that it leaves out. launches: one by one, where a replay lists them.
     """
 
     program: str
@@ -83,6 +107,9 @@ class ProcessReport:
     compared_with: str = ""
     compared: int = 0
     differs: list[str] = field(default_factory=list)
+    checked_launches: int = 0
+    left_out: int = 0
+    launches: list[LaunchRow] = field(default_factory=list)
 
 
 @dataclass
@@ -91,7 +118,8 @@ class RunReport:
 
     status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
     of several processes are one. no_driver: where none did, what is known of why. idle: why a replay says nothing, or not all;
-    "" where it does.
+    "" where it does. most: findings that are shown; what is judged are all. counters: by kernel, and times: where they were asked
+    for.
     """
 
     command: tuple[str, ...]
@@ -105,6 +133,19 @@ class RunReport:
     expired: list[AllowEntry] = field(default_factory=list)
     no_driver: str = ""
     idle: str = ""
+    most: int | None = None
+    counters: dict[str, LaunchCounters] = field(default_factory=dict)
+    time: TimeReport | None = None
+
+    @property
+    def shown(self) -> list[Finding]:
+        """The findings that a report shows: all, or the most severe ones."""
+        return self.findings if self.most is None else sorted(self.findings, key=rank)[: self.most]
+
+    @property
+    def left_out(self) -> int:
+        """Launches that a filter left out."""
+        return sum(process.left_out for process in self.processes)
 
     @property
     def opened(self) -> bool:
@@ -123,7 +164,8 @@ class RunReport:
     @property
     def unchecked(self) -> list[str]:
         said = [what for process in self.processes for what in process.unchecked]
-        return list(dict.fromkeys([*find_unwatched(self.lowest_level), *said]))
+        filtered = [LEFT_OUT.format(self.left_out)] if self.left_out else []
+        return list(dict.fromkeys([*find_unwatched(self.lowest_level), *filtered, *said]))
 
     @property
     def lowest_level(self) -> str:
@@ -179,13 +221,22 @@ class RunReport:
         parts += [f"{len(self.unsupported)} unsupported"] if self.unsupported else []
         parts += [self.idle] if self.idle else []
         parts += [f"{_plural(len(self.differs), 'call')} ended otherwise than recorded"] if self.differs else []
-        parts.append(f"{_plural(launches, 'launch')} of {_plural(kernels, 'kernel')}")
+        checked = sum(process.checked_launches for process in self.processes)
+        parts.append(
+            f"{checked} of {_plural(checked + self.left_out, 'launch')} checked, {_plural(kernels, 'kernel')}"
+            if self.left_out
+            else f"{_plural(launches, 'launch')} of {_plural(kernels, 'kernel')}"
+        )
+        parts += [f"{len(self.findings) - len(self.shown)} findings not shown"] if len(self.shown) < len(self.findings) else []
         parts.append(_plural(len(self.processes), "process"))
         for name in dict.fromkeys(process.compared_with for process in self.processes if process.compared_with):
             parts.append(f"{_plural(sum(process.compared for process in self.processes), 'launch')} compared with {name}")
         parts += [f"the command ended with status {self.status}"] if self.status else []
         return f"{WORDS[self.judgement]}: {', '.join(parts)}"
 
+
+LEFT_OUT = "{} launches that the filter leaves out: they ran, and nothing that they did is reported"
+"""What is said of launches that are not checked."""
 
 _SHOWN = (Severity.ERROR, Severity.WARNING)
 
@@ -206,9 +257,17 @@ def make_run_report(
     strict: bool = False,
     no_driver: str = "",
     idle: str = "",
+    most: int | None = None,
 ) -> RunReport:
-    """Merge the reports of processes. Findings of one place count as one, as often as all processes saw it."""
-    judged = apply(allow, _merge(processes))
+    """Merge the reports of processes. Findings of one place count as one, as often as all processes saw it. A run of which
+    launches were left out has a warning that says so: none of them is right because nobody looked."""
+    left_out, checked = (sum(getattr(process, name) for process in processes) for name in ("left_out", "checked_launches"))
+    of_filter = []
+    if left_out:
+        sentence = f"{left_out} of {_plural(left_out + checked, 'launch')} were not checked, as a filter leaves them out"
+        of_filter = [Finding(Kind.LAUNCHES_LEFT_OUT, sentence)]
+        idle = idle or ("" if checked else f"none of {_plural(left_out, 'launch')} was checked")
+    judged = apply(allow, [*_merge(processes), *of_filter])
     return RunReport(
         tuple(command),
         device,
@@ -221,6 +280,7 @@ def make_run_report(
         judged.expired,
         no_driver,
         idle,
+        most,
     )
 
 

@@ -21,6 +21,7 @@ class Outcomes:
         self._now: dict[_Key, list[int]] = defaultdict(list)
         self._why: dict[_Key, str] = {}
         self._last: _Key | None = None
+        self._passed: set[_Key] = set()
         self.launches, self.ran = 0, 0
         self.programs, self.built = 0, 0
         self.others = 0
@@ -40,6 +41,10 @@ class Outcomes:
             self._now[key].append(status)
             self._why.setdefault(key, why)
 
+    def pass_by(self, event: Event) -> None:
+        """An event is not played, and how it ended says nothing."""
+        self._passed.add(_key(event.kind, event))
+
     def go_on(self) -> None:
         """Another event follows, so that the one before has ended."""
         self._last = None
@@ -47,7 +52,8 @@ class Outcomes:
     def add_recorded(self, event: Event) -> None:
         """An event FAILED. Raises ValueError for a damaged one."""
         kind, status = decode_failure(event.body)
-        self._then[_key(kind, event)].append(status)
+        if _key(kind, event) not in self._passed:
+            self._then[_key(kind, event)].append(status)
 
     def differences(self) -> Iterator[tuple[str, bool]]:
         """What ended otherwise than it was recorded, in words, and whether it failed only now.

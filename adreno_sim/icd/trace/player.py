@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import IO
 
 import numpy as np
@@ -12,6 +12,7 @@ from ...base.errors import DeviceError
 from ...base.text.spelling import decode
 from ...device.protocol import Device
 from ...results.run_report import ProcessReport
+from ..calls.launch_filter import LaunchFilter
 from ..commands import Commands
 from ..device_lock import DeviceLock
 from ..finding_log import FindingLog
@@ -25,6 +26,7 @@ from ..status import NAMES, code_of
 from .archive import Session
 from .counterpart import Counterpart
 from .events import COMMANDS, REQUESTS, Event, Kind, decode_look, decode_seen, read_events
+from .launch_watch import LaunchWatch
 from .outcomes import Outcomes
 from .own_files import drop_folders
 from .time_limit import TimeLimit
@@ -32,12 +34,22 @@ from .time_limit import TimeLimit
 
 class Player:
     """Plays events on the device of `objects`; what that finds goes to `log`, how they ended to `outcomes`. limit: of its time.
-    counterpart: a real device, on which each launch runs too. why_ended: what kept it from playing all, "" where nothing did."""
+    counterpart: a real device, on which each launch runs too. filter: which launches are checked. why_ended: what kept it from
+    playing all, "" where nothing did."""
 
-    def __init__(self, objects: Objects, log: FindingLog, limit: TimeLimit, counterpart: Counterpart | None = None):
+    def __init__(
+        self,
+        objects: Objects,
+        log: FindingLog,
+        limit: TimeLimit,
+        counterpart: Counterpart | None = None,
+        filter: LaunchFilter | None = None,
+    ):
         self._log, self._limit, self._counterpart = log, limit, counterpart
         self._requests = Requests(objects, log, DeviceLock())
-        self.commands = Commands(objects, log, np.zeros(0, np.uint8))
+        self.commands = Commands(objects, log, np.zeros(0, np.uint8), filter=filter)
+        self._filter = self.commands.launches.filter
+        self._begun_late = self._filter.is_over
         self.device, self._last_seen = objects.device, 0
         self.device.defers_outputs = False
         self.outcomes = Outcomes()
@@ -50,7 +62,25 @@ class Player:
                 self._log.note(self.why_ended)
                 return
             assert event is not None
-            self._play(event)
+            if self._filter.is_over and not self._looks_on:
+                self._pass_by(event)
+            else:
+                self._play(event)
+
+    @property
+    def _looks_on(self) -> bool:
+        """Whether what follows the last launch that is checked may say something of it: the host reads what it left."""
+        return self.device.options.checks == "full" and not self._begun_late
+
+    def _pass_by(self, event: Event) -> None:
+        """An event behind the last launch that is checked: nothing depends on it."""
+        if event.kind is Kind.FAILED:
+            self.outcomes.add_recorded(event)
+            return
+        self.outcomes.pass_by(event)
+        if event.kind is Kind.LAUNCH:
+            self._filter.count()
+            self._log.count_checked(False)
 
     def play_to_launch(self, events: Iterable[Event | None], number: int) -> Event | None:
         """Play the events before LAUNCH `number`, from 1, and return that; None where it does not come, for `why_ended`. Raises
@@ -109,11 +139,12 @@ class Player:
         if event.kind is not Kind.LAUNCH:
             return self.commands.run_whole(header, event.body), ""
         try:
-            self.commands.launches.parse(event.body)
+            launch = self.commands.launches.parse(event.body)
         except DeviceError as error:  # of a program that did not build
+            self._filter.count()
             self._note_failure(event, code_of(error.code), str(error))
             return code_of(error.code), str(error)
-        if self._counterpart is not None:
+        if self._counterpart is not None and self._filter.would_take(launch.kernel.name):
             return self._counterpart.run_beside(header, event.body, self.commands), ""
         return self.commands.run_whole(header, event.body), ""
 
@@ -141,29 +172,43 @@ def header_of(event: Event) -> Header:
     return Header(COMMANDS.get(event.kind, Command.WRITE), 0, event.call, event.thread, event.queue, ())
 
 
-def play_session(
-    stream: IO[bytes],
-    session: Session,
-    settings: Settings,
-    limit: TimeLimit,
-    real: Device | None = None,
-    *,
-    compare: bool = False,
-    alike: bool = True,
-) -> tuple[ProcessReport, Outcomes]:
-    """Play a session on a simulated device of its own, and beside it on `real`; the report, and how its calls ended.
+@dataclass(frozen=True)
+class Playing:
+    """How the sessions of a recording are played.
 
-    limit: of the time, beyond which nothing begins. compare: with how they ended when they were recorded. alike: on the recorded
-    device, so that what failed then fails again. Raises ValueError where the session is damaged.
+    settings: of the simulated device, which each has for itself; real: beside it. limit: of the time of all, beyond which nothing
+    begins. compare: with how calls ended when they were recorded; alike: on the recorded device, so that what failed then fails
+    again. filter: which launches are checked, counted through all sessions; watch: told of those. most_said: as of `FindingLog`.
     """
-    device, heap = open_device(settings, unsafe_includes=False)  # who recorded it may be a stranger: its files are in it
-    report = ProcessReport(session.program, session.pid, settings.device, device.options.checks, opened=True)
-    log = FindingLog(report)
-    counterpart = None if real is None else Counterpart(real, log)
-    player = Player(Objects(device, heap), log, limit, counterpart)
+
+    settings: Settings
+    limit: TimeLimit
+    real: Device | None = None
+    compare: bool = False
+    alike: bool = True
+    filter: LaunchFilter = field(default_factory=LaunchFilter)
+    watch: LaunchWatch | None = None
+    most_said: int | None = None
+
+
+def play_session(stream: IO[bytes], session: Session, how: Playing) -> tuple[ProcessReport, Outcomes]:
+    """Play a session on a simulated device of its own; the report, and how its calls ended. Raises ValueError where the session
+    is damaged."""
+    device, heap = open_device(how.settings, unsafe_includes=False)  # who recorded it may be a stranger: its files are in it
+    report = ProcessReport(session.program, session.pid, how.settings.device, device.options.checks, opened=True)
+    log = FindingLog(report, most_said=how.most_said)
+    counterpart = None if how.real is None else Counterpart(how.real, log)
+    how.filter.begin_process()
+    player = Player(Objects(device, heap), log, how.limit, counterpart, how.filter)
+    if how.watch is not None:
+        log.calls = {} if how.watch.lists else None
+        player.commands.launches.observer = observer = how.watch.of_process(device, log.note)
+        report.launches = observer.rows
     player.play(read_events(stream))
-    for sentence, is_new in player.outcomes.differences() if compare else ():
-        if is_new or alike:
+    for row in report.launches:
+        row.findings = dict((log.calls or {}).get(row.call, {}))
+    for sentence, is_new in player.outcomes.differences() if how.compare else ():
+        if is_new or how.alike:
             report.differs.append(sentence)
         else:
             log.note(sentence)

@@ -7,9 +7,12 @@ import os
 from ...base.json_io import write_text
 from ...findings import rank
 from ...results.plain_text import allow_lines
-from ...results.run_report import ProcessReport, RunReport, host_call_of
+from ...results.run_report import LaunchRow, ProcessReport, RunReport, host_call_of
+from ..counters.html import list_parts as counter_parts
 from ..page import escape
 from ..report.html import of_finding, page, section
+from ..time.html import list_parts as time_parts
+from .launches import list_columns
 
 
 def write_html(path: str | os.PathLike[str], report: RunReport) -> None:
@@ -25,7 +28,7 @@ def of_run(report: RunReport) -> str:
         f"<p><code>{escape(' '.join(report.command))}</code>, checks {escape(report.checks)}</p>",
     ]
     found = []
-    for finding in sorted(report.findings, key=rank):
+    for finding in sorted(report.shown, key=rank):
         call = host_call_of(finding)
         found.append(of_finding(finding, report.sources.get(finding.kernel, "")))
         found += [f"<p>{escape(str(call))}</p>"] if call else []
@@ -34,6 +37,8 @@ def of_run(report: RunReport) -> str:
     parts += section("Unsupported", [_list(report.unsupported)] if report.unsupported else [])
     parts += section("Not checked", [_list(report.unchecked)] if report.unchecked else [])
     parts += section("Not as recorded", [_list(report.differs)] if report.differs else [])
+    parts += section("Counters", counter_parts(list(report.counters.items())) if report.counters else [])
+    parts += section("Predicted times", time_parts(report.time))
     for process in report.processes:
         parts += section(f"{process.program} ({process.pid})", [_process(process)])
     return page(f"{report.command[0]} on {report.device}", parts)
@@ -47,7 +52,19 @@ def _process(process: ProcessReport) -> str:
     said = f"<p>{escape(process.failed)}</p>" if process.failed else ""
     leaks = f"<p>{len(process.leaks)} objects were never released</p>" if process.leaks else ""
     heads = "<tr><th>kernel</th><th>launches</th><th>seconds</th></tr>"
-    return f'{said}{leaks}<div class="scroll"><table><thead>{heads}</thead><tbody>{rows}</tbody></table></div>'
+    launches = _launches(process.launches) if process.launches else ""
+    return f'{said}{leaks}<div class="scroll"><table><thead>{heads}</thead><tbody>{rows}</tbody></table></div>{launches}'
+
+
+def _launches(rows: list[LaunchRow]) -> str:
+    columns = list_columns(rows)
+    heads = "".join(f"<th>{escape(column.title)}</th>" for column in columns)
+    figure = ' class="n"'
+    cells = (
+        "".join(f"<td{figure if column.right else ''}>{escape(column.text(row))}</td>" for column in columns) for row in rows
+    )  # fmt: skip
+    body = "".join(f"<tr>{line}</tr>" for line in cells)
+    return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _list(sentences: list[str]) -> str:

@@ -1,0 +1,1 @@
+"""Options of commands about programs of OpenCL and their recordings."""

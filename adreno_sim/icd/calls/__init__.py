@@ -1,0 +1,1 @@
+"""What is known of the calls of a client: which launches are checked."""

@@ -1,0 +1,106 @@
+"""What a replay says of the launches that it checks, one by one: a list, counters, predicted times, the inside of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from ...backends.machine_code import compile_for_chips
+from ...backends.sim.device import SimDevice
+from ...base.errors import DeviceError, UnsupportedError
+from ...device.counters import LaunchCounters
+from ...device.inspection import IR, ISA, LLVM, PROOFS, Inside
+from ...device.protocol import LaunchResult
+from ...results.run_report import HostCall, LaunchRow
+from ...results.time_report import TimeReport
+from ...timing.launches import LaunchTimer
+from ..launches import Launch
+
+
+class LaunchWatch:
+    """What is asked of all launches of a recording. lists: of each launch a row; times: its predicted time; dumps: what of the
+    inside of each kernel's first launch is shown, by `show`.
+
+    counters: by kernel, of a device that counts. time: None where nobody asks.
+    """
+
+    def __init__(self, *, lists: bool = False, times: bool = False, dumps: Collection[str] = (), show: Callable[[Inside], None]):
+        self.lists, self.times, self._dumps, self._show = lists, times, frozenset(dumps), show
+        self.counters: dict[str, LaunchCounters] = {}
+        self.time: TimeReport | None = None
+        self._shown: set[str] = set()
+
+    @property
+    def asks(self) -> bool:
+        return self.lists or self.times or bool(self._dumps)
+
+    def of_process(self, device: SimDevice, say: Callable[[str], None]) -> ProcessWatch:
+        """What is told of the launches of one process, which has a device of its own. say: of `ProcessWatch`."""
+        timer = LaunchTimer(device) if self.times else None
+        if timer is not None and self.time is None:
+            self.time = TimeReport.of(timer.device)
+        return ProcessWatch(self, device, timer, say)
+
+    def parts_of(self, kernel: str) -> frozenset[str]:
+        """What is to be shown of a launch of a kernel: nothing once it has been."""
+        wanted = frozenset() if kernel in self._shown else self._dumps
+        self._shown.add(kernel)
+        return wanted
+
+    def show(self, inside: Inside) -> None:
+        """Show what is known of a launch."""
+        self._show(inside)
+
+
+class ProcessWatch:
+    """A `LaunchObserver`. rows: the launches of its process, if they are listed. say: is told what cannot be shown."""
+
+    def __init__(self, whole: LaunchWatch, device: SimDevice, timer: LaunchTimer | None, say: Callable[[str], None]):
+        self._whole, self._device, self._timer, self._say = whole, device, timer, say
+        self._shows_code = False
+        self.rows: list[LaunchRow] = []
+
+    def begin(self, number: int, launch: Launch, call: HostCall) -> None:
+        """A launch is about to run."""
+        predicted = self._predict(launch)
+        if self._whole.lists:
+            sizes = call.global_size, call.local_size, call.offset
+            self.rows.append(LaunchRow(number, call.number, launch.kernel.name, *sizes, call.arguments, predicted=predicted))
+        wanted = self._whole.parts_of(launch.kernel.name)
+        self._shows_code = LLVM in wanted
+        if wanted - {LLVM}:
+            self._look_inside(Inside(wanted - {LLVM}), launch)
+
+    def end(self, number: int, launch: Launch, result: LaunchResult) -> None:
+        """A launch has run."""
+        if self._whole.lists:
+            self.rows[-1].seconds = result.device_seconds or 0.0
+        if result.counters is not None:
+            known = self._whole.counters.get(launch.kernel.name)
+            self._whole.counters[launch.kernel.name] = result.counters if known is None else known + result.counters
+        if self._shows_code:
+            self._whole.show(Inside(frozenset((LLVM,)), code=result.code))
+
+    def _predict(self, launch: Launch) -> float | None:
+        """The time of a launch, which is about to run, on the device."""
+        report = self._whole.time
+        if self._timer is None or report is None:
+            return None
+        name, args = launch.kernel.name, launch.arguments
+        if launch.offset is not None:
+            report.say_missing(f"{name}: launches with a global offset have no time")
+            return None
+        before = report.seconds
+        report.add_launch(self._timer, launch.kernel, launch.global_size, launch.local_size, args)
+        return report.seconds - before or None
+
+    def _look_inside(self, inside: Inside, launch: Launch) -> None:
+        if IR in inside.wanted:
+            inside.ir = self._device.print_ir(launch.kernel)
+        try:
+            if PROOFS in inside.wanted:
+                inside.proofs = self._device.explain(launch.kernel, launch.global_size, launch.local_size, launch.arguments)
+            if ISA in inside.wanted:
+                inside.machine_code = compile_for_chips(self._device, launch.kernel, ())
+        except (DeviceError, UnsupportedError) as error:
+            self._say(f"kernel {launch.kernel.name}: its inside is not shown: {error}")
+        self._whole.show(inside)
