@@ -26,6 +26,7 @@ import judges
 import oracle
 import selection.plugin
 import temporary
+from selection.each_value import mark_others_slow
 
 temporary.choose_folder()
 temporary.keep_bytecode()
@@ -101,6 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark_others_slow(items)
     if config.getoption("--slow"):
         return
     for item in items:

@@ -47,6 +47,7 @@ def test_a_reference_that_dies(tmp_path, function, code, said):
     assert (done.stderr.startswith(f"error: {said}") and done.stderr.count("\n") == 1) if said else "ok: " in done.stdout
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("command", ["footprint", "check", "layers"])
 @pytest.mark.parametrize("inputs", [["", "x"], ["x", "x"]])
 def test_an_importer_that_dies(tmp_path, command, inputs):

@@ -79,6 +79,7 @@ def test_work_and_code_grow_with_the_kernel(shape, steps):
     assert long <= 6 * short
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("shape", ["else_ifs", "returns", "breaks", "nested_ifs", "gotos", "nested_loops", "conditions"])
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 def test_vectors_of_deep_control_flow_compute_what_scalar_code_does(shape, checks):

@@ -94,6 +94,7 @@ def arguments(image: Image, items: int, suffix: str = "f") -> list[oracle.Arg]:
     return [image, Buffer(colour), Buffer(at), Local(4096)]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("head", INTEGER, ids=["clamp", "edge"])
 @pytest.mark.parametrize(("size", "local"), [((48, 12), (16, 4)), ((37, 11), (16, 4)), ((24, 8), (4, 4))])
 @pytest.mark.parametrize("name", BODIES)
@@ -121,6 +122,7 @@ def test_other_dimensions(both, kind, shape, body, head):
     assert found and {f.kind.label for f in found} == {"clamped-read"}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("order", "head"), [("R", INTEGER[0]), ("RG", INTEGER[1]), ("RGBA", INTEGER[0]), ("A", INTEGER[1])])
 @pytest.mark.parametrize("channel_type", READ)
 def test_formats(both, channel_type, order, head):
@@ -130,6 +132,7 @@ def test_formats(both, channel_type, order, head):
     assert [f.kind.label for f in result.findings] == ["clamped-read"] and result.outputs[1].any()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("place", ["u", "u.yx - 3", "(float2)(-7.5f, 2)", "u * (float2)(0.03f, 0.1f) - 0.1f"])
 @pytest.mark.parametrize("filter", ["NEAREST", "LINEAR"])
 @pytest.mark.parametrize("normal", ["FALSE", "TRUE"])

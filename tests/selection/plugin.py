@@ -47,7 +47,8 @@ class Selection:
         kept = {item.nodeid for item in items}
         if self._is_fast:
             marked = {split_id(item.nodeid) for item in items if item.get_closest_marker("representative")}
-            kept = choose([item.nodeid for item in items], self._durations, marked)
+            quick = [item.nodeid for item in items if not item.get_closest_marker("slow")]
+            kept = choose(quick, self._durations, marked)
         if shard := config.getoption("shard"):
             files = split_files([item.nodeid for item in items if item.nodeid in kept], self._durations, shard[1])[shard[0] - 1]
             kept = {node for node in kept if split_id(node)[0] in files}

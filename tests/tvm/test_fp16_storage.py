@@ -54,6 +54,7 @@ def test_a_bundle_in_halves_keeps_how_far_off_results_may_be(adreno: Any, tmp_pa
     assert output.allowed is not None and 0 < output.allowed.max() < 0.1 * np.abs(output.array).max()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("accumulate", ["float32", "float16"])
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 def test_sums_of_either_type_are_right(target: str, accumulate: str, adreno: Any) -> None:

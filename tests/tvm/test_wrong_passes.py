@@ -60,6 +60,7 @@ WRONG = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["buffer", "texture"])
 @pytest.mark.parametrize("name", WRONG)
 def test_is_caught(name: str, target: str, adreno: Any, monkeypatch: pytest.MonkeyPatch) -> None:

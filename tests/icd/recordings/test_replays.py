@@ -46,6 +46,7 @@ def launches(data: dict) -> dict[str, int]:
     return {name: count["launches"] for name, count in data["processes"][0]["kernels"].items()}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("body", "values"), [(SCALE, {"ITEMS": 16}), (SCALE, {"ITEMS": 20}), (MANY, {})])
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 def test_a_replay_finds_what_the_run_found(tmp_path, body, values, checks) -> None:

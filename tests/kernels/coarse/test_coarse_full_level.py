@@ -68,6 +68,7 @@ KERNELS = {  # body; the input; whether groups run as one; kinds of findings
 }  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("memory", ["a variable", "an argument"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_what_is_found(name, memory, wherever_allowed):

@@ -44,6 +44,7 @@ def convolution(type: str, width: int, height: int, channels: int, checks: str, 
     return ran, expected
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["off", "bounds", "full"])
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize(("width", "height"), [(55, 3), (13, 5), (16, 4), (33, 2)])
@@ -83,6 +84,7 @@ kernel void k(global ulong *out) {
 }"""
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("split", ["0", "get_group_id(0) % 20", "get_group_id(0) / 40 + get_group_id(0) % 40 / 20"])
 @pytest.mark.parametrize(("groups", "local"), [((40, 1), (8, 1)), ((80, 3), (4, 2)), ((120, 2), (3, 5)), ((40, 5), (1, 7))])
 def test_ids_and_sizes_are_those_of_the_launch(groups, local, split, wherever_allowed):

@@ -38,6 +38,7 @@ def run_tree(body: str, items: int = 64, type: str = "float", groups: int = GROU
     return ran
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("items", [8, 16, 64, 256])
 def test_sums_keep_the_order_of_the_tree(type, items, wherever_allowed):

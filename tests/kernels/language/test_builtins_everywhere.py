@@ -197,6 +197,7 @@ INTEGER_CASES = [
 ]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 8, 16])
 @pytest.mark.parametrize("kind", DTYPES)
 def test_somebody_emits_every_builtin(kind, width):

@@ -67,6 +67,7 @@ WHERE = {  # how often it runs of 16 work-items, and the kind
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 @pytest.mark.parametrize("body", WHERE)
 def test_found_only_where_it_runs(engine, body, checks):

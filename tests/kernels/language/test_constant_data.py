@@ -36,6 +36,7 @@ def fill(text: str) -> str:
     return text
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 @pytest.mark.parametrize("where", SOURCES)
 def test_every_byte(engine, judge, where, checks):

@@ -40,6 +40,7 @@ def run(call: str, size: tuple[int, int], local: tuple[int, int], checks: str) -
     return device.read(view).tolist(), kernel.sub_group_size
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 @pytest.mark.parametrize(("size", "local"), [((30, 7), (16, 4)), ((37, 1), (16, 1)), ((5, 9), (8, 4)), ((60, 5), (32, 4))])
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -123,6 +123,7 @@ def test_shift_amounts_from_before_a_barrier_or_of_a_loop(engine, between):
     assert [(f.kind.label, f.count) for f in result.findings] == [("overwide-shift", int((amounts >= 32).sum()))]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", INTS)
 @pytest.mark.parametrize("mode", ["", "_rte", "_rtz", "_rtp", "_rtn"])
 def test_float_to_integer_conversions(engine, name, mode):
@@ -143,6 +144,7 @@ def test_float_to_integer_conversions(engine, name, mode):
 ROUND = {"": np.trunc, "_rtz": np.trunc, "_rte": np.rint, "_rtp": np.ceil, "_rtn": np.floor}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", INTS)
 @pytest.mark.parametrize("source_type", ["half", "float", "double"])
 def test_conversions_out_of_range_are_reported(engine, name, source_type):
@@ -177,6 +179,7 @@ def test_saturating_conversions_and_library_functions_are_silent(engine):
     assert not engine.run(source, "k", [len(a)], [1], args).findings
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mode", ["", "_rte", "_rtz", "_rtp", "_rtn"])
 @pytest.mark.parametrize("name", ["int", "uint", "long", "ulong"])
 def test_integer_to_float_rounding(engine, name, mode):
@@ -225,6 +228,7 @@ def saturated_products(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> list[int]
     return [min(max(value, limits.min), limits.max) for value in exact]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", INTS)
 @pytest.mark.parametrize("lanes", ["", "4"])
 def test_integer_functions_agree_with_another_implementation(engine, judge, name, lanes):

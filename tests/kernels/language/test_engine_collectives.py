@@ -33,6 +33,7 @@ def waves(a: np.ndarray, group: int, size: int) -> list[np.ndarray]:
     return [g[s : s + size] for g in np.split(a, range(group, len(a), group)) for s in range(0, len(g), size)]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("scope", ["sub_group", "work_group"])
 @pytest.mark.parametrize("type", ["int", "uint", "float"])
 @pytest.mark.parametrize("group", [16, 12])

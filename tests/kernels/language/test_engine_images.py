@@ -156,6 +156,7 @@ def test_integer_coordinates_in_and_out_of_range(engine, kind, addressing):
     np.testing.assert_array_equal(result.outputs[-1], expected)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", ["image1d", "image1d_array", "image2d", "image2d_array", "image3d"])
 @pytest.mark.parametrize("filter", ["nearest", "linear"])
 @pytest.mark.parametrize(

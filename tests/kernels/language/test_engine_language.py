@@ -56,6 +56,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("checks", ["bounds", "off"])
 def test_agrees_with_another_implementation(engine, judge, name, checks):

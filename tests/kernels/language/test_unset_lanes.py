@@ -118,6 +118,7 @@ def launch(expressions: list[str], lanes: str, checks: str = "full"):
 FIRST = HEAD.count("\n") + 1
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", EXPRESSIONS)
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 def test_an_unset_lane_that_is_not_used_is_no_finding(kind, checks):

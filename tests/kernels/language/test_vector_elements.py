@@ -48,6 +48,7 @@ def expected(values: np.ndarray, at: np.ndarray, width: int) -> tuple[np.ndarray
     return np.array(read, values.dtype), (rows * np.arange(1, width + 1)).sum(1).astype(values.dtype), beyond
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("width", [2, 3, 4, 8, 16])
 @pytest.mark.parametrize(
     ("kind", "index"), [("char", "int"), ("ushort", "uint"), ("int", "char"), ("ulong", "long"), ("float", "int")]
@@ -64,6 +65,7 @@ def test_an_index_within_the_vector_is_what_drivers_make_of_it(engine, judge, ki
         np.testing.assert_array_equal(ours, other)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 @pytest.mark.parametrize("width", [2, 3, 4, 8, 16])
 @pytest.mark.parametrize(

@@ -77,6 +77,7 @@ def test_qualcomms_dot_products(engine, name, form):
     np.testing.assert_array_equal(out.outputs[3], (exact(a, b) + acc).astype(result))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("how", ["xor", "up", "down"])
 @pytest.mark.parametrize("width", [0, 4])
 @pytest.mark.parametrize("group", [16, 12])

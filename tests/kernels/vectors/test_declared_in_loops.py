@@ -95,6 +95,7 @@ def find_reads(text: str, emitter: str) -> Counter[int]:
     return counts
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("emitter", ["spmd", "scalar"])
 @pytest.mark.parametrize("seed", range(12))
 def test_reads_are_those_of_the_model(seed: int, emitter: str) -> None:

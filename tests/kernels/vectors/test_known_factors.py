@@ -32,6 +32,7 @@ def is_gathered(text: str) -> bool:
     return re.search(r"masked\.(gather|scatter)", text) is not None
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["off", "bounds", "full"])
 @pytest.mark.parametrize("name", BODIES)
 def test_one_kernel_is_right_with_every_step(name, checks):

@@ -25,6 +25,7 @@ BODIES = {  # with what is unwritten: "" or an element
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("machine", [None, *SMALLER], ids=["this", *(cpu for cpu, _ in SMALLER)])
 @pytest.mark.parametrize("name", BODIES)
 def test_structs_with_padding_across_barriers(monkeypatch, name, machine):

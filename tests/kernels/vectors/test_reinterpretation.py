@@ -45,6 +45,7 @@ def test_constants_read_as_vectors():
     assert device.read(view)[:4].tolist() == [turned[0], 0x3FF0, turned[1], 1]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("source", "target", "nbytes"), PAIRS)
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 def test_bits_are_those_of_numpys_view(source: str, target: str, nbytes: int, checks: str) -> None:

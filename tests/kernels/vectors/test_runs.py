@@ -46,6 +46,7 @@ def run(body: str, type: str, emitter: str, checks: str = "bounds") -> tuple[np.
     return device.read(views[2]), "".join(code.text for code in result.code)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["off", "bounds"])
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("name", [*IN_RUNS, *OTHERS])

@@ -44,6 +44,7 @@ def expected(a, index, active):
     return np.where(local >= active, a[place] + a.dtype.type(1), a.dtype.type(0))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["off", "bounds", "full"])
 @pytest.mark.parametrize("type", TYPES)
 def test_each_lane_gets_its_element(type, checks):

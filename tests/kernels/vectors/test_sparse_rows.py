@@ -44,6 +44,7 @@ def expected_of(name: str, a: np.ndarray, m: np.ndarray) -> np.ndarray:
     return found
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("share", [0.01, 0.6, 1.0])
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("name", BODIES)

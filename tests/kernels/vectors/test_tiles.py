@@ -122,6 +122,7 @@ STORES = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["off", "bounds", "full"])
 @pytest.mark.parametrize("type", ["uchar", "ushort", "int", "long"])
 def test_lanes_store_in_any_order_and_nothing_between(engine, type, checks):

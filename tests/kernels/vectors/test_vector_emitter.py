@@ -43,6 +43,7 @@ def arguments(items: int) -> list[object]:
     return [Buffer(a), Buffer(np.zeros(items, np.int32)), Scalar(np.int32(items - 3))]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("local", [(64,), (20,)])
 @pytest.mark.parametrize("name", BODIES)
 def test_control_flow(engine, name, local):

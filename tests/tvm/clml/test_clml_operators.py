@@ -53,6 +53,7 @@ HALF = [
 ]  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("accumulate", ["float32", "float16"])
 @pytest.mark.parametrize("name", HALF)
 def test_operator_in_half(name, accumulate, adreno):

@@ -119,6 +119,7 @@ CASES: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 @pytest.mark.parametrize("name", CASES)
 def test_operators_are_right_on_both_targets(name: str, target: str) -> None:

@@ -41,6 +41,7 @@ def close_benches():
         OPENED.pop().close()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("order", ["sequential", "split", "tree"])
 @pytest.mark.parametrize("make", [linear.make_matmul, linear.make_gemv, linear.make_q4], ids=["matmul", "gemv", "q4"])
 def test_a_term_that_a_driver_drops_is_found_and_no_right_result_is_blamed(make, order):

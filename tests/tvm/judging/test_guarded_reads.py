@@ -139,6 +139,7 @@ def pad_circularly(builder, op, x, dtype):
     return wide
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_slice_scatter_and_circular_padding_are_checked(target, dtype):

@@ -38,6 +38,7 @@ def masked_softmax(dtype, columns=49, mask=-100.0, rows=12):
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mask", [-100.0, -1e4])
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_softmax_behind_a_mask_is_right(dtype, mask):

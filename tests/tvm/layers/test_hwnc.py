@@ -70,6 +70,7 @@ def convolution(x, w, strides, padding):
     return np.einsum("nchwyx,ocyx->nohw", windows, w)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 @pytest.mark.parametrize("dtype", ["int8", "int4"])
 def test_right_on_the_device(dtype, target):

@@ -136,6 +136,7 @@ def test_no_operators_named_means_all_layers():
     tvm.ir.assert_structural_equal(recast(two(), "float16", ops=None), recast(two(), "float16", ops=["nn.conv2d"]))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 @pytest.mark.parametrize("skip", [(), (0,)], ids=["all", "skip-0"])
 @pytest.mark.parametrize("how", ["int4", "int4 of HWNC", "int8", "HWNC int8"])

@@ -77,6 +77,7 @@ def test_count_layers(network):
         count_layers(mod, function="other")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("out_dtype", ["float16", "float32"])
 @pytest.mark.parametrize("skip", [(), (0,), (0, -1), (1, 2)])
 def test_recast_changes_the_chosen_layers_only(network, skip, out_dtype):

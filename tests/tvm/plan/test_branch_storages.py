@@ -15,6 +15,7 @@ pytestmark = pytest.mark.tvm
 X = np.random.default_rng(2).standard_normal((16, 16)).astype("float32")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["buffer", "texture"])
 @pytest.mark.parametrize("condition", [True, False])
 def test_both_ways_of_a_branch_are_right(adreno, target, condition):

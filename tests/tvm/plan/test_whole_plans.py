@@ -185,6 +185,7 @@ class Watching(Observer):
         self.reused.append((tensor, live, where))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("device", ["sim:adreno-740", "sim:adreno-650"])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_run_takes_what_was_foretold(name: str, device: str, models: dict[str, CompiledModel]) -> None:
@@ -199,6 +200,7 @@ def test_a_run_takes_what_was_foretold(name: str, device: str, models: dict[str,
             assert (row.planner, row.peak) == (row.planner, max(taken))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("planner", PLANNERS)
 @pytest.mark.parametrize("name", MODELS)
 def test_another_plan_changes_no_bit(name: str, planner: str, models: dict[str, CompiledModel]) -> None:

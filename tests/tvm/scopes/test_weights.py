@@ -120,6 +120,7 @@ def test_each_texel_of_weights_is_read_once(inputs):
     assert items == same and both - data == items * 2 * inputs
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize(
     "make", [two, lambda: two("float16"), lambda: grouped(2), lambda: grouped(8)], ids=["32", "16", "g2", "g8"]

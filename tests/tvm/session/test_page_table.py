@@ -120,6 +120,7 @@ def run_script(twins, rng):
         twins.compare_state()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("sliding", [False, True], ids=["whole", "windows"])
 @pytest.mark.parametrize("page_size", [1, 4, 16])
 def test_arrays_are_those_of_tvms_own_cache(page_size, sliding):

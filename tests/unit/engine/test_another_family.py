@@ -61,6 +61,7 @@ def undefined(code: bytes) -> set[bytes]:
     return found
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize(
     ("checks", "last", "lanes"), [("off", "", 8), ("bounds", "", 1), ("full", "", 1), ("off", "atomic_add(n, i);", 1)]
