@@ -63,7 +63,7 @@ class _Ruleset(ctypes.Structure):
 
 
 class _PathBeneath(ctypes.Structure):
-    _pack_ = 1
+    _layout_, _pack_ = "ms", 1
     _fields_ = (("allowed", ctypes.c_uint64), ("folder", ctypes.c_int32))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,8 +17,8 @@ from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.run_options import NAMES, RunOptions, make_options
 from adreno_sim.base.trust import table as trust
 from adreno_sim.base.trust.table import LIMITS, MAY_SET, Input, take_device, take_options
-from adreno_sim.cli.replay import _settings_of
 from adreno_sim.icd.trace.archive import Trace
+from adreno_sim.icd.trace.replay_settings import choose_settings
 from adreno_sim.launch_spec.read import read_tables
 from adreno_sim.launch_spec.run import _open
 
@@ -100,10 +100,9 @@ def test_what_a_command_says_goes_before_what_a_launch_file_says(monkeypatch: py
     assert (opened.info.name, opened.options.checks, opened.options.seed) == ("adreno-650", "full", 3)
 
 
-def settings_of(recorded: str, level: str, **given: object) -> tuple[RunOptions, list[str], str]:
+def settings_of(recorded: str, level: str, **given: Any) -> tuple[RunOptions, list[str], str]:
     """What a replay of a recording is opened with."""
-    args = argparse.Namespace(**{"device": None, "checks": None, "seed": None, "trace": "t.asim", **given})
-    settings, notes = _settings_of(args, Trace(("x",), recorded, level))
+    settings, _, notes = choose_settings(Trace(("x",), recorded, level), "t.asim", **given)
     opened = open_device(settings.device, checks=settings.checks)
     return opened.options, notes, opened.info.name
 
