@@ -23,10 +23,12 @@ SOURCE, LAUNCH = "kernel.cl", "launch.toml"
 
 @dataclass(frozen=True)
 class WrittenArgument:
-    """One [[argument]] table. array: its contents, written beside the launch file; None = what `table` says."""
+    """One [[argument]] table. array: its contents, written beside the launch file; None = what `table` says. undefined: for each
+    byte its undefined bits, None where there are none."""
 
     table: Mapping[str, Any]
     array: np.ndarray | None = None
+    undefined: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ def _fill(folder: Path, launch: WrittenLaunch) -> None:
     for position, argument in enumerate(launch.arguments):
         if argument.array is not None:
             np.save(folder / _array_name(position), argument.array, allow_pickle=False)
+        if argument.undefined is not None:
+            np.save(folder / _undefined_name(position), argument.undefined, allow_pickle=False)
     for position, array in launch.outputs.items():
         np.save(folder / _expected_name(position), array, allow_pickle=False)
     (folder / LAUNCH).write_text(_text(launch), encoding="utf-8")
@@ -79,6 +83,10 @@ def _fill(folder: Path, launch: WrittenLaunch) -> None:
 
 def _array_name(position: int) -> str:
     return f"argument{position}.npy"
+
+
+def _undefined_name(position: int) -> str:
+    return f"undefined{position}.npy"
 
 
 def _expected_name(position: int) -> str:
@@ -96,6 +104,8 @@ def _text(launch: WrittenLaunch) -> str:
         table = dict(argument.table)
         if argument.array is not None:
             table["data"] = {"file": _array_name(position)}
+        if argument.undefined is not None:
+            table["undefined"] = {"file": _undefined_name(position)}
         parts.append("\n".join(["[[argument]]", *_lines(table)]))
     for position in launch.outputs:
         table = {"argument": position, "data": {"file": _expected_name(position)}}

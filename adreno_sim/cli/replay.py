@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
+import sys
 import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import OptionError
@@ -23,12 +26,18 @@ if TYPE_CHECKING:
     from ..icd.trace.player import Playing
     from ..results.run_report import ProcessReport
 
+OF_REPLAYS = (
+    "--strict", "--allow", "--json", "--html", "--sarif", "--annotations", "--list", "--counters", "--time", "--dump",
+    "--kernels", "--skip-launches", "--launches", "--max-findings", "--write-allow",
+)  # fmt: skip
+
 DETAILS = """\
 The file holds sources, arguments and data of every launch: a whole bug report. On the simulated device the same findings arise
 again; name another with --device sim:PROFILE, or look closer with --checks full.
 
     adreno-sim run --record trace.asim -- ./a_program
     adreno-sim replay trace.asim --checks full
+    adreno-sim replay trace.asim --list               # launches, one by one; --launch N, --cut FROM:TO, --kernels REGEX choose
     adreno-sim replay trace.asim --device cl:0        # each launch also on a real device, from the same memory
 
 With --device cl:... what a launch leaves there is compared with what it leaves on the recorded simulated device: integers
@@ -62,6 +71,8 @@ def add(commands: Any) -> None:
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--launch", type=options.count, metavar="N", help="check launch N alone, as --list numbers them")
     chosen.add_argument("--cut", type=_cut, metavar="FROM:TO", help="check launches FROM to TO; either may be left out")
+    alone = "with --launch N: write it to a new folder DIR, for adreno-sim kernel, and run nothing more"
+    parser.add_argument("--export", metavar="DIR", help=alone)
     add_filters(parser)
     parser.add_argument("--list", action="store_true", help="list the checked launches: sizes, arguments, time, findings")
     options.add(parser, "--counters", "--time")
@@ -79,6 +90,32 @@ def add(commands: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    return _replay(args) if args.export is None else _export(args)
+
+
+def _export(args: argparse.Namespace) -> int:
+    """Write the launch as a folder."""
+    from ..base.errors import AdrenoSimError
+    from ..icd.trace.export import export_launch
+    from ..icd.trace.launch_point import open_launch
+
+    options.refuse(args, OF_REPLAYS, "is for launches that run, and --export writes one that does not")
+    if args.launch is None:
+        raise AdrenoSimError("--export: expected --launch N, the launch that is written (--list has the numbers)")
+    if args.device and not _names_simulated(args.device):
+        raise OptionError("device", f"{args.device}: --export takes a simulated device, which plays what comes before")
+    with open_launch(
+        args.trace, args.launch, device=args.device, checks=args.checks, seed=args.seed, time_limit=args.time_limit
+    ) as point:
+        for note in point.notes:
+            print(f"not checked: {note}", file=sys.stderr)
+        file = export_launch(point, Path(args.export), args.trace)
+    print(f"wrote {args.export}: launch {args.launch}, kernel {point.launch.kernel.name}")
+    print(f"next: adreno-sim kernel --launch {shlex.quote(str(file))} --explain")
+    return 0
+
+
+def _replay(args: argparse.Namespace) -> int:
     from ..icd.trace.archive import open_trace
     from ..icd.trace.outcomes import find_idle
     from ..icd.trace.player import Playing

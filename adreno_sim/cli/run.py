@@ -128,7 +128,8 @@ def _run_command(
     with scratch_folder("run") as folder:
         variables = environment(
             device=device, checks=checks, reports=str(folder), strict=args.strict, record=bool(args.record),
-            kernels=args.kernels or "", skip_launches=args.skip_launches, launches=args.launches, max_findings=args.max_findings,
+            kernels=args.kernels or "", skip_launches=args.skip_launches or 0, launches=args.launches,
+            max_findings=args.max_findings,
         )  # fmt: skip
         process = _start(command, {**os.environ, **variables}, aside=args.json == "-")
         watch = LibraryWatch(process.pid, lambda: has_reports(folder))

@@ -16,7 +16,7 @@ from ..base.trust.confined_path import is_below
 COMMANDS = ("bundle", "check", "footprint", "kernel", "layers", "precision", "replay", "reproduce", "scopes")
 """Commands behind the wall. `sweep` is not, whose children are; of `run`, the driver's servers are."""
 SWITCHED = (*COMMANDS, "run", "sweep")
-FOLDERS = ("reproduce", "to")
+FOLDERS = ("reproduce", "to", "export")
 """Arguments that name a folder to be written."""
 PROGRAMS, LOADED_BY_TORCH = ".py", ".pt2"
 """Models that are programs of the user's own: they may read and start what they like. What PyTorch needs to read its own is not

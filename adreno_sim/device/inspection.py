@@ -81,7 +81,13 @@ class Inspectable(Protocol):
         ...
 
     def explain(
-        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
+        self,
+        kernel: Kernel,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Argument],
+        *,
+        offset: Sequence[int] | None = None,
     ) -> LaunchProofs:
         """What is proven of a launch, which is not run. Errors as of `Device.launch`."""
         ...

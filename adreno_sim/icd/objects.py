@@ -30,12 +30,14 @@ _LIBRARY = "-create-library"
 
 @dataclass(frozen=True)
 class Program:
-    """What a program object holds: `units` of clCompileProgram or of a library, or the built program and its kernels."""
+    """What a program object holds: `units` of clCompileProgram or of a library, or the built program and its kernels. linked:
+    that is of compiled ones, so that `source` is no text that builds."""
 
     source: str
     units: tuple[Unit, ...] = ()
     built: SimProgram | None = None
     kernels: tuple[SimKernel, ...] = ()
+    linked: bool = False
 
 
 class Objects:
@@ -175,7 +177,7 @@ class Objects:
         if _LIBRARY in words:
             self._programs[number] = Program(source, tuple(units))
             return _encode_log([]) + encode_list([])
-        return self._keep(number, source, self.device.link(units, options))
+        return self._keep(number, source, self.device.link(units, options), linked=True)
 
     def program(self, number: int) -> Program:
         try:
@@ -202,9 +204,9 @@ class Objects:
         del self._programs[number]
         self.generation += 1
 
-    def _keep(self, number: int, source: str, built: SimProgram) -> bytes:
+    def _keep(self, number: int, source: str, built: SimProgram, linked: bool = False) -> bytes:
         kernels = tuple(built[name] for name in built.kernel_names())
-        self._programs[number] = Program(source, (), built, kernels)
+        self._programs[number] = Program(source, (), built, kernels, linked)
         self.generation += 1
         return _encode_log(built.warnings) + self.describe_kernels(number)
 

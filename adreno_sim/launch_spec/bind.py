@@ -9,12 +9,23 @@ import numpy as np
 
 from ..base.errors import AdrenoSimError, DeviceError, OptionError
 from ..base.rejected_call import rejected_call
-from ..base.specs import BufferSpec, Local, Storage, View
+from ..base.specs import BufferSpec, Local, Null, Storage, View
 from ..device.protocol import Device, KernelParam
 from ..findings import Finding
 from ..image.formats import CHANNEL_TYPES, ORDERS
+from ..memory.storage import StorageView
+from ..memory.undefined_bits import set_undefined_bits
 from . import scalars
-from .model import ArgumentSpec, BufferArgument, ImageArgument, LaunchSpec, LocalArgument, SamplerArgument, ScalarArgument
+from .model import (
+    ArgumentSpec,
+    BufferArgument,
+    ImageArgument,
+    LaunchSpec,
+    LocalArgument,
+    NullArgument,
+    SamplerArgument,
+    ScalarArgument,
+)
 
 Arrays = Mapping[int, np.ndarray]
 """Contents of the buffers and images of a launch, by the position of the argument."""
@@ -71,6 +82,15 @@ class BoundArguments:
                 array = argument.data.array(*elements(argument))
                 if array is not None:
                     self._device.write(value, array if change is None else change(array))
+                self._undefine(argument, value)
+
+    def _undefine(self, argument: BufferArgument | ImageArgument, view: View) -> None:
+        """Tell a device that keeps definedness which bits are undefined."""
+        if argument.undefined is not None and isinstance(view, StorageView):
+            dtype, count = elements(argument)
+            bits = argument.undefined.array("uint8", count * np.dtype(dtype).itemsize)
+            if bits is not None:
+                set_undefined_bits(view, bits)
 
     @property
     def views(self) -> list[int]:
@@ -98,6 +118,8 @@ class BoundArguments:
             return self._view(argument, param.name)
         if isinstance(argument, LocalArgument):
             return Local(argument.nbytes)
+        if isinstance(argument, NullArgument):
+            return Null()
         if isinstance(argument, SamplerArgument):
             return argument.sampler
         return _value(argument, param, f"{self._spec.file}: [[argument]] {number + 1} ({param.name})")

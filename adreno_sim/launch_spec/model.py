@@ -23,7 +23,7 @@ class Placement:
 @dataclass(frozen=True)
 class BufferArgument:
     """A buffer of `count` elements of `dtype` (numpy name); count None: as many as `data` has. extent: of the tensor in it, None
-    where it fills the buffer."""
+    where it fills the buffer. undefined: for each byte its undefined bits, None where `data` says it."""
 
     dtype: str
     count: int | None
@@ -31,16 +31,18 @@ class BufferArgument:
     place: Placement = Placement()
     name: str = ""
     extent: BufferExtent | None = None
+    undefined: Data | None = None
 
 
 @dataclass(frozen=True)
 class ImageArgument:
-    """An image; `data` are texels as stored, in the order layer, row, column, channel."""
+    """An image; `data` are texels as stored, in the order layer, row, column, channel. undefined: as of BufferArgument."""
 
     spec: ImageSpec
     data: Data
     place: Placement = Placement()
     name: str = ""
+    undefined: Data | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,14 @@ class SamplerArgument:
     name: str = ""
 
 
-ArgumentSpec = Union[BufferArgument, ImageArgument, ScalarArgument, LocalArgument, SamplerArgument]
+@dataclass(frozen=True)
+class NullArgument:
+    """A NULL pointer in a buffer's place."""
+
+    name: str = ""
+
+
+ArgumentSpec = Union[BufferArgument, ImageArgument, ScalarArgument, LocalArgument, SamplerArgument, NullArgument]
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ class LaunchSpec:
     storages by name. findings: None where the launch is not expected to have any; else exactly these are expected.
     refused: part of the message with which the launch must be refused, "" where it must run. values: [values] by name.
     reference: the function that says what arguments hold after the launch, None where outputs alone do.
-    below: the folder in which its source must lie.
+    below: the folder in which its source must lie. global_offset: of the ids, None where they begin at 0.
     """
 
     file: Path
@@ -119,6 +128,7 @@ class LaunchSpec:
     values: dict[str, int] = field(default_factory=dict)
     reference: ReferenceSpec | None = None
     below: Path | None = None
+    global_offset: tuple[int, ...] | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -128,6 +138,8 @@ class LaunchSpec:
             for part in (*self.arguments, *self.outputs)
             if isinstance(part, (BufferArgument, ImageArgument, OutputSpec))
         ]
+        views = [part for part in self.arguments if isinstance(part, (BufferArgument, ImageArgument))]
+        data += [view.undefined for view in views if view.undefined is not None]
         reference = self.reference.file if self.reference else None
         named = [self.source, reference, *(item.file for item in data)]
         return [self.file, *(file for file in named if file is not None)]

@@ -18,7 +18,7 @@ from ..base.toml_tables import MISSING, Table, load_toml
 from ..base.trust.table import Input, TakenDevice, require_options, take_device
 from ..image.formats import CHANNEL_TYPES, ORDERS
 from . import scalars
-from .data import DTYPES, read_data
+from .data import DTYPES, Data, read_data
 from .expected import ExpectedFinding, read_expected
 from .include_folders import add_launch_folders
 from .model import (
@@ -27,6 +27,7 @@ from .model import (
     ImageArgument,
     LaunchSpec,
     LocalArgument,
+    NullArgument,
     OutputSpec,
     Placement,
     SamplerArgument,
@@ -89,6 +90,7 @@ def read_tables(
         run={**device.options, **_run(table.table("run"))},
         global_size=table.wholes("global_size"),
         local_size=table.wholes("local_size", None),
+        global_offset=table.wholes("global_offset", None),
         arguments=read,
         storages=storages,
         outputs=tuple(_output(entry, files, read) for entry in table.tables("output")),
@@ -164,7 +166,18 @@ def _buffer(table: Table, kind: str, name: str, files: FileNames, storages: dict
     needed = data.fill not in ("values", "file")
     count = table.whole("count", MISSING if needed else None, least=1)
     dtype = table.text("dtype", choices=DTYPES)
-    return BufferArgument(dtype, count, data, _placement(table, storages), name, _buffer_extent(table, np.dtype(dtype).itemsize))
+    extent, undefined = _buffer_extent(table, np.dtype(dtype).itemsize), _undefined(table, files)
+    return BufferArgument(dtype, count, data, _placement(table, storages), name, extent, undefined)
+
+
+def _undefined(table: Table, files: FileNames) -> Data | None:
+    """`undefined`: a file with the undefined bits of each byte; None where there is none."""
+    if "undefined" not in table:
+        return None
+    data = read_data(table, "undefined", files)
+    if data.fill not in ("values", "file"):
+        table.fail_expected("undefined", "a file of bytes: the undefined bits of each byte of the argument")
+    return data
 
 
 def _buffer_extent(table: Table, itemsize: int) -> BufferExtent | None:
@@ -210,7 +223,9 @@ def _image(table: Table, kind: str, name: str, files: FileNames, storages: dict[
         spec = replace(spec, extent=_image_extent(table, deep, spec))
     except OptionError as error:
         raise table.error(error.option, error.reason) from None
-    return ImageArgument(spec, read_data(table, "data", files, "unwritten"), _placement(table, storages), name)
+    return ImageArgument(
+        spec, read_data(table, "data", files, "unwritten"), _placement(table, storages), name, _undefined(table, files)
+    )
 
 
 def _placement(table: Table, storages: dict[str, int]) -> Placement:
@@ -249,12 +264,17 @@ def _sampler(table: Table, kind: str, name: str, files: FileNames, storages: dic
     return SamplerArgument(sampler, name)
 
 
+def _null(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
+    return NullArgument(name)
+
+
 _READERS: dict[str, Callable[[Table, str, str, FileNames, dict[str, int]], ArgumentSpec]] = {
     "buffer": _buffer,
     **dict.fromkeys(IMAGE_KINDS, _image),
     "scalar": _scalar,
     "local": _local,
     "sampler": _sampler,
+    "null": _null,
 }
 
 

@@ -39,7 +39,7 @@ def try_readings(
     def find_conflicts() -> Sequence[str]:
         inspectable = find_inspectable(device)
         assert inspectable is not None
-        proofs = inspectable.explain(kernel, spec.global_size, spec.local_size, bound.values)
+        proofs = inspectable.explain(kernel, spec.global_size, spec.local_size, bound.values, offset=spec.global_offset)
         return [*(proof.reason for proof in proofs.sharing), *proofs.failures]
 
     subject = make_subject(device, kernel, (spec.global_size, spec.local_size), bound.values, find_conflicts)
@@ -73,7 +73,8 @@ class _SpecLaunch:
             code = str(refused.finding.detail["code"])
             raise DeviceError(code, refused.finding.message.removeprefix(f"{code}: ")) from None
         watch = None if watched is None else Watch(bound.values[watched[0]], watched[1])
-        result = device.launch(kernel, spec.global_size, group[: len(spec.global_size)], bound.values, watch=watch)
+        sizes = spec.global_size, group[: len(spec.global_size)]
+        result = device.launch(kernel, *sizes, bound.values, watch=watch, offset=spec.global_offset)
         written = [index for index in bound.views if kernel.writes(index)]
         return Outcome(bound.read(written), result.findings, result.stores)
 

@@ -265,6 +265,9 @@ class _Run:
         if self.timer is None:
             return
         report.time = TimeReport.of(self.timer.device)
+        if self.spec.global_offset is not None:
+            report.time.say_missing(f"{kernel.name}: launches with a global offset have no time")
+            return
         report.time.add_launch(self.timer, kernel, self.spec.global_size, self.spec.local_size, bound.values)
 
     def _add_machine_code(self, kernel: Kernel, report: LaunchReport) -> None:
@@ -288,7 +291,8 @@ class _Run:
         if inspectable is None or not (dumped or self.explain):
             return
         try:
-            proofs = inspectable.explain(kernel, self.spec.global_size, self.spec.local_size, bound.values)
+            sizes = self.spec.global_size, self.spec.local_size
+            proofs = inspectable.explain(kernel, *sizes, bound.values, offset=self.spec.global_offset)
         except DeviceError as error:
             raise as_rejected_call(error) from None
         self.inside.proofs = proofs if dumped else None
@@ -296,7 +300,8 @@ class _Run:
 
     def _once(self, kernel: Kernel, bound: BoundArguments, watch: Watch | None) -> LaunchResult:
         try:
-            return self.device.launch(kernel, self.spec.global_size, self.spec.local_size, bound.values, watch=watch)
+            sizes = self.spec.global_size, self.spec.local_size
+            return self.device.launch(kernel, *sizes, bound.values, watch=watch, offset=self.spec.global_offset)
         except DeviceError as error:
             raise as_rejected_call(error) from None
 

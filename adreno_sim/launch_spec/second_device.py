@@ -26,7 +26,7 @@ def run_beside(device: Device, kernel: Kernel, spec: LaunchSpec, before: Arrays)
     check_names(spec, kernel.name, kernel.params, named=device.info.names_params)
     bound = BoundArguments(device, spec, kernel.params)
     bound.write(before)
-    device.launch(kernel, spec.global_size, spec.local_size, bound.values)
+    device.launch(kernel, spec.global_size, spec.local_size, bound.values, offset=spec.global_offset)
     return bound.read(bound.views)
 
 

@@ -280,9 +280,17 @@ class SimDevice:
         """The kernel IR that the engine gets."""
         return print_function(self._own_kernel(kernel).function)
 
-    def explain(self, kernel: Kernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument]) -> LaunchProofs:
+    def explain(
+        self,
+        kernel: Kernel,
+        global_size: Sizes,
+        local_size: Sizes | None,
+        args: Sequence[Argument],
+        *,
+        offset: Sizes | None = None,
+    ) -> LaunchProofs:
         """What is proven of a launch at level bounds, and also what level full relies on. Errors as of `launch`."""
-        analysis = self._config(self._own_kernel(kernel), global_size, local_size, args).analysis
+        analysis = self._config(self._own_kernel(kernel), global_size, local_size, args, offset).analysis
         return LaunchProofs(kernel.name) if analysis is None else analysis.explained
 
     def nonfinite_constants(self, kernel: Kernel) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from ...engine.abi.specialization import Specialization
 from ...engine.run.second_run import SWITCH
 from ...ir import ir
 from ...memory.storage import StorageView
+from ...memory.undefined_bits import ALL, undefined_bits
 from .launch_config import PreparedLaunch
 
 _INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
@@ -36,28 +37,44 @@ def save_launch(device: str, options: RunOptions, spec: Specialization, launch: 
 
     device: the name of its profile. why: becomes a comment of the launch file, as does what such a file has no key for.
     """
-    kernel, shared = launch.kernel, _shared_storages(launch.args)
-    keys = {"kernel": kernel.name, "options": kernel.options, "device": f"sim:{device}"}
+    keys = {"device": f"sim:{device}"}
     run = take_options(Input.LAUNCH, describe_options(options))
     comment = [why, *(f"it ran with {said}" for said in run.refused.values())]
-    if any(launch.config.offset):
-        comment.append(f"not in this file: the global offset {launch.config.offset}")
-    arguments = []
-    for param, arg in zip(kernel.function.params, launch.args, strict=True):
-        argument, missing = _describe(param, arg, shared)
-        arguments.append(argument)
-        comment += [f"not in this file: {param.name}: {what}" for what in missing]
-    written = WrittenLaunch(
-        kernel.source,
-        {**keys, "global_size": launch.config.total, "local_size": spec.local_size},
-        arguments,
-        run=run.options,
-        storages={name: storage.nbytes for name, storage in shared.values()},
-        comment=comment,
-    )
+    written = describe_launch(launch, spec.local_size, keys, run.options, comment)
     folder = Path(tempfile.mkdtemp(prefix="adreno-sim-difference-"))
     write_folder(folder, written)
     return folder
+
+
+def describe_launch(
+    launch: PreparedLaunch,
+    local_size: Sequence[int] | None,
+    keys: Mapping[str, Any],
+    run: Mapping[str, Any],
+    comment: Sequence[str] = (),
+    options: str | None = None,
+) -> WrittenLaunch:
+    """A launch with the data of its arguments as they are now. keys: of the launch file, besides its own; run: of its [run].
+    comment: lines at its top; what such a file has no key for is added. options: of the build, None: those of the kernel."""
+    kernel, shared = launch.kernel, _shared_storages(launch.args)
+    arguments, left_out = [], []
+    for param, arg in zip(kernel.function.params, launch.args, strict=True):
+        argument, missing = _describe(param, arg, shared)
+        arguments.append(argument)
+        left_out += [f"not in this file: {param.name}: {what}" for what in missing]
+    total, offset = launch.config.total[: launch.dimensions], launch.config.offset[: launch.dimensions]
+    sizes: dict[str, Any] = {"global_size": total}
+    sizes |= {} if local_size is None else {"local_size": tuple(local_size)[: launch.dimensions]}
+    sizes |= {"global_offset": offset} if any(offset) else {}
+    named = {"kernel": kernel.name, "options": kernel.options if options is None else options}
+    return WrittenLaunch(
+        kernel.source,
+        {**named, **keys, **sizes},
+        arguments,
+        run=run,
+        storages={name: storage.nbytes for name, storage in shared.values()},
+        comment=[*comment, *left_out],
+    )
 
 
 def _shared_storages(args: Sequence[Any]) -> dict[int, tuple[str, Any]]:
@@ -80,7 +97,7 @@ def _describe(param: ir.Param, arg: Any, shared: dict[int, tuple[str, Any]]) -> 
         return WrittenArgument({"kind": "sampler", **name, **fields}), []
     if isinstance(arg, bytes):
         return WrittenArgument({"kind": "scalar", **name, **_describe_scalar(param.type, arg)}), []
-    return WrittenArgument({"kind": "buffer", **name, "dtype": "uint8", "count": 1}), ["a NULL pointer"]
+    return WrittenArgument({"kind": "null", **name}), []
 
 
 def _describe_scalar(type: ir.Type, data: bytes) -> dict[str, Any]:
@@ -99,9 +116,10 @@ def _describe_view(
     storage, _ = shared.get(id(view.storage), ("", None))
     table = {**describe_view(view, dtype), **name, **({"storage": storage, "offset": view.offset} if storage else {})}
     missing = [] if view.spec.extent is None else [f"the extent {view.spec.extent} of a tensor in it"]
-    marks = view.marks()
-    if marks is not None and not marks.view(np.uint8).any():
+    array = np.ascontiguousarray(view.array()).reshape(-1)
+    undefined = undefined_bits(view)
+    if undefined is None or not undefined.any():
+        return WrittenArgument(table, array), missing
+    if (undefined == ALL).all():
         return WrittenArgument({**table, "data": "unwritten"}), missing
-    if marks is not None and not marks.view(np.uint8).all():
-        missing.append("that some of its bytes were never written")
-    return WrittenArgument(table, np.ascontiguousarray(view.array()).reshape(-1)), missing
+    return WrittenArgument(table, array, undefined), missing

@@ -18,7 +18,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         "--kernels", type=_expression, metavar="REGEX", help="check launches whose kernel's name matches, anywhere in it, alone"
     )
     parser.add_argument(
-        "--skip-launches", type=options.count, default=0, metavar="N", help="leave the first N of these unchecked in each process"
+        "--skip-launches", type=options.count, metavar="N", help="leave the first N of these unchecked in each process"
     )
     parser.add_argument("--launches", type=_some, metavar="N", help="then check N of them in each process")
     parser.add_argument(
@@ -35,7 +35,7 @@ def make_filter(args: argparse.Namespace, first: int = 1, last: int | None = Non
     from ...icd.calls.launch_filter import LaunchFilter
 
     kernels = NamePattern(args.kernels) if args.kernels else None
-    return LaunchFilter(kernels, args.skip_launches, args.launches, first, last)
+    return LaunchFilter(kernels, args.skip_launches or 0, args.launches, first, last)
 
 
 def write_allow_list(args: argparse.Namespace, report: RunReport) -> None:

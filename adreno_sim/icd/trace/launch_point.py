@@ -21,6 +21,7 @@ from ..launches import Launch
 from ..objects import Objects
 from ..ring import Header
 from ..server import open_device
+from ..settings import Settings
 from .archive import Session, open_session, open_trace
 from .events import count_launches, read_events
 from .player import Player, header_of
@@ -34,7 +35,8 @@ class LaunchPoint:
 
     number: among the launches of its recording. session: the process that it is of. launch: its kernel (with source and build
     options), sizes, and arguments, whose views hold what they held when it was recorded, with the marks of level full. It may run
-    more than once: who does that keeps the bytes before. notes: what of the recording's own settings was not taken over.
+    more than once: who does that keeps the bytes before. objects: the programs and memories of its process. settings: what its
+    device was opened with. notes: what of the recording's own settings was not taken over.
     """
 
     number: int
@@ -44,6 +46,8 @@ class LaunchPoint:
     header: Header
     body: bytes
     launch: Launch
+    objects: Objects
+    settings: Settings
     notes: tuple[str, ...] = ()
 
     @property
@@ -85,7 +89,8 @@ def open_launch(
             raise AdrenoSimError(f"{name}: launch {number}: {error}") from None
         opened = player.device
         opened.defers_outputs = False
-        yield LaunchPoint(number, session, opened, player.commands, header_of(event), event.body, launch, tuple(notes))
+        objects, commands, header = player.objects, player.commands, header_of(event)
+        yield LaunchPoint(number, session, opened, commands, header, event.body, launch, objects, settings, tuple(notes))
 
 
 def _find_session(archive: Any, sessions: tuple[Session, ...], number: int) -> tuple[Session, int]:
@@ -101,7 +106,7 @@ def _find_session(archive: Any, sessions: tuple[Session, ...], number: int) -> t
                      f"launch {number}: there is no launch in it")  # fmt: skip
 
 
-def _open_player(session: Session, settings: Any, limit: TimeLimit) -> Player:
+def _open_player(session: Session, settings: Settings, limit: TimeLimit) -> Player:
     """A player that says nothing: what earlier launches do wrong is not asked for."""
     device, heap = open_device(settings, unsafe_includes=False)
     report = ProcessReport(session.program, session.pid, settings.device, device.options.checks, opened=True)

@@ -98,7 +98,8 @@ class ProcessWatch:
             inside.ir = self._device.print_ir(launch.kernel)
         try:
             if PROOFS in inside.wanted:
-                inside.proofs = self._device.explain(launch.kernel, launch.global_size, launch.local_size, launch.arguments)
+                sizes = launch.global_size, launch.local_size
+                inside.proofs = self._device.explain(launch.kernel, *sizes, launch.arguments, offset=launch.offset)
             if ISA in inside.wanted:
                 inside.machine_code = compile_for_chips(self._device, launch.kernel, ())
         except (DeviceError, UnsupportedError) as error:

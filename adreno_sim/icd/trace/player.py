@@ -50,7 +50,7 @@ class Player:
         self.commands = Commands(objects, log, np.zeros(0, np.uint8), filter=filter)
         self._filter = self.commands.launches.filter
         self._begun_late = self._filter.is_over
-        self.device, self._last_seen = objects.device, 0
+        self.objects, self.device, self._last_seen = objects, objects.device, 0
         self.device.defers_outputs = False
         self.outcomes = Outcomes()
         self.why_ended = ""
