@@ -58,6 +58,7 @@ from adreno_sim.render.sweep import markdown as sweep_markdown
 from adreno_sim.render.sweep import text as sweep_text
 from adreno_sim.render.tuning import text as tuning_text
 from adreno_sim.results.encode import report_to_json
+from adreno_sim.results.evidence import Evidence
 from adreno_sim.results.launch_report import LaunchReport
 from adreno_sim.results.machine_code import MachineCodeReport
 from adreno_sim.results.model import Report
@@ -90,6 +91,11 @@ def finding(text: str) -> Finding:
     return with_host_call(found, hold(HostCall, text))
 
 
+def evidence(text: str) -> Evidence:
+    """What a page draws, of tensors, kernels and arguments with such names."""
+    return hold(Evidence, text, stores=[(hold(Finding, text), finding(text).detail["stores"])])
+
+
 def source(text: str) -> str:
     return f"kernel void f() {{\n\t{text}\n}}\n"
 
@@ -106,18 +112,27 @@ def footprint(text: str) -> Footprint:
 
 
 def report(text: str) -> Report:
-    made = hold(Report, text, findings=[finding(text)], sources={text: source(text)}, plan=hold(PlanSummary, text))
+    made = hold(
+        Report,
+        text,
+        findings=[finding(text)],
+        sources={text: source(text)},
+        plan=hold(PlanSummary, text),
+        evidence=evidence(text),
+    )
     made.stopped = ""
     return made
 
 
 def launch_report(text: str) -> LaunchReport:
     found = replace(finding(text), file=text)
-    return hold(LaunchReport, text, findings=[found], source=text, text=source(text), printed=text, arrays=None)
+    return hold(
+        LaunchReport, text, findings=[found], source=text, text=source(text), printed=text, arrays=None, evidence=evidence(text)
+    )
 
 
 def run_report(text: str) -> RunReport:
-    made = hold(RunReport, text, findings=[finding(text)])
+    made = hold(RunReport, text, findings=[finding(text)], evidence=evidence(text))
     made.processes[0].sources[text] = source(text)
     return made
 
@@ -140,15 +155,15 @@ def tune_report(text: str) -> TuneReport:
     return hold(TuneReport, text, tasks=(hold(TaskReport, text, default_time=None, trials=trials),))
 
 
-def list_pages(text: str) -> Iterator[tuple[str, int, str]]:
-    """Name, number of scripts and text of every page."""
-    yield "check", 0, report_html.of_report(report(text))
-    yield "failed launch", 0, report_html.of_launch(text, [finding(text)], source(text), text)
-    yield "launch", 0, launch_html.of_report(launch_report(text))
-    yield "run", 0, run_html.of_run(run_report(text))
-    yield "scopes", 0, scopes_html.page(hold(ScopeReport, text))
-    yield "plan", 1, plan_html.page(footprint(text), "arena")
-    yield "session", 0, session_html.page(session_footprint(text))
+def list_pages(text: str) -> Iterator[tuple[str, str]]:
+    """Name and text of every page."""
+    yield "check", report_html.of_report(report(text))
+    yield "failed launch", report_html.of_launch(text, [finding(text)], source(text), text)
+    yield "launch", launch_html.of_report(launch_report(text))
+    yield "run", run_html.of_run(run_report(text))
+    yield "scopes", scopes_html.page(hold(ScopeReport, text))
+    yield "plan", plan_html.page(footprint(text), "arena")
+    yield "session", session_html.page(session_footprint(text))
 
 
 def list_json(text: str) -> Iterator[tuple[str, str]]:
@@ -163,7 +178,7 @@ def list_json(text: str) -> Iterator[tuple[str, str]]:
     yield "session", dumped(session_footprint(text).as_json())
     yield "tune", dumped(tune_report(text).as_json())
     yield "doctor", dumped(hold(Examination, text).as_json())
-    allowed = hold(RunReport, text).allowed
+    allowed = hold(RunReport, text, evidence=None).allowed
     for name, found in (("of a file", replace(finding(text), file=text)), ("of a model", replace(finding(text), file=""))):
         yield f"SARIF {name}", dumped(sarif.to_sarif([found], allowed, {text: source(text)}))
 

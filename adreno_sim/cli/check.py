@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.processes import isolation
 from . import cache
 from . import options as cli_options
-from .output import add_outputs, declare, report_stream, write_data, write_outputs
+from .output import add_outputs, command_line, declare, report_stream, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..results.model import Report
@@ -158,6 +158,6 @@ def write_report(report: Report, args: argparse.Namespace) -> None:
     text.show(report, report_stream(args), args.notes, getattr(args, "explain", False))
     write_data(args, lambda: encode.report_to_json(report))
     if args.html:
-        html.write_html(args.html, report)
+        html.write_html(args.html, report, command_line(args))
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
     write_outputs(args, report.findings, report.allowed, sources, report.checks)

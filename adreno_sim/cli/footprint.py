@@ -16,7 +16,7 @@ from ..base.processes import isolation
 from . import options as cli_options
 from . import session_footprint
 from .budget import parse_budget, resolve_budget
-from .output import declare, report_stream
+from .output import command_line, declare, report_stream
 
 if TYPE_CHECKING:
     from ..compiler.artifact.memory_plan import MemoryPlan
@@ -299,7 +299,7 @@ def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
         if args.png:
             png.write_png(args.png, picture)
         if args.html:
-            html.write_html(args.html, footprint, args.draw or footprint.rows[0].planner)
+            html.write_html(args.html, footprint, args.draw or footprint.rows[0].planner, command_line(args))
 
 
 def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[Trial]) -> None:

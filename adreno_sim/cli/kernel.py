@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from . import cache
 from . import options as cli_options
-from .output import add_outputs, declare, refuse_overwriting, report_stream, write_build_error, write_data, write_outputs
+from .output import (
+    add_outputs,
+    command_line,
+    declare,
+    refuse_overwriting,
+    report_stream,
+    write_build_error,
+    write_data,
+    write_outputs,
+)
 
 if TYPE_CHECKING:
     from ..device.inspection import Inside
@@ -204,7 +213,7 @@ def _rank(args: argparse.Namespace, launches: Sequence[tuple[str | None, str | N
     show_ranking(ranking, reports, report_stream(args))
     write_data(args, lambda: time_to_json(ranking) or {})
     if args.html and ranking is not None:
-        write_ranking(args.html, ranking, args.launch)
+        write_ranking(args.html, ranking, args.launch, command_line(args))
     return max(report.exit_code for _, report in reports)
 
 
@@ -239,6 +248,7 @@ def _launch(args: argparse.Namespace, file: str | None, variant: str | None) -> 
             unsafe_includes=args.unsafe_includes,
             compare_with=args.compare_with,
             keep_arrays=bool(args.save_outputs),
+            keep_evidence=bool(args.html),
             counters=args.counters,
             chips=cli_options.chips(args),
             all_drivers=args.all_drivers,
@@ -341,7 +351,7 @@ def _prim_func(args: argparse.Namespace) -> int:
     text.show(report, report_stream(args), False, args.explain)
     write_data(args, lambda: encode.report_to_json(report))
     if args.html:
-        html.write_html(args.html, report)
+        html.write_html(args.html, report, command_line(args))
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
     write_outputs(args, report.findings, report.allowed, sources, report.checks)
     return report.exit_code
@@ -375,5 +385,5 @@ def _write(report: LaunchReport, args: argparse.Namespace) -> None:
     text.show(report, report_stream(args), args.explain)
     write_data(args, lambda: encode.to_json(report))
     if args.html:
-        html.write_html(args.html, report)
+        html.write_html(args.html, report, command_line(args))
     write_outputs(args, report.findings, report.allowed, checks=report.checks)

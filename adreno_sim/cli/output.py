@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
@@ -83,6 +84,11 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     """Options of every command with findings; `write_outputs` does what they say."""
     parser.add_argument("--sarif", metavar="FILE", help="write the findings as SARIF 2.1.0")
     parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
+
+
+def command_line(args: argparse.Namespace) -> str:
+    """What was typed, for reports that are read later."""
+    return shlex.join(["adreno-sim", *args.argv])
 
 
 def report_stream(args: argparse.Namespace) -> TextIO:

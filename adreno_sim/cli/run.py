@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cache, options
-from .output import add_outputs, declare, write_data, write_outputs
+from .output import add_outputs, command_line, declare, write_data, write_outputs
 from .recordings.launch_filters import add_filters, write_allow_list
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def write_report(args: argparse.Namespace, report: RunReport, command: str = "ru
 
     write_data(args, lambda: run_to_json(report))
     if args.html:
-        html.write_html(args.html, report)
+        html.write_html(args.html, report, command_line(args))
     write_outputs(args, report.shown, report.allowed, checks=report.lowest_level)
     write_allow_list(args, report)
 

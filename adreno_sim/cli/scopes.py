@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import options
-from .output import declare, report_stream, write_data
+from .output import command_line, declare, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -67,7 +67,7 @@ def _scopes(args: argparse.Namespace) -> int:
         print(script(staged.at(args.stage), args.constants or None))
         return EXIT_OK
     if args.html:
-        html.write_html(args.html, report)
+        html.write_html(args.html, report, command_line(args))
     write_data(args, report.as_json)
     text.show(report, report_stream(args), args.all)
     return EXIT_OK if report.ok else EXIT_FINDINGS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import options as cli_options
 from .budget import resolve_budget
-from .output import report_stream
+from .output import command_line, report_stream
 
 if TYPE_CHECKING:
     from ..compiler.resident.session_footprint import SessionFootprint
@@ -90,7 +90,7 @@ def _write(footprint: SessionFootprint, args: argparse.Namespace) -> None:
     if args.json and args.json != "-":
         write_json(args.json, plain_json(footprint.as_json()))
     if args.html:
-        html.write_html(args.html, footprint)
+        html.write_html(args.html, footprint, command_line(args))
     if args.markdown:
         text.write_markdown(args.markdown, footprint)
     text.show(footprint, report_stream(args))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,6 +18,7 @@ from ..backends.variation import require_variable
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import Folders, read_bytes
 from ..base.errors import AdrenoSimError, DeviceError, UnsupportedError
+from ..base.specs import View
 from ..base.text.spelling import decode
 from ..base.trust.device_string import default_device
 from ..base.trust.table import environment_guards
@@ -27,6 +29,7 @@ from ..frontend.file_options import require_known_options
 from ..frontend.options import include_folders
 from ..frontend.visible_files import is_visible
 from ..results.comparison import Comparison, compare
+from ..results.evidence import CallNote, Evidence
 from ..results.launch_report import DeviceComparison, LaunchOutput, LaunchReport
 from ..results.merge import FindingList
 from ..results.stores import describe_stores
@@ -37,6 +40,7 @@ from ..timing.launches import LaunchTimer
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
 from .births import LaunchBirths
 from .build_errors import name_source
+from .evidence import gather_evidence
 from .expected import match
 from .include_folders import add_source_folder
 from .model import LaunchSpec
@@ -59,6 +63,7 @@ def run_launch(
     unsafe_includes: bool = False,
     compare_with: str | Device | None = None,
     keep_arrays: bool = False,
+    keep_evidence: bool = False,
     counters: bool = False,
     chips: Sequence[str] | None = None,
     all_drivers: bool = False,
@@ -72,9 +77,10 @@ def run_launch(
     allow: entries besides the launch file's own. inside: filled with the parts that it wants. explain: also say which
     accesses are not proven in range, and why. unsafe_includes: the source reads any file of the host, not only those below its
     own folder and the folders of -I. compare_with: a second device, which runs the launch on the same inputs. keep_arrays: the
-    report has what arguments hold afterwards. counters: also count what the launch does, on a simulated device. chips: also
-    compile the kernel to their machine code, to the device's own where none is named. all_drivers: warn of what any known driver
-    compiles wrongly. every_reading: run the launch again under each choice that OpenCL or Qualcomm leaves to the device.
+    report has what arguments hold afterwards. keep_evidence: it has what a page shows. counters: also count what the
+    launch does, on a simulated device. chips: also compile the kernel to their machine code, to the device's own where none is
+    named. all_drivers: warn of what any known driver compiles wrongly. every_reading: run the launch again under each choice that
+    OpenCL or Qualcomm leaves to the device.
     Defects are the report's findings, and so are calls that an OpenCL driver would refuse. Raises AdrenoSimError for a launch
     file that does not fit the kernel, BuildError, UnsupportedError.
     """
@@ -93,6 +99,7 @@ def run_launch(
     text = read_source(path, None if source or spec.below is None else [spec.below])
     timer = LaunchTimer(opened) if time else None
     run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays, chips, timer, every_reading)
+    run.keep_evidence = keep_evidence
     report = LaunchReport(
         spec.kernel, str(path), str(spec.file), variant, opened.info.name, opened.options.checks, spec.global_size,
         spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), values=dict(spec.values),
@@ -177,7 +184,7 @@ class _Run:
         self.spec, self.path, self.text, self.device = spec, path, text, device
         self.inside, self.explain = inside, explain and device.options.checks != "off"
         self.second, self.keep_arrays, self.chips = second, keep_arrays, chips
-        self.timer, self.every_reading = timer, every_reading
+        self.timer, self.every_reading, self.keep_evidence = timer, every_reading, False
         self.findings = FindingList()
 
     def fill(self, report: LaunchReport) -> None:
@@ -238,7 +245,8 @@ class _Run:
         report.unchecked += result.failures
         self._add(kernel, result.findings)
         all_written = written if self.keep_arrays or self.second is not None else []
-        after = bound.read(sorted({*all_written, *(output.argument for output in wanted)}))
+        shown = bound.views if self.keep_evidence else []
+        after = bound.read(sorted({*all_written, *shown, *(output.argument for output in wanted)}))
         for output in wanted:
             report.outputs.append(self._compare(kernel, bound, output, after[output.argument]))
         left = {index: after[index] for index in all_written}
@@ -247,9 +255,12 @@ class _Run:
         if self.second is not None:
             self._compare_devices(kernel, report, before, left, wanted)
         for index, birth in list(births.find(result.findings)):
-            line, column, detail = self._stores_to(kernel, bound, index, birth.element)
+            line, column, stores = self._stores_to(kernel, bound, index, birth.element)
+            detail = {"argument": parameter_name(self.spec, kernel.params, index), "index": (birth.element,)} | stores
             self._add(kernel, [Finding(Kind.NONFINITE_INTRODUCED, birth.sentence, line=line, column=column, detail=detail)])
         self._try_readings(kernel, bound, result, report)
+        if self.keep_evidence:
+            report.evidence = self._gather(kernel, bound, {index: after[index] for index in shown}, wanted)
 
     def _try_readings(self, kernel: Kernel, bound: BoundArguments, result: LaunchResult, report: LaunchReport) -> None:
         """Run the launch under other readings: all that were asked for, or at level full the cheap ones."""
@@ -259,6 +270,21 @@ class _Run:
         found, tried = try_readings(self.spec, kernel, bound, self.device, self._kernel, result, self.every_reading)
         self._add(kernel, found)
         report.readings = tried if self.every_reading or tried.tried else None
+
+    def _gather(self, kernel: Kernel, bound: BoundArguments, after: Arrays, wanted: Sequence[WantedOutput]) -> Evidence:
+        names = {index: parameter_name(self.spec, kernel.params, index) for index in after}
+        named = {index: (names[index], bound.values[index], array) for index, array in after.items()}
+        writes = tuple(name for index, name in names.items() if kernel.writes(index))
+        launch = (kernel.name, self.spec.global_size, self.spec.local_size or ())
+        reads = tuple(name for name in names.values() if name not in writes)
+        call = CallNote(kernel.name, "", (launch,), reads, writes)
+        watch = partial(self._watch, kernel, bound) if self.device.info.records_stores else None
+        return gather_evidence(call, self.findings.as_list(), named, wanted, watch)
+
+    def _watch(self, kernel: Kernel, bound: BoundArguments, view: View, element: int) -> list[dict[str, Any]]:
+        """Every store to an element of an argument, in order, of the launch run once more."""
+        bound.fill()
+        return describe_stores(self._once(kernel, bound, Watch(view, element)).stores, kernel.name, self.text)
 
     def _add_time(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
         """Predict the time of the launch, on memory as it finds it, if that is wanted."""
@@ -336,7 +362,7 @@ class _Run:
 
     def _wrong(self, kernel: Kernel, bound: BoundArguments, position: int, name: str, result: Comparison) -> Finding:
         """The finding of a wrong output, with every store to its worst element where the device can tell."""
-        detail: dict[str, Any] = {"index": result.worst, "got": result.got, "golden": result.golden}
+        detail: dict[str, Any] = {"argument": name, "index": result.worst, "got": result.got, "golden": result.golden}
         line, column, stores = self._stores_to(kernel, bound, position, result.worst[0] if result.worst else 0)
         return Finding(Kind.WRONG_VALUE, f"{name}: {result}", line=line, column=column, detail=detail | stores)
 
@@ -345,9 +371,7 @@ class _Run:
         more, where the device can tell."""
         if not self.device.info.records_stores:
             return 0, 0, {}
-        bound.fill()
-        stores = self._once(kernel, bound, Watch(bound.values[position], element)).stores
-        told = describe_stores(stores, kernel.name, self.text)
+        told = self._watch(kernel, bound, bound.values[position], element)
         line, column = (told[-1]["line"], told[-1]["column"]) if told else (0, 0)
         return line, column, {"stores": told}
 

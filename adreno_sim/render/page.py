@@ -11,15 +11,18 @@ import hashlib
 import html
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from ..base.json_io import dump_json
 from ..base.text.spelling import spell_lines
+from ..base.version import __version__
 
 _HOLE = re.compile(r"@([A-Z]+)@")
 
 SWATCH_STYLE = ".swatch { width: 12px; height: 12px; border-radius: 2px; margin: 0 6px 0 0; vertical-align: -1px; }\n"
-BAR_STYLE = ".parts { display: block; width: 100%; height: 22px; border-radius: 4px; background: #d1d9e0; }\n"
+BAR_STYLE = ".parts { display: block; width: 100%; height: 22px; border-radius: 4px; background: var(--line); }\n"
 
 _THINNEST = 0.15
 """Percent of a bar that a piece takes at least, so that it is seen."""
@@ -41,19 +44,28 @@ def script_data(name: str, data: Any) -> str:
     return f'<script type="application/json" id="{name}">{text}</script>'
 
 
-def document(title: str, style: str, parts: Iterable[str], script: str = "") -> str:
-    """A page of these parts, which are HTML. style, script: this project's own text."""
-    rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", f"style-src '{_digest(style)}'"]
-    rules += [f"script-src '{_digest(script)}'"] if script else []
+def document(title: str, style: str, parts: Iterable[str], script: str = "", command: str = "") -> str:
+    """A page of these parts, which are HTML. style, script: this project's own text, behind that of every page. command: the line
+    that made the page, "" where none did."""
+    style, script = _of_every_page("theme.css") + style, _of_every_page("theme.js") + script
+    rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
+    rules += [f"style-src '{_digest(style)}'", f"script-src '{_digest(script)}'"]
+    made_by = f"adreno-sim {__version__}" + (f": <code>{escape(command)}</code>" if command else "")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(rules)}">\n'
         f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<header>\n<h1>{escape(title)}</h1>\n<p>{made_by}</p>\n"
+        '<button id="scheme" type="button" hidden>auto</button>\n</header>\n<main>\n'
         + "\n".join(parts)
-        + (f"\n<script>{script}</script>" if script else "")
-        + "\n</body>\n</html>\n"
+        + f"\n</main>\n<script>{script}</script>\n</body>\n</html>\n"
     )
+
+
+@cache
+def _of_every_page(name: str) -> str:
+    return resources.files(f"{__package__}.theme").joinpath(name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

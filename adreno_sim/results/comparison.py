@@ -101,24 +101,13 @@ def compare(got: np.ndarray, golden: np.ndarray | Expected, tolerance: float | N
     tolerance: relative, in place of the element type's and of what an Expected allows.
     """
     expected = golden if isinstance(golden, Expected) else Expected(golden)
-    golden = expected.array
-    if got.shape != golden.shape or got.dtype != golden.dtype:
-        raise ValueError(f"expected {golden.dtype}{list(golden.shape)}, got {got.dtype}{list(got.shape)}")
-    flat_got, flat_golden = np.ascontiguousarray(got).reshape(-1), np.ascontiguousarray(golden).reshape(-1)
-    value = flat_golden if expected.value is None else expected.value.reshape(-1)
-    if expected.others is not None:
-        also = (expected.others == got).any(0).reshape(-1)
-        flat_golden, value = np.where(also, flat_got, flat_golden), np.where(also, flat_got, value)
-    limits = None if tolerance is not None or expected.allowed is None else expected.allowed.reshape(-1)
+    flat_got, flat_golden, value, limits = _flatten(got, expected, tolerance)
     rms = _rms(unmasked(flat_golden))
     worst = _Worst()
     for start in range(0, flat_got.size, CHUNK):
         part = slice(start, start + CHUNK)
         error = _errors(flat_got[part], value[part])
-        if limits is None:
-            allowed = _tolerated(flat_golden[part], rms, tolerance)
-        else:
-            allowed = limits[part].astype(np.float64)
+        allowed = _allowed(flat_golden[part], limits, part, rms, tolerance)
         _compare_chunk(worst, flat_got[part], flat_golden[part], error, allowed, start, rms)
     index = tuple(int(i) for i in np.unravel_index(worst.index, got.shape)) if got.size else ()
     return Comparison(
@@ -133,6 +122,39 @@ def compare(got: np.ndarray, golden: np.ndarray | Expected, tolerance: float | N
         golden=float(flat_golden[worst.index]) if got.size else 0.0,
         rms=rms,
     )
+
+
+def find_wrong(got: np.ndarray, expected: Expected, tolerance: float | None = None) -> np.ndarray:
+    """Returns which elements `compare` counts as wrong. Errors and tolerance as there."""
+    flat_got, flat_golden, value, limits = _flatten(got, expected, tolerance)
+    rms, wrong = _rms(unmasked(flat_golden)), np.zeros(flat_got.size, bool)
+    for start in range(0, flat_got.size, CHUNK):
+        part = slice(start, start + CHUNK)
+        allowed = _allowed(flat_golden[part], limits, part, rms, tolerance)
+        wrong[part] = (_errors(flat_got[part], value[part]) > allowed) & ~np.isinf(allowed)
+    return wrong.reshape(got.shape)
+
+
+def _flatten(
+    got: np.ndarray, expected: Expected, tolerance: float | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Flat arrays: what was computed, its reference, the value that errors are measured from, and the allowed errors where the
+    reference says them. ValueError where shapes or types differ."""
+    golden = expected.array
+    if got.shape != golden.shape or got.dtype != golden.dtype:
+        raise ValueError(f"expected {golden.dtype}{list(golden.shape)}, got {got.dtype}{list(got.shape)}")
+    flat_got, flat_golden = np.ascontiguousarray(got).reshape(-1), np.ascontiguousarray(golden).reshape(-1)
+    value = flat_golden if expected.value is None else expected.value.reshape(-1)
+    if expected.others is not None:
+        also = (expected.others == got).any(0).reshape(-1)
+        flat_golden, value = np.where(also, flat_got, flat_golden), np.where(also, flat_got, value)
+    limits = None if tolerance is not None or expected.allowed is None else expected.allowed.reshape(-1)
+    return flat_got, flat_golden, value, limits
+
+
+def _allowed(golden: np.ndarray, limits: np.ndarray | None, part: slice, rms: float, tolerance: float | None) -> np.ndarray:
+    """The allowed error of each element of a part of a reference. golden: that part."""
+    return _tolerated(golden, rms, tolerance) if limits is None else limits[part].astype(np.float64)
 
 
 def tolerated(golden: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from ..device.counters import LaunchCounters
 from ..device.inspection import AccessProof
 from ..device.machine_code import KernelCode
 from ..findings import Finding, Severity
+from .evidence import Evidence
 from .model import EXIT_FINDINGS, EXIT_OK, WORDS
 from .readings import ReadingsReport
 from .time_report import TimeReport
@@ -68,8 +69,8 @@ class LaunchReport:
     a second device, None where there is none. counters, machine_code: where they were asked for. readings: under which readings
     of OpenCL the launch was run again, None where there was none. unproven: accesses that are
     not proven in range, if that was asked. text: the source. included: the text of other files that findings are in. arrays:
-    what the arguments that the kernel may write held afterwards, by name, None if it did not run or nobody asked. The last four
-    are no part of the JSON.
+    what the arguments that the kernel may write held afterwards, by name, None if it did not run or nobody asked. evidence: what
+    a page shows, None if nobody asked. The last five are no part of the JSON.
     """
 
     kernel: str
@@ -102,6 +103,7 @@ class LaunchReport:
     included: dict[str, str] = field(default_factory=dict, repr=False)
     unproven: list[AccessProof] = field(default_factory=list)
     arrays: dict[str, np.ndarray] | None = field(default=None, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
 
     @property
     def counting(self) -> list[Finding]:

@@ -11,6 +11,7 @@ from ..device.inspection import AccessProof
 from ..device.machine_code import KernelCode
 from ..device.protocol import AccessCounts
 from ..findings import Finding, Severity
+from .evidence import Evidence
 from .unwatched import level_words
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class Report:
     tuned: functions of a tuning folder, with the schedule each got. scopes: None for a bundle, and for targets without textures.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
     outputs_in_model: outputs that references were to judge; 0 where nothing was to be compared with them. time: predicted, where
-    that was asked for.
+    that was asked for. evidence: what a page shows; no part of the JSON.
     """
 
     model: str
@@ -238,6 +239,7 @@ class Report:
     stopped_code: int = EXIT_OK
     outputs_in_model: int = 0
     time: TimeReport | None = None
+    evidence: Evidence | None = field(default=None, repr=False)
 
     def count(self, severity: Severity) -> int:
         """Distinct findings of exactly this severity."""

@@ -10,6 +10,7 @@ from typing import Any
 from ..base.allow import Allowed, AllowEntry, apply
 from ..device.counters import LaunchCounters
 from ..findings import Finding, Kind, Severity, rank
+from .evidence import Evidence
 from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
 from .time_report import TimeReport
 from .unwatched import find_unwatched, level_words
@@ -119,7 +120,7 @@ class RunReport:
     status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
     of several processes are one. no_driver: where none did, what is known of why. idle: why a replay says nothing, or not all;
     "" where it does. most: findings that are shown; what is judged are all. counters: by kernel, and times: where they were asked
-    for.
+    for. evidence: what a page shows, no part of the JSON.
     """
 
     command: tuple[str, ...]
@@ -133,6 +134,7 @@ class RunReport:
     expired: list[AllowEntry] = field(default_factory=list)
     no_driver: str = ""
     idle: str = ""
+    evidence: Evidence | None = field(default=None, repr=False)
     most: int | None = None
     counters: dict[str, LaunchCounters] = field(default_factory=dict)
     time: TimeReport | None = None

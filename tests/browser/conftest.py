@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 
 import pytest
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-OPTIONS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--window-size=1300,1100",
-    "--hide-scrollbars",
-)
+from devtools import CHROMIUM, OPTIONS, Browser
 
 
 @pytest.fixture
@@ -31,3 +21,13 @@ def browse_file(tmp_path):
         return done.stdout
 
     return open_file
+
+
+@pytest.fixture(scope="session")
+def tab(tmp_path_factory):
+    """A tab that pages are clicked through in."""
+    if CHROMIUM is None:
+        pytest.skip("needs chromium (apt-get install chromium)")
+    opened = Browser(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()

@@ -12,7 +12,7 @@ from adreno_sim.render.page import document
 
 pytestmark = pytest.mark.browser
 
-KINDS = [kind for kind, _, _ in hostile_reports.list_pages("x")]
+KINDS = [kind for kind, _ in hostile_reports.list_pages("x")]
 
 
 def has_run(dom: str) -> bool:
@@ -32,7 +32,7 @@ def browse_text(browse_file, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_runs(browse_text, kind):
-    page = next(page for name, _, page in hostile_reports.list_pages(TEXTS["all"]) if name == kind)
+    page = next(page for name, page in hostile_reports.list_pages(TEXTS["all"]) if name == kind)
     dom = browse_text(page)
     assert not has_run(dom)
     assert kind != "plan" or 'data-tensors="3"' in dom  # and the page's own script did
@@ -40,7 +40,7 @@ def test_no_text_runs(browse_text, kind):
 
 @pytest.mark.parametrize("name", ["template", "element", "attribute", "end of script", "comment", "lines", "direction"])
 def test_no_name_of_a_tensor_runs(browse_text, name):
-    page = next(page for kind, _, page in hostile_reports.list_pages(TEXTS[name]) if kind == "plan")
+    page = next(page for kind, page in hostile_reports.list_pages(TEXTS[name]) if kind == "plan")
     dom = browse_text(page)
     assert not has_run(dom) and 'data-tensors="3"' in dom
 

@@ -11,7 +11,8 @@ from ...base.text.stream import show_on
 from ...results.launch_report import LaunchReport
 from ...results.time_report import TimeReport
 from ..console import open_console, teller
-from ..report.html import page, section
+from ..page import document
+from ..report.html import section
 from ..time.html import list_parts
 from ..time.text import show_times
 from . import text
@@ -27,6 +28,7 @@ def show_ranking(ranking: TimeReport | None, launches: Sequence[tuple[str, Launc
     show_times(console, ranking, rank=True)
 
 
-def write_ranking(path: str | os.PathLike[str], ranking: TimeReport, launch: str) -> None:
+def write_ranking(path: str | os.PathLike[str], ranking: TimeReport, launch: str, command: str = "") -> None:
     """Write the page. AdrenoSimError where the file cannot be written."""
-    write_text(path, page(f"{launch} on {ranking.device}", section("Predicted times", list_parts(ranking, rank=True))))
+    parts = section("Predicted times", list_parts(ranking, rank=True))
+    write_text(path, document(f"{launch} on {ranking.device}", "", parts, command=command))

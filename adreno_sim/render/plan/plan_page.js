@@ -1,8 +1,9 @@
 "use strict";
 // Data: see plan_html.page_data. Times and bytes become pixels through `view`; nothing is drawn outside it.
 const data = JSON.parse(document.getElementById("data").textContent);
-const [ID, SHAPE, DTYPE, SCOPE, SIZE, DENSE, START, END] = [0, 1, 2, 3, 4, 5, 6, 7];
-const INK = "#1f2328", SOFT = "#59636e", GRID = "#e4e7eb", PEAK = "#d1242f";
+const [ID, SHAPE, DTYPE, SCOPE, SIZE, DENSE, START, END, MAKER] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+let INK, SOFT, GRID, PAPER, PEAK;  // of the colour scheme
+const LABEL = "#1f2328";  // on a pale box, in both schemes
 const LEFT = 70, RIGHT = 16, TOP = 14, BOTTOM = 40;
 const MANY = 3000;  // tensors from which those below a pixel are only marks
 
@@ -119,13 +120,13 @@ function drawPlan() {
       hidden++;
       continue;
     }
-    draw.globalAlpha = n % 2 ? 0.95 : 0.78; draw.fillStyle = data.scopes[t[SCOPE]].colour;
+    draw.globalAlpha = 1; draw.fillStyle = data.scopes[t[SCOPE]].colour;
     draw.fillRect(left, top, wide, tall);
     draw.globalAlpha = 0.55; draw.fillStyle = "#ffffff";
     draw.fillRect(left, top, wide, tall * (t[SIZE] - t[DENSE]) / t[SIZE]);
-    draw.globalAlpha = 1; draw.lineWidth = 0.6; draw.strokeStyle = "#ffffff";
+    draw.globalAlpha = 1; draw.lineWidth = 0.8; draw.strokeStyle = PAPER;
     if (wide > 3 && tall > 3) draw.strokeRect(left, top, wide, tall);
-    if (tall > 14 && wide > 7 * t[ID].length + 8) label(draw, t, left, top, wide, tall);
+    if (tall > 14 && wide > 40) label(draw, t, left, top, wide, tall);
     drawn++;
   }
   draw.setLineDash([1, 3]); draw.strokeStyle = SOFT; draw.lineWidth = 1;
@@ -142,16 +143,20 @@ function drawPlan() {
   document.body.dataset.drawn = drawn;
 }
 
-function label(draw, t, left, top, wide, tall) {
-  const full = t[SHAPE] ? `${t[ID]}  ${t[SHAPE]}` : t[ID];
-  draw.fillStyle = "#ffffff"; draw.font = "11px system-ui, sans-serif"; draw.textAlign = "center"; draw.textBaseline = "middle";
-  draw.fillText(wide > 6.4 * full.length ? full : t[ID], left + wide / 2, top + tall / 2);
+function label(draw, t, left, top, wide, tall) {  // the operators of the model, one below the other where that fits better
+  const name = t[MAKER] || t[ID], parts = name.split(", "), full = t[SHAPE] ? `${name}  ${t[SHAPE]}` : name;
+  const ways = [[full], [name], parts, parts.slice(-1), [t[ID]]];
+  draw.font = "11px system-ui, sans-serif"; draw.textAlign = "center"; draw.textBaseline = "middle";
+  const lines = ways.find(way => way.length * 13 < tall && way.every(text => draw.measureText(text).width < wide - 8)) || [];
+  draw.fillStyle = LABEL;
+  lines.forEach((text, n) => draw.fillText(text, left + wide / 2, top + tall / 2 + (n - (lines.length - 1) / 2) * 13));
   draw.font = "12px system-ui, sans-serif";
 }
 
 function describe(n) {
   const t = tensors[n], kind = t[SHAPE] ? `${t[DTYPE]} ${t[SHAPE]}, ${data.scopes[t[SCOPE]].name}\n` : "";
-  return `${t[ID]}\n${kind}${comma(t[SIZE])} bytes, of which padding ${comma(t[SIZE] - t[DENSE])}\n` +
+  const maker = t[MAKER] ? `made by ${t[MAKER]}\n` : "";
+  return `${t[ID]}\n${maker}${kind}${comma(t[SIZE])} bytes, of which padding ${comma(t[SIZE] - t[DENSE])}\n` +
     `storage ${plan.of[n]}, offset ${comma(plan.at[n])}\nlive from ${lives(n)[0]} to ${lives(n)[1] - 1}`;
 }
 
@@ -177,7 +182,7 @@ function table() {
   const body = document.querySelector("#figures tbody"), most = Math.max(...data.plans.map(p => p.total), 1);
   for (const each of data.plans) {
     const row = body.insertRow(), ratio = each.bound ? each.total / each.bound : 1;
-    for (const text of [each.planner, comma(each.total), ratio.toFixed(3), comma(each.storages.length)]) {
+    for (const text of [each.planner, comma(each.total), ratio.toFixed(3), comma(each.storages.length), each.peak ? comma(each.peak) : "-"]) {
       row.insertCell().textContent = text;
     }
     const bar = document.createElement("span"), cell = row.insertCell();
@@ -200,13 +205,17 @@ function show(next) {
   redraw();
 }
 
-function redraw() { drawLive(); drawPlan(); }
+function redraw() {
+  [INK, SOFT, GRID, PAPER, PEAK] = ["ink", "soft", "line", "paper", "peak"].map(theme.colour);
+  drawLive();
+  drawPlan();
+}
 
 function legend() {
   const parts = data.scopes.map(s => [`background:${s.colour}`, "", s.name]);
-  parts.push(["background:#9c9ca4;border-top:6px solid #d3d3d7", "", "padding (pale band)"]);
-  parts.push([`border-color:${INK}`, "line dashed", "lower bound: most bytes live at one time"]);
-  parts.push([`border-color:${PEAK}`, "line", "bytes of the plan"]);
+  parts.push(["background:#c9c9d2;border-top:6px solid #f1f1f4", "", "padding (pale band)"]);
+  parts.push(["border-color:var(--ink)", "line dashed", "lower bound: most bytes live at one time"]);
+  parts.push(["border-color:var(--peak)", "line", "bytes of the plan"]);
   for (const [style, kind, text] of parts) {
     const span = document.createElement("span"), mark = document.createElement("i");
     mark.style.cssText = style; mark.className = kind; span.append(mark, text); element("legend").append(span);
@@ -265,6 +274,7 @@ table();
 legend();
 show(plan);
 listen();
+theme.onChange(redraw);
 const asked = decodeURIComponent(location.hash.slice(1));  // #NAME shows what tensor NAME is
 const named = tensors.findIndex(t => t[ID] === asked);
 if (named >= 0) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...base.output_file import write_text
@@ -13,8 +13,9 @@ from ...results import finding_text
 from ...results.plain_text import allow_lines
 from ..counters.html import list_parts
 from ..isa import html as isa
-from ..page import document, escape
+from ..page import escape
 from ..time import html as time
+from ..viewer.html import LOOKS, view_page
 from . import kernel_columns as columns
 from . import offload_text
 from .text import output_line, plan_line
@@ -22,37 +23,23 @@ from .text import output_line, plan_line
 if TYPE_CHECKING:
     from ...results.model import KernelReport, Report
 
-STYLE = """\
-:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
-body { max-width: 75rem; margin: 1.5rem auto; padding: 0 1rem; }
-h1 { font-size: 1.25rem; } h2 { font-size: 1.05rem; margin-top: 1.6rem; }
-code, pre, td.n { font-family: ui-monospace, monospace; font-size: .87rem; }
-pre { overflow-x: auto; padding: .5rem .7rem; background: color-mix(in srgb, currentColor 7%, transparent); }
-table { border-collapse: collapse; } th { text-align: left; font-weight: 600; }
-td, th { padding: .15rem .8rem .15rem 0; border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }
-td.n { text-align: right; } .scroll { overflow-x: auto; }
-summary { cursor: pointer; } details { margin: .3rem 0; }
-.error, .wrong, .bad { color: light-dark(#a30f0f, #ff8a80); }
-.warning, .vacuous, .unchecked { color: light-dark(#7a5200, #ffd180); }
-.ok, .good { color: light-dark(#0b6b2b, #8ce99a); } mark { background: light-dark(#ffe08a, #6b5200); color: inherit; }
-"""
-
 AROUND = 4
 """Lines of source shown on each side of a finding's."""
 
 
-def write_html(path: str | os.PathLike[str], report: Report) -> None:
-    """Write the page. AdrenoSimError where the file cannot be written."""
-    write_text(path, of_report(report))
+def write_html(path: str | os.PathLike[str], report: Report, command: str = "") -> None:
+    """Write the page. command: the line that made it. AdrenoSimError where the file cannot be written."""
+    write_text(path, of_report(report, command))
 
 
-def of_report(report: Report) -> str:
+def of_report(report: Report, command: str = "") -> str:
     """The page of a whole check."""
     title = f"{report.model} on {report.device}"
     facts = f"{report.target}, pipeline {report.pipeline}, TVM {report.tvm_version}, checks {report.checks}, seed {report.seed}"
     found = sorted(report.findings, key=rank)
     parts = [verdict_of(report.verdict, report.ok), f"<p>{escape(facts)}</p>"]
-    parts += section("Findings", [of_finding(finding, report.sources.get(finding.kernel, "")) for finding in found])
+    parts += list_findings(found, lambda finding: report.sources.get(finding.kernel, ""))
+    parts.append(LOOKS)
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
     parts += section("Not checked", [list_of(report.unchecked)] if report.unchecked else [])
     parts += section("Kernels", [_kernels(report.kernels)] if report.kernels else [])
@@ -63,23 +50,13 @@ def of_report(report: Report) -> str:
     parts += section("Outputs", [list_of(output_line(output) for output in report.outputs)] if report.outputs else [])
     parts += section("Memory", [f"<p>{escape(plan_line(report))}</p>"] if report.plan is not None else [])
     parts += section("Inputs", [list_of(f"{i.name}: {i.dtype} {i.shape} from {i.source}" for i in report.inputs)])
-    return page(title, parts)
+    return view_page(title, parts, report.evidence, found, command)
 
 
-def of_launch(title: str, findings: Sequence[Finding], source: str, said: str) -> str:
+def of_launch(title: str, findings: Sequence[Finding], source: str, said: str, command: str = "") -> str:
     """The page of one launch that failed. said: why, in a line."""
-    return page(
-        title,
-        [
-            verdict_of(said, False),
-            *section("Findings", [of_finding(finding, source) for finding in findings]),
-        ],
-    )
-
-
-def page(title: str, parts: Iterable[str]) -> str:
-    """A document of these parts, which are HTML."""
-    return document(title, STYLE, [f"<h1>{escape(title)}</h1>", *parts])
+    parts = [verdict_of(said, False), *list_findings(findings, lambda _: source)]
+    return view_page(title, parts, None, findings, command)
 
 
 def section(title: str, parts: Sequence[str]) -> list[str]:
@@ -87,7 +64,12 @@ def section(title: str, parts: Sequence[str]) -> list[str]:
     return [f"<h2>{escape(title)}</h2>", *parts] if parts else []
 
 
-def of_finding(finding: Finding, source: str, file: str | None = None) -> str:
+def list_findings(findings: Sequence[Finding], source_of: Callable[[Finding], str], file: str | None = None) -> list[str]:
+    """A section of findings, numbered as the viewer's data are. source_of, file: of `of_finding`."""
+    return section("Findings", [of_finding(number, one, source_of(one), file) for number, one in enumerate(findings)])
+
+
+def of_finding(number: int, finding: Finding, source: str, file: str | None = None) -> str:
     """One finding; the errors open. source: text of its kernel, "" where it is not known. file: of which file in it the line is,
     "" for the source itself; the finding's where it is not given."""
     lines = number_lines(source, finding.file if file is None else file)
@@ -95,7 +77,7 @@ def of_finding(finding: Finding, source: str, file: str | None = None) -> str:
     detail = f"<pre>{escape(chr(10).join(line[2:] for line in rest))}</pre>" if rest else ""
     shown = " open" if finding.severity is Severity.ERROR else ""
     summary = f'<summary class="{finding.severity}">{escape(head)}</summary>'
-    return f"<details{shown}>{summary}{detail}{_excerpt(lines, finding.line)}</details>"
+    return f'<details data-finding="{number}"{shown}>{summary}{detail}{_excerpt(lines, finding.line)}</details>'
 
 
 def _excerpt(lines: Mapping[int, str], line: int) -> str:

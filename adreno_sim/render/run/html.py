@@ -10,17 +10,18 @@ from ...results.plain_text import allow_lines
 from ...results.run_report import LaunchRow, ProcessReport, RunReport, host_call_of
 from ..counters.html import list_parts as counter_parts
 from ..page import escape
-from ..report.html import of_finding, page, section
+from ..report.html import of_finding, section
 from ..time.html import list_parts as time_parts
+from ..viewer.html import LOOKS, view_page
 from .launches import list_columns
 
 
-def write_html(path: str | os.PathLike[str], report: RunReport) -> None:
-    """Write the page. AdrenoSimError where the file cannot be written."""
-    write_text(path, of_run(report))
+def write_html(path: str | os.PathLike[str], report: RunReport, command: str = "") -> None:
+    """Write the page. command: the line that made it. AdrenoSimError where the file cannot be written."""
+    write_text(path, of_run(report, command))
 
 
-def of_run(report: RunReport) -> str:
+def of_run(report: RunReport, command: str = "") -> str:
     """The page of a run."""
     good = "good" if report.judgement == 0 else "bad"
     parts = [
@@ -28,11 +29,13 @@ def of_run(report: RunReport) -> str:
         f"<p><code>{escape(' '.join(report.command))}</code>, checks {escape(report.checks)}</p>",
     ]
     found = []
-    for finding in sorted(report.shown, key=rank):
+    listed = sorted(report.shown, key=rank)
+    for number, finding in enumerate(listed):
         call = host_call_of(finding)
-        found.append(of_finding(finding, report.sources.get(finding.kernel, "")))
+        found.append(of_finding(number, finding, report.sources.get(finding.kernel, "")))
         found += [f"<p>{escape(str(call))}</p>"] if call else []
     parts += section("Findings", found)
+    parts.append(LOOKS)
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
     parts += section("Unsupported", [_list(report.unsupported)] if report.unsupported else [])
     parts += section("Not checked", [_list(report.unchecked)] if report.unchecked else [])
@@ -41,7 +44,7 @@ def of_run(report: RunReport) -> str:
     parts += section("Predicted times", time_parts(report.time))
     for process in report.processes:
         parts += section(f"{process.program} ({process.pid})", [_process(process)])
-    return page(f"{report.command[0]} on {report.device}", parts)
+    return view_page(f"{report.command[0]} on {report.device}", parts, report.evidence, listed, command)
 
 
 def _process(process: ProcessReport) -> str:

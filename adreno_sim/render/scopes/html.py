@@ -22,40 +22,43 @@ COLOURS = {
     "global.texture-nchw": "#7570b3",
 }
 OTHER = "#b0307a"
-ROW, BOX, LEFT = 26, 420, 260
-"""Height of a line, width of a call, room for arcs, in pixels."""
+ROW, LEFT = 26, 150
+"""Height of a line, room for arcs, in pixels."""
 
 STYLE = (
     SWATCH_STYLE
     + """\
-body{font:14px/1.4 system-ui,sans-serif;margin:1.5em;color:#222;background:#fff}
-svg text{font:12px ui-monospace,monospace}
-table{border-collapse:collapse;margin:1em 0}td,th{padding:.15em .8em .15em 0;text-align:left;vertical-align:top}
-.key .swatch{margin-left:1em}
-.bad{color:#b00020}@media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}svg text{fill:#ddd}}
+.key { display: flex; flex-wrap: wrap; gap: 2px 16px; }
+.calls { position: relative; overflow-x: auto; }
+.calls svg { position: absolute; left: 0; top: 0; } .calls ol { list-style: none; margin: 0; padding: 0; }
+.calls li { height: 22px; margin: 0 0 4px 150px; padding: 0 8px; border: 1px solid; border-left-width: 8px; border-radius: 3px;
+  background: var(--paper); font: 12px/20px ui-monospace, "DejaVu Sans Mono", monospace; white-space: nowrap; overflow: hidden;
+  text-overflow: ellipsis; max-width: 460px; }
+.calls li.copy { border-style: dashed; }
+@media (max-width: 700px) { .calls svg { left: -90px; } .calls li { margin-left: 60px; } }
 """
+    + "".join(f".calls li.s{number} {{ border-color: {colour}; }}\n" for number, colour in enumerate((*COLOURS.values(), OTHER)))
 )
 
 
-def write_html(path: str | os.PathLike[str], report: ScopeReport) -> None:
-    """Write the page. AdrenoSimError where the file cannot be written."""
-    write_text(path, page(report))
+def write_html(path: str | os.PathLike[str], report: ScopeReport, command: str = "") -> None:
+    """Write the page. command: the line that made it. AdrenoSimError where the file cannot be written."""
+    write_text(path, page(report, command))
 
 
-def page(report: ScopeReport) -> str:
+def page(report: ScopeReport, command: str = "") -> str:
     """The page as one document that asks for nothing from anywhere."""
     title = f"Storage scopes of {report.model}"
-    key = "".join(f"{swatch(colour)}{scope}" for scope, colour in COLOURS.items() if _has_scope(report, scope))
+    key = "".join(f"<span>{swatch(colour)}{scope}</span>" for scope, colour in COLOURS.items() if _has_scope(report, scope))
     counts = f"{len(report.inserted)} copies inserted, {len(report.left)} left; rule {report.rule}; pipeline {report.pipeline}"
     parts = [
-        f"<h1>{escape(title)}</h1>",
         f"<p>{escape(counts)}</p>",
         f'<p class="key">{key}</p>',
         *(f'<p class="bad">{escape(str(violation))}</p>' for violation in report.violations),
         graph(report),
         _tensors(report),
     ]
-    return document(title, STYLE, parts)
+    return document(title, STYLE, parts, command=command)
 
 
 def _has_scope(report: ScopeReport, scope: str) -> bool:
@@ -67,38 +70,34 @@ def colour(scope: str) -> str:
 
 
 def graph(report: ScopeReport) -> str:
-    """The calls and arcs as SVG. Results that no call reads, parameters and constants have no arc."""
+    """The calls as a list, with arcs as SVG. Results that no call reads, parameters and constants have no arc."""
     rows = {call.result: number for number, call in enumerate(report.calls)}
-    height = ROW * len(report.calls) + 10
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + BOX + 10}" height="{height}" role="img">']
+    parts = [f'<svg width="{LEFT}" height="{ROW * len(report.calls)}" aria-hidden="true">']
     for number, call in enumerate(report.calls):
         for name, scope in call.operands:
             if name in rows:
                 parts.append(_arc(rows[name], number, scope))
-    parts += [_box(number, call) for number, call in enumerate(report.calls)]
-    return "".join([*parts, "</svg>"])
+    boxes = "".join(_box(call) for call in report.calls)
+    return f'<div class="calls">{"".join(parts)}</svg><ol>{boxes}</ol></div>'
 
 
 def _arc(source: int, reader: int, scope: str) -> str:
-    top, bottom = source * ROW + ROW / 2, reader * ROW + ROW / 2
-    reach = max(5.0, LEFT - 14.0 * (reader - source))
+    top, bottom = source * ROW + 11, reader * ROW + 11
+    reach = max(95.0, LEFT - 8.0 * (reader - source))
     return (
         f'<path d="M{LEFT} {top}C{reach} {top} {reach} {bottom} {LEFT} {bottom}" fill="none" '
         f'stroke="{colour(scope)}" stroke-width="1.5"/>'
     )
 
 
-def _box(number: int, call: Call) -> str:
-    at = number * ROW + 3
+def _box(call: Call) -> str:
     scope = call.scopes[0] if call.scopes else "global"
     reads = ", ".join(f"{name}: {read}" for name, read in call.operands)
     copy = call.function == "to_vdevice"
-    dash = ' stroke-dasharray="4 3" fill-opacity="0.15"' if copy else ' fill-opacity="0.35"'
+    number = list(COLOURS).index(scope) if scope in COLOURS else len(COLOURS)
     text = escape(f"{call.result} = {'copy' if copy else call.function}")
     return (
-        f"<g><title>{escape(f'{call.result}: {scope}; reads {reads}')}</title>"
-        f'<rect x="{LEFT}" y="{at}" width="{BOX}" height="{ROW - 6}" fill="{colour(scope)}" stroke="{colour(scope)}"{dash}/>'
-        f'<text x="{LEFT + 8}" y="{at + 14}">{text}</text></g>'
+        f'<li class="s{number}{" copy" if copy else ""}" title="{escape(f"{call.result}: {scope}; reads {reads}")}">{text}</li>'
     )
 
 
@@ -120,4 +119,4 @@ def _tensors(report: ScopeReport) -> str:
         for tensor in report.tensors
     ]
     head = "<tr><th>tensor</th><th>of</th><th>shape</th><th>asked for</th><th>scope</th><th>why a buffer</th></tr>"
-    return f"<h2>Before fusion</h2><table>{head}{''.join(lines)}</table>"
+    return f'<h2>Before fusion</h2><div class="scroll"><table>{head}{"".join(lines)}</table></div>'

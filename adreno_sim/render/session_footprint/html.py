@@ -24,30 +24,26 @@ STYLE = (
     f"""
 {BAR_STYLE}{SWATCH_STYLE}"""
     + """\
-body { margin: 0 auto; max-width: 1100px; padding: 18px 28px; color: #1f2328; background: #f6f8fa;
-  font: 14px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-h1 { font-size: 20px; } h2 { font-size: 15px; margin: 20px 0 6px; } p { margin: 2px 0; color: #59636e; }
+main { max-width: 1100px; }
 .parts { margin: 2px 0 10px; } .keys .swatch { margin-left: 16px; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; background: #fff; border: 1px solid #d1d9e0; }
-th, td { padding: 4px 14px; text-align: right; font-variant-numeric: tabular-nums; } th { color: #59636e; }
+.wide { overflow-x: auto; } table { background: var(--paper); border: 1px solid var(--line); }
+th, td { padding: 4px 14px; text-align: right; font-variant-numeric: tabular-nums; }
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
-.failed { color: #b3261e; }
 """
 )
 
 
-def write_html(path: str | os.PathLike[str], footprint: SessionFootprint) -> None:
-    """Write the page. AdrenoSimError where the file cannot be written."""
-    write_text(path, page(footprint))
+def write_html(path: str | os.PathLike[str], footprint: SessionFootprint, command: str = "") -> None:
+    """Write the page. command: the line that made it. AdrenoSimError where the file cannot be written."""
+    write_text(path, page(footprint, command))
 
 
-def page(footprint: SessionFootprint) -> str:
+def page(footprint: SessionFootprint, command: str = "") -> str:
     """The page as one document."""
     title = f"Device memory of {footprint.source}"
     lines = [text.asked_line(footprint), footprint.rules.text, *text.resident_lines(footprint)]
     keys = "".join(f"{swatch(colour)}{escape(name)}" for name, colour in PARTS.items())
     parts = [
-        f"<h1>{escape(title)}</h1>",
         *(f"<p>{escape(line)}</p>" for line in lines),
         f'<h2>While each function runs, as compiled</h2><p class="keys">{keys}</p>',
         *(_bar(footprint, entry) for entry in footprint.entries),
@@ -56,7 +52,7 @@ def page(footprint: SessionFootprint) -> str:
         *(f"<p>{escape(line)}</p>" for line in text.verdict_lines(footprint)),
         *(f'<p class="failed">{escape(line)}</p>' for line in footprint.obstacles()),
     ]
-    return document(title, STYLE, parts)
+    return document(title, STYLE, parts, command=command)
 
 
 def _bar(footprint: SessionFootprint, entry: EntryFootprint) -> str:

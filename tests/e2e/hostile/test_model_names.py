@@ -50,7 +50,7 @@ def test_a_model(model, capfd, command):
     for said in (out, err):
         hostile_text.check_printed(said)
         assert "Traceback (most" not in said and "internal error" not in said
-    hostile_text.check_outputs(scripts=1 if command == "footprint" else 0)
+    hostile_text.check_outputs()
 
 
 def test_a_test_file_for_a_model(model, capfd):

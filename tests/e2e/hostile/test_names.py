@@ -62,14 +62,14 @@ def text(request, tmp_path, monkeypatch):
 def run(capfd):
     """run(codes, arguments...) checks what a command prints and writes into this folder; returns what it printed."""
 
-    def command(codes, *arguments, scripts=0):
+    def command(codes, *arguments):
         code = main([*map(str, arguments)])
         out, err = capfd.readouterr()
         for said in (out, err):
             hostile_text.check_printed(said)
             assert "Traceback (most" not in said and "internal error" not in said
         assert code in codes, (code, err)
-        hostile_text.check_outputs(scripts)
+        hostile_text.check_outputs()
         return out + err
 
     return command
@@ -161,11 +161,11 @@ def test_a_trace_and_a_plan(text, run):
     rows = [{"id": f"{text}{n}", "start": n, "end": n + 2, "size": 64} for n in range(3)]
     Path("x.json").write_text(json.dumps({"schema": "adreno-sim/trace/1", "name": text, "items": rows}))
     outputs = ("--json", "out.json", "--html", "out.html", "--svg", "out.svg", "--markdown", "out.md")
-    run({0}, "footprint", "x.json", *outputs, scripts=1)
+    run({0}, "footprint", "x.json", *outputs)
     assert Path("out.html").exists()
     Path("new.json").write_text(json.dumps({"schema": "adreno-sim/trace/1", "name": text, "items": rows[:2]}))
-    run({0}, "footprint", "new.json", "--compare", "out.json", "--markdown", "out.md", scripts=1)
-    run({0}, "footprint", "x.json", "--json", "-", scripts=1)
+    run({0}, "footprint", "new.json", "--compare", "out.json", "--markdown", "out.md")
+    run({0}, "footprint", "x.json", "--json", "-")
 
 
 def test_a_profile(text, run):

@@ -1,0 +1,1 @@
+"""Colours, head and switch of every page."""

@@ -1,0 +1,100 @@
+"""Pages of findings in a real browser: clicked through, with the keyboard, in both colour schemes, from 400 to 1,400 pixels."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from devtools import CONTRAST, Browser
+
+from adreno_sim.cli.main import main
+
+pytestmark = pytest.mark.browser
+
+KERNEL = """\
+kernel void store(write_only image2d_t y, global const float *x) {
+  int i = get_global_id(0);
+  write_imagef(y, (int2)(i / 4, 0), (float4)(x[i]));
+}
+"""
+LAUNCH = """\
+global_size = [32]
+local_size = [8]
+[run]
+checks = "full"
+[[argument]]
+kind = "image2d"
+width = 8
+height = 1
+[[argument]]
+kind = "buffer"
+dtype = "float32"
+count = 32
+data = "arange"
+[[output]]
+argument = 0
+data = "arange"
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel_page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kernel")
+    (folder / "store.cl").write_text(KERNEL)
+    (folder / "store.toml").write_text(LAUNCH)
+    command = ["kernel", str(folder / "store.cl"), "--launch", str(folder / "store.toml"), "--html", str(folder / "kernel.html")]
+    assert main(command) == 1
+    return folder / "kernel.html"
+
+
+def look_at_sizes_and_schemes(tab: Browser, page: Path, folder: Path) -> None:
+    """The page fits, is legible, and asks for nothing; ADRENO_SIM_PICTURES names a folder that keeps the pictures."""
+    folder = Path(os.environ.get("ADRENO_SIM_PICTURES") or folder)
+    for width in (1400, 400):
+        for scheme in ("light", "dark"):
+            tab.open(page, width, scheme=scheme)
+            tab.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+            tab.evaluate("new Promise(go => setTimeout(go, 50))")
+            assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, scheme)
+            found = tab.evaluate(CONTRAST)
+            assert found["seen"] > 10 and found["poor"] == [], (width, scheme, found)
+            dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
+            assert dark == (scheme == "dark")
+            tab.photograph(folder / f"{page.stem}-{width}-{scheme}.png")
+            assert [url for url in tab.asked_for if url != f"file://{page}"] == []
+
+
+def test_a_kernel_is_looked_into(tab, kernel_page, tmp_path):
+    tab.open(kernel_page)
+    assert tab.evaluate("document.querySelector('header p').textContent").startswith("adreno-sim ")
+    race = "details[data-finding='0']"
+    tab.click(f"{race} summary")  # errors are open
+    assert not tab.evaluate(f'document.querySelector("{race}").open')
+    tab.evaluate(f'document.querySelector("{race} summary").focus()')
+    tab.press("Enter", 13)
+    shown = tab.evaluate(f'document.querySelector("{race}").innerText')
+    rows = tab.evaluate(f"[...document.querySelectorAll(\"{race} .look tbody tr\")].map(row => row.innerText.split('\\t'))")
+    assert sorted(row[1] for row in rows) == ["0", "1", "2", "3"] and {row[4] for row in rows} == {"store:3"}
+    assert rows[-1][2] == "(3, 0, 0)" and "work-item (2, 0, 0) writes it in line 3" in shown
+    assert "24 of 32 wrong" in shown and "y texel (0, 0), channel x · got 3 · expected 0 · wrong, off by 3" in shown
+    tab.click(f"{race} canvas")
+    tab.press("Home", 36)
+    tab.press("ArrowRight", 39)
+    at = f'document.querySelector("{race} .at[role=status]").textContent'
+    assert tab.evaluate(at) == "y texel (0, 0), channel y · got 3 · expected 1 · wrong, off by 2"
+    tab.press("n", 78)
+    assert tab.evaluate(at).startswith("y texel (0, 0), channel z")
+    tab.click(".tabs button", 1)
+    assert tab.evaluate("document.querySelector('#looks .soft').textContent") == "x: float32 32; nothing is expected of it"
+    look_at_sizes_and_schemes(tab, kernel_page, tmp_path)
+
+
+def test_the_switch_goes_before_the_system(tab, kernel_page):
+    tab.open(kernel_page, scheme="light")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = tab.evaluate(colour)
+    for way in ("light", "dark", "auto"):
+        tab.click("#scheme")
+        assert tab.evaluate("document.getElementById('scheme').textContent") == way
+        assert (tab.evaluate(colour) == light) == (way != "dark")
