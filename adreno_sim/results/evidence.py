@@ -15,6 +15,8 @@ from .expected import Expected
 MOST_ELEMENTS = 1 << 14
 """Elements kept of one array."""
 MOST_ARRAYS = 24
+MOST_ELEMENTS_OF_ALL = 1 << 17
+"""Elements from which no further array is kept: with what is expected of them, 3 MB of a page."""
 MOST_CALLS = 2_000
 MOST_TENSORS = 4_000
 
@@ -105,8 +107,8 @@ class Evidence:
         """Keep the elements of an array around one of them. expected: of the same shape and type; tolerance: as of `compare`."""
         if not got.size or got.dtype.kind not in "fiub":
             return
-        if len(self.arrays) >= MOST_ARRAYS:
-            self.cut[f"arrays behind the first {MOST_ARRAYS}"] = None
+        if len(self.arrays) >= MOST_ARRAYS or sum(array.got.size for array in self.arrays) >= MOST_ELEMENTS_OF_ALL:
+            self.cut[f"arrays behind the first {len(self.arrays)}"] = None
             return
         wanted = None if expected is None else expected if isinstance(expected, Expected) else Expected(expected)
         wrong = None if wanted is None else find_wrong(got, wanted, tolerance).reshape(-1)

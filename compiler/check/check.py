@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -25,8 +24,9 @@ from ...device.compiling import find_compiler
 from ...device.protocol import Device, DeviceInfo, refuse_checks
 from ...findings import Finding, Kind, Severity
 from ...memory.spilled import let_go
+from ...results.evidence import Evidence
 from ...results.merge import FindingList
-from ...results.model import EXIT_USAGE, InputReport, Report
+from ...results.model import EXIT_USAGE, Report
 from ...results.time_limits import TimeWish, find_beyond, find_unjudged
 from ...results.unwatched import find_unwatched
 from ..artifact.memory_plan import MemoryPlan
@@ -41,6 +41,8 @@ from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
 from .ahead import compiling_ahead
 from .allow import sort_findings
+from .evidence.arrays import describe_input, digest
+from .evidence.keep import CallLog, keep_evidence
 from .exact import ExactInputs
 from .golden import find_strays
 from .kernels import FirstWrong, KernelObserver
@@ -162,6 +164,7 @@ class CheckRun:
     peer: Peer | None = None
     builds: Builds | None = None
     times: LaunchTimes | None = None
+    evidence: Evidence = field(default_factory=Evidence)
 
     def run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
         """Prepare a run for the device, run it, judge everything. Errors as `check`."""
@@ -200,7 +203,7 @@ class CheckRun:
         )
         observer.unproven = UnprovenAccesses() if self.options.explain else None
         observer.gives_places = None if truth is None else truth.gives_places
-        observer.wrong_stage = ready.wrong_stage
+        observer.wrong_stage, observer.evidence = ready.wrong_stage, self.evidence
         if self.reproducer is not None:
             observer.on_wrong = self.reproducer.wrong_value
         outputs = self._execute(ready, observer, report, twin)
@@ -232,10 +235,8 @@ class CheckRun:
         return None if folder is None else Reproducer(Path(folder), self.options.reproduce_kernel)
 
     def _keep_evidence(self, report: Report, compiled: CompiledModel) -> None:
-        """Sources of kernels with findings or with accesses that are not proven, and where a failing launch was written."""
-        found = [*report.findings, *(item.finding for item in report.allowed)]
-        named = {finding.kernel for finding in found} | report.unproven.keys()
-        report.sources = {name: code.source for name, code in compiled.kernels.items() if name in named}
+        """What a page shows, and where a failing launch was written."""
+        keep_evidence(report, compiled, self.evidence)
         if self.reproducer is not None and self.reproducer.written:
             report.reproduction = f"{self.options.reproduce}: {self.reproducer.written}"
 
@@ -266,7 +267,7 @@ class CheckRun:
             tvm_version=compiled.tvm_version,
             kernels_in_model=len(compiled.kernels) + len(compiled.graphs),
             strict=self.options.strict,
-            inputs=[_input_report(name, array, ready.origin) for name, array in ready.arrays.items()],
+            inputs=[describe_input(name, array, ready.origin) for name, array in ready.arrays.items()],
         )
         if compiled.plan is not None:
             report.plan = compiled.plan.summary
@@ -313,7 +314,8 @@ class CheckRun:
         """Build every kernel, run the model; outputs, or None where the run ended early (the report says why)."""
         outputs = None
         stopped: AdrenoSimError | None = None
-        watching = Observers(*(one for one in (self.reproducer, self.times, observer) if one is not None))
+        log = CallLog(ready.compiled, self.evidence)
+        watching = Observers(*(one for one in (self.reproducer, self.times, observer, log) if one is not None))
         with VirtualMachine(ready.compiled, self.device, watching, self.builds) as machine:
             try:
                 self._build(machine)
@@ -329,6 +331,7 @@ class CheckRun:
                 stopped = self._cause(error)
                 if self.reproducer is not None and isinstance(error, DeviceError):
                     self.reproducer.write_rejected(error)
+        log.finish()
         self._split_run(observer)
         observer.findings.add(find_strays(ready.golden, ready.compiled))
         report.kernels = observer.finish()
@@ -408,7 +411,7 @@ class CheckRun:
     def _judge_outputs(self, report: Report, ready: PreparedRun, outputs: Outputs, places: Sequence[np.ndarray]) -> None:
         """places: where the device says that sorted values come from."""
         names = [item.name or str(i) for i, item in enumerate(ready.compiled.outputs)]
-        report.digests = {name: _digest(array) for name, array in zip(names, outputs, strict=True)}
+        report.digests = {name: digest(array) for name, array in zip(names, outputs, strict=True)}
         agree = all(kernel.status in ("ok", "part") for kernel in report.kernels)
         rounding = sorted({finding.kernel for finding in self.findings.as_list() if finding.kind is Kind.LARGE_ROUNDING})
         wrong = any(kernel.status == "wrong" for kernel in report.kernels)
@@ -439,12 +442,3 @@ class CheckRun:
         finally:
             let_go()
             self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
-
-
-def _input_report(name: str, array: np.ndarray, origin: str) -> InputReport:
-    rms = float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) if array.size else 0.0
-    return InputReport(name, array.shape, array.dtype.name, origin, rms)
-
-
-def _digest(array: np.ndarray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()

@@ -18,6 +18,7 @@ from ...golden.background import begin
 from ...memory.spilled import let_go
 from ...mlops.engine import GraphRun
 from ...results.comparison import Comparison
+from ...results.evidence import Evidence
 from ...results.expected import Expected
 from ...results.merge import FindingList
 from ...results.model import AccessReport, KernelReport
@@ -61,7 +62,8 @@ class KernelObserver(Observer):
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
     sorted_places: what functions gave for which `gives_places` says that their last result is where sorted values come from.
     peer: a second device whose results are compared. twin: runs kernels once more in wider types. exact: runs them once more on
-    inputs that make them exact. unproven: keeps the accesses that are not proven in range, None if that is not asked.
+    inputs that make them exact. unproven: keeps the accesses that are not proven in range, None if that is not asked. evidence:
+    gets the arrays of wrong results.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class KernelObserver(Observer):
         self.sorted_places: list[np.ndarray] = []
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.wrong_stage: Callable[[str, Sequence[Argument]], str] | None = None
+        self.evidence = Evidence()
         self.findings = FindingList()
         self.unchecked: dict[str, None] = {}
         self.graphs: dict[str, tuple[MLProgram, GraphRun]] = {}
@@ -308,11 +311,13 @@ class KernelObserver(Observer):
         detail: dict[str, object] = {"function": call.function.name, "call": call.index, "index": result.worst, "got": result.got}
         detail |= {"golden": result.golden, "max_abs": result.max_abs, "max_ulp": result.max_ulp, "wrong": result.wrong}
         line = column = 0
+        element = int(np.ravel_multi_index(result.worst, got.shape)) if result.worst else 0
+        if own:
+            self.evidence.add_array(tensor.name, name, got, golden.reshape(got.shape), around=element)
         if (
             own and name not in self._replayed and call.device.info.records_stores and not call.function.graphs()
         ):  # one replay a kernel: more would show the same stores
             self._replayed.add(name)
-            element = int(np.ravel_multi_index(result.worst, got.shape)) if result.worst else 0
             stores = replay(self._model, call, self._built, before, position, element)
             detail["stores"] = stores
             line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves the modules beside tests off the path
+
 from devtools import CHROMIUM, OPTIONS, Browser
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import handmade
+import numpy as np
 import pytest
 from devtools import CONTRAST, Browser
 
+import adreno_sim
 from adreno_sim.cli.main import main
+from adreno_sim.findings import Finding, Kind
+from adreno_sim.render.report.html import write_html
 
 pytestmark = pytest.mark.browser
 
@@ -88,6 +93,42 @@ def test_a_kernel_is_looked_into(tab, kernel_page, tmp_path):
     tab.click(".tabs button", 1)
     assert tab.evaluate("document.querySelector('#looks .soft').textContent") == "x: float32 32; nothing is expected of it"
     look_at_sizes_and_schemes(tab, kernel_page, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def check_page(tmp_path_factory):
+    """The page of a check whose last call is wrong in two elements."""
+    report = adreno_sim.check(handmade.texture(), device="sim:adreno-740", plan="arena")
+    assert report.evidence is not None and [call.name for call in report.evidence.calls] == ["twice"] * 3
+    tensor, kernel = report.evidence.calls[2].writes[0], report.evidence.calls[2].launches[0][0]
+    right = np.arange(120, dtype="f4").reshape(2, 3, 5, 4)
+    got = right.copy()
+    got[1, 0, 2, 3], got[1, 2, 4, 0] = 7, np.nan
+    report.evidence.add_array(tensor, kernel, got, right)
+    detail = {"call": 2, "index": (1, 0, 2, 3), "got": 7.0, "golden": 71.0, "stores": []}
+    report.findings.append(Finding(Kind.WRONG_VALUE, "differs", kernel, tensor=tensor, detail=detail))
+    page = tmp_path_factory.mktemp("check") / "check.html"
+    write_html(page, report, "adreno-sim check model.asim")
+    return page
+
+
+def test_a_model_is_looked_into(tab, check_page, tmp_path):
+    tab.open(check_page)
+    shown = tab.evaluate('document.querySelector("details[data-finding]").innerText')
+    assert "No store touched it" in shown and "[1, 0, 2, 3] · got 7 · expected 71 · wrong, off by 64" in shown
+    assert "t2 in the memory plan" in shown and "its storage also holds xt, t0, t1, out" in shown
+    assert tab.evaluate("document.querySelectorAll('.plan rect.on').length") == 1
+    assert tab.evaluate("[...document.querySelectorAll('.calls button')].map(one => one.className)") == ["", "", "bad"]
+    assert tab.evaluate("document.querySelectorAll('.calls path').length") == 2
+    tab.click(".calls button", 1)
+    about = "document.querySelector('.about').innerText"
+    assert "t0: float32 2x3x5x4, global.texture" in tab.evaluate(about) and "finding 1" not in tab.evaluate(about)
+    tab.press("ArrowDown", 40)
+    assert "finding 1" in tab.evaluate(about)
+    assert tab.evaluate("document.querySelectorAll('.calls path.on').length") == 1
+    tab.click(".about button")
+    assert tab.evaluate("document.activeElement.tagName") == "SUMMARY"
+    look_at_sizes_and_schemes(tab, check_page, tmp_path)
 
 
 def test_the_switch_goes_before_the_system(tab, kernel_page):

@@ -84,8 +84,9 @@ def test_devices_lists_profiles(capsys):
 
 
 @pytest.mark.tvm
-def test_report_json_fits_its_schema_and_the_texture_store_is_replayed(small_onnx, capsys):
-    code, out, err = check(capsys, small_onnx, "--without-fix", "texture-store", "--json", "-")
+def test_report_json_fits_its_schema_and_the_texture_store_is_replayed(small_onnx, capsys, tmp_path):
+    page = tmp_path / "page.html"
+    code, out, err = check(capsys, small_onnx, "--without-fix", "texture-store", "--json", "-", "--html", page)
     expected = expected_code(["texture-store"])
     data = json.loads(out)
     validator("report").validate(data)
@@ -99,6 +100,13 @@ def test_report_json_fits_its_schema_and_the_texture_store_is_replayed(small_onn
     assert {store["line"] for store in stores} == {wrong["line"]} and "write_image" in stores[0]["source"]
     assert len({tuple(store["global_id"]) for store in stores}) == 1
     assert stores[-1]["value"] == pytest.approx(wrong["detail"]["got"])
+    drawn = json.loads(re.search(r'id="view">(.*?)</script>', page.read_text())[1])
+    (shown,) = [finding for finding in drawn["findings"] if finding["stores"]]
+    array, call = drawn["arrays"][shown["array"]], drawn["calls"][shown["calls"][0]]
+    assert array["name"] in call[4] and wrong["kernel"] in [launch[0] for launch in call[2]] and call[1]
+    assert shown["at"] - array["first"] in array["wrong"] and drawn["tensors"][shown["tensor"]][0] == array["name"]
+    assert len(drawn["calls"]) > shown["calls"][0] + 1, "also those that the run did not come to"
+    assert page.stat().st_size < 5_000_000 and "adreno-sim check" in page.read_text()
 
 
 @pytest.mark.tvm

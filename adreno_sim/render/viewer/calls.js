@@ -27,7 +27,7 @@ function showCalls(place, openFinding) {  // returns a function that shows the n
   const arcs = findWriters(), [svg, paths] = drawArcs(arcs, view.calls.length), list = make("ol"), about = make("div.about");
   const faulty = new Set(view.findings.flatMap(finding => finding.calls));
   const buttons = view.calls.map((call, n) => {
-    const button = make(faulty.has(n) ? "button.bad" : "button", call[OPERATORS] ? `${call[OPERATORS]} · ${call[CALL_NAME]}` : call[CALL_NAME]);
+    const button = make(faulty.has(n) ? "button.bad" : call[LAUNCHES].length ? "button" : "button.soft", call[OPERATORS] ? `${call[OPERATORS]} · ${call[CALL_NAME]}` : call[CALL_NAME]);
     button.type = "button"; button.style.paddingLeft = GUTTER + 4 + "px"; button.title = button.textContent;
     button.onclick = () => choose(n);
     button.onkeydown = event => {
@@ -43,7 +43,8 @@ function showCalls(place, openFinding) {  // returns a function that shows the n
     arcs.forEach(([writer, reader], k) => paths[k].classList.toggle("on", writer === n || reader === n));
     about.replaceChildren(make("h3", call[OPERATORS] || call[CALL_NAME]));
     if (call[OPERATORS]) about.append(make("p.soft", `compiled to ${call[CALL_NAME]}`));
-    about.append(makeTable(["kernel", "work-items", "group"], call[LAUNCHES].map(launch => [launch[0], launch[1], launch[2] || "chosen by the device"]), []));
+    if (!call[LAUNCHES].length) about.append(make("p.at", "The run did not come to it, or it launched nothing."));
+    else about.append(makeTable(["kernel", "work-items", "group"], call[LAUNCHES].map(launch => [launch[0], launch[1], launch[2] || "chosen by the device"]), []));
     for (const [name, tensors] of [["reads", call[READS]], ["writes", call[WRITES]]]) {
       about.append(make("h3", name), make("ul", "", ...tensors.map(tensor => make("li", describeTensor(tensor)))));
     }
@@ -55,7 +56,7 @@ function showCalls(place, openFinding) {  // returns a function that shows the n
     });
   }
   place.append(make("h2", "Calls"), make("p.soft", "In the order in which they run. An arc leads from a call to those that read what it writes; " +
-    "calls with findings are bold. A click, or the arrow keys, show what a call launches, reads and writes."));
+    "calls with findings are bold, calls that were not reached grey. A click, or the arrow keys, show what a call launches, reads and writes."));
   place.append(make("div.graph", "", make("div.calls", "", svg, list), about));
   choose(faulty.size ? Math.min(...faulty) : 0);
   return n => { choose(n); buttons[n].scrollIntoView({block: "center"}); buttons[n].focus(); };

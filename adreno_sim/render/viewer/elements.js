@@ -68,7 +68,7 @@ function sizeCells(array) {
   return {rows, shown, wide: shown ? 52 : small, tall: shown ? 22 : Math.max(1, Math.min(small, Math.floor(TALLEST / rows)))};
 }
 
-function paint(canvas, array, values, chosen) {
+function paint(canvas, array, values, chosen, marked) {
   const {rows, shown, wide, tall} = sizeCells(array), scale = Math.min(window.devicePixelRatio || 1, 2), draw = canvas.getContext("2d");
   canvas.width = (array.row * wide + 2) * scale; canvas.height = (rows * tall + 2) * scale;
   canvas.style.width = array.row * wide + 2 + "px"; canvas.style.height = rows * tall + 2 + "px";
@@ -85,9 +85,9 @@ function paint(canvas, array, values, chosen) {
       draw.fillStyle = !Number.isFinite(value) ? ink : part > 0.5 ? "#ffffff" : "#1f2328";
       draw.fillText(Number.isFinite(value) ? String(Number(value.toPrecision(4))) : String(value), x + wide / 2 - 1, y + tall / 2);
     }
-    if (array.bad.has(n)) {
-      draw.strokeStyle = error; draw.lineWidth = Math.min(2, tall / 3);
-      draw.strokeRect(x + 1, y + 1, wide - 3, tall - 3);
+    if (marked && array.bad.has(n)) {
+      draw.fillStyle = error;
+      draw.fillRect(x, y + tall - Math.max(1, tall / 4), wide - 1, Math.max(1, tall / 4));
     }
   }
   if (array.texel) {
@@ -132,7 +132,7 @@ function showArray(number, element) {  // element: of the whole array, -1 for no
     }
   }
   function redraw() {
-    for (const {canvas, values} of pictures) paint(canvas, array, values, chosen);
+    for (const {canvas, values} of pictures) paint(canvas, array, values, chosen, values === array.values);
     at.textContent = describe(array, chosen);
   }
   function nextWrong() {
@@ -141,7 +141,7 @@ function showArray(number, element) {  // element: of the whole array, -1 for no
   }
   const whole = array.shape.reduce((product, size) => product * size, 1), part = whole > count;
   const kept = part ? `; elements ${comma(array.first)} to ${comma(array.first + count - 1)} of ${comma(whole)} are kept` : "";
-  const bad = array.right ? `; ${comma(array.bad.size)} of ${comma(count)} wrong, outlined` : "; nothing is expected of it";
+  const bad = array.right ? `; ${comma(array.bad.size)} of ${comma(count)} wrong, underlined in red` : "; nothing is expected of it";
   box.append(make("p.soft", `${array.name}: ${array.dtype} ${array.shape.join("x")}${array.texel ? ", an image" : ""}${kept}${bad}`), pair, at);
   if (array.bad.size) {
     const next = make("button", "next wrong element");

@@ -60,7 +60,8 @@ function showArrays(place) {
 
 const place = document.getElementById("looks");
 if (place && view.calls.length > 1) showCall = showCalls(place, openFinding);
-if (place && view.arrays.length) showArrays(place);
+const pointed = new Set(view.findings.map(finding => finding.array));
+if (place && view.arrays.some((_, n) => !pointed.has(n))) showArrays(place);
 for (const sentence of view.cut) place?.append(make("p.soft", `left out: ${sentence}`));
 details.forEach((one, n) => {
   const fill = () => { if (one.open && !one.dataset.filled) { one.dataset.filled = "yes"; showFinding(n); } };

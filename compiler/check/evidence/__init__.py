@@ -1,0 +1,1 @@
+"""What a report keeps of a check besides its words."""
