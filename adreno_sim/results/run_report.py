@@ -282,7 +282,7 @@ def make_run_report(
         judged.expired,
         no_driver,
         idle,
-        most,
+        most=most,
     )
 
 
