@@ -63,6 +63,7 @@ def device(request):
     return request.param
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("target", ["buffer", "texture"])
 def test_convolutions_equal_tvm_llvm(models, run_bundle, device, target):
     from adreno_sim.golden.model_reference import ModelReference
@@ -76,6 +77,7 @@ def test_convolutions_equal_tvm_llvm(models, run_bundle, device, target):
     assert ("image" in images) == (target == "texture")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n", [1, 5, 70])
 def test_symbolic_batch_sizes(models, run_bundle, device, n):
     from adreno_sim.compiler.plan.extract import extract_plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import handmade
@@ -119,6 +120,12 @@ def test_a_planner_without_its_solver_is_refused(capsys, folder, monkeypatch):
     assert main(["footprint", "t.csv", "--planners", "all"]) == 0
 
 
+@cache
+def opened(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """The command with all of its standard streams open."""
+    return run(folder, "-m", "adreno_sim", *line.split(), capture_output=True)
+
+
 def closed(folder: Path, number: int, line: str) -> subprocess.CompletedProcess[str]:
     """The command with one of its standard streams closed."""
     code = (
@@ -130,7 +137,7 @@ def closed(folder: Path, number: int, line: str) -> subprocess.CompletedProcess[
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_closed_stream_changes_nothing_else(folder, number):
     for line in ("layout image2d 4x4", "layout image2d 4x", "layout image2d 4x4 --json out.json", "check none.onnx"):
-        whole, part = run(folder, "-m", "adreno_sim", *line.split(), capture_output=True), closed(folder, number, line)
+        whole, part = opened(folder, line), closed(folder, number, line)
         assert part.returncode == whole.returncode
         assert part.stdout == ("" if number == 1 else whole.stdout) and part.stderr == ("" if number == 2 else whole.stderr)
     assert json.loads((folder / "out.json").read_text())["schema"] == "adreno-sim/layout/1"

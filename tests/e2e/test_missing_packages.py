@@ -83,24 +83,48 @@ def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+RUN = """
+import os, runpy, sys
+import adreno_sim.cli.main
+for number, line in enumerate(sys.argv[1:]):
+    if not os.fork():
+        for stream in (1, 2):
+            os.dup2(os.open(f"{number}.{stream}", os.O_WRONLY | os.O_CREAT), stream)
+        sys.argv[1:] = line.split()
+        runpy.run_module("adreno_sim", run_name="__main__")
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes(plain: Path) -> dict[str, tuple[int, str, str]]:
+    """Exit code, output and errors of each command line, each in a process by fork of one that has imported the command alone."""
+    lines = [*NEEDING, *WORKING]
+    done = python(plain, "-c", RUN, *lines)
+    codes = [int(code) for code in done.stdout.split()]
+    assert len(codes) == len(lines), done.stderr
+    said = [[(plain / f"{number}.{stream}").read_text() for stream in (1, 2)] for number in range(len(lines))]
+    return {line: (code, out, err) for line, code, (out, err) in zip(lines, codes, said, strict=True)}
+
+
 def test_every_command_is_tried() -> None:
     (commands,) = (action for action in command_line._parser()._actions if action.metavar == "COMMAND")
     assert {line.split()[0] for line in (*NEEDING, *WORKING)} == set(commands.choices or ())
 
 
 @pytest.mark.parametrize("line", NEEDING)
-def test_a_command_names_the_package_that_it_needs(plain: Path, line: str) -> None:
-    done = python(plain, "-m", "adreno_sim", *line.split())
-    assert (done.returncode, done.stdout) == (2, "")
-    assert LINE.fullmatch(done.stderr) and NEEDING[line] in done.stderr, done.stderr
-    assert str(ROOT) in done.stderr
+def test_a_command_names_the_package_that_it_needs(outcomes: dict[str, tuple[int, str, str]], line: str) -> None:
+    code, out, err = outcomes[line]
+    assert (code, out) == (2, "")
+    assert LINE.fullmatch(err) and NEEDING[line] in err, err
+    assert str(ROOT) in err
 
 
 @pytest.mark.parametrize("line", WORKING)
-def test_a_command_without_models_needs_none(plain: Path, line: str) -> None:
-    done = python(plain, "-m", "adreno_sim", *line.split())
-    assert WORKING[line] in done.stdout + done.stderr
-    assert "internal error" not in done.stderr and "not installed" not in done.stderr
+def test_a_command_without_models_needs_none(outcomes: dict[str, tuple[int, str, str]], line: str) -> None:
+    _, out, err = outcomes[line]
+    assert WORKING[line] in out + err
+    assert "internal error" not in err and "not installed" not in err
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,7 @@ def test_files_that_cannot_be_written_or_read_are_no_error(tmp_path, monkeypatch
         assert not comes_from_disk() and comes_from_disk()
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_made_is_no_error(place, whole, tmp_path):
     (tmp_path / "cache").write_text("in the way")
     before = files_under(whole)

@@ -46,7 +46,7 @@ LAUNCHES = {
     "5000 digits": HEAD + "x = " + "9" * 5000 + "\n" + BUFFER,
     "a date": HEAD.replace("[4]", "1979-05-27") + BUFFER,
     "deep": "a = " + "[" * 100_000,
-    "deep tables": "[" + "a." * 50_000 + "b]",
+    "deep tables": "[" + "a." * 10_000 + "b]",
     "a long key": HEAD + "x" * 100_000 + " = 1\n" + BUFFER,
     "a name of two lines": HEAD + BUFFER + 'name = "\\n"\n',
     "a zero byte in an option": 'options = "\\u0000"\n' + HEAD + BUFFER,

@@ -22,11 +22,11 @@ def test_what_is_undefined_is_what_the_interpreter_knows(cpu, first, monkeypatch
     if PROCESSORS[cpu] is not None:
         monkeypatch.setattr(objects, "_machine", objects.Machine(*PROCESSORS[cpu]))
         monkeypatch.setattr(compiled_kernel, "_compiled", type(compiled_kernel._compiled)())
-    assert find_differences(first, 25) == []
+    assert find_differences(first, 10) == []
 
 
 def test_one_work_item_after_the_other(monkeypatch):
-    assert find_differences(75, 25, "scalar") == []
+    assert find_differences(75, 10, "scalar") == []
 
 
 @pytest.mark.slow

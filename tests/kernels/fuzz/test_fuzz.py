@@ -21,7 +21,7 @@ KERNELS = 2000
 PART = 100
 
 
-PARTS = [pytest.param(start, marks=[pytest.mark.slow] if start % (4 * PART) else []) for start in range(0, KERNELS, PART)]
+PARTS = [pytest.param(start, marks=[pytest.mark.slow] if start % (10 * PART) else []) for start in range(0, KERNELS, PART)]
 
 
 @pytest.mark.parametrize("start", PARTS)

@@ -13,7 +13,7 @@ from adreno_sim.base.errors import UnsupportedError
 pytestmark = pytest.mark.tvm
 
 
-@pytest.mark.parametrize("target", ["buffer", "texture"])
+@pytest.mark.parametrize("target", ["buffer", pytest.param("texture", marks=pytest.mark.slow)])
 def test_non_max_suppression(target):
     node = helper.make_node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "least"], ["kept"])
     inputs = [

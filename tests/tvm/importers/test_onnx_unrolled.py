@@ -83,7 +83,7 @@ def test_options(kind: str, options: dict[str, Any]) -> None:
     check_same(recurrent(kind, **options), x=draw(options.get("steps", STEPS), BATCH, SIZE))
 
 
-@pytest.mark.parametrize("target", ["buffer", "texture"])
+@pytest.mark.parametrize("target", [pytest.param("buffer", marks=pytest.mark.slow), "texture"])
 def test_a_layer_is_checked_whole(target: str, adreno: Any) -> None:
     report = adreno_sim.check(recurrent("LSTM", steps=3, direction="bidirectional"), device=adreno, target=target)
     assert report.ok, str(report)

@@ -60,6 +60,7 @@ def alternating(dtype, shape=(64, 1024), size=4.0):
     return (np.random.default_rng(0).standard_normal(shape) + signs).astype(dtype)
 
 
+@pytest.mark.slow
 def test_no_right_kernel_is_blamed_where_signs_take_turns():
     problems = [problem for problem in choose_problems(quick=False, only="") if problem.terms in (1024, 1026)]
     tally = tally_runs(run_campaign(problems, repeats=1, seed=0, say=lambda text: None, signs=(ALTERNATING,)))

@@ -55,7 +55,7 @@ def test_only_an_exact_result_has_no_deviation():
     assert found[3] == 1 and np.isinf(found[4:]).all()
 
 
-@pytest.mark.parametrize("family", ["softmax", "layer_norm"])
+@pytest.mark.parametrize("family", ["softmax", pytest.param("layer_norm", marks=pytest.mark.slow)])
 def test_rows_of_any_magnitude_are_judged_right(family):
     problems = [problem for problem in choose_problems(quick=False, only=family) if problem.terms <= 64]
     tally = tally_runs(run_campaign(problems, repeats=1, seed=0, say=lambda text: None, signs=RANGES))

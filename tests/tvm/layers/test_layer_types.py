@@ -169,7 +169,7 @@ def test_int4_that_there_is_not(make, options, said):
         recast(make(), "int4", **options)
 
 
-@pytest.mark.parametrize("how", ["TVM's", "int8"])
+@pytest.mark.parametrize("how", ["TVM's", pytest.param("int8", marks=pytest.mark.slow)])
 def test_the_tuner_knows_convolutions_in_hwnc(tmp_path, how):
     mod = relax.transform.ConvertLayout({"relax.nn.conv2d": ["HWNC", "HWOI"]})(two()) if how == "TVM's" else convert_hwnc(two())
     tasks = find_tasks(mod, make_target("buffer"), choose())

@@ -41,6 +41,7 @@ def test_conditions_in_range_stay():
     assert changed_by(make_case("append", make_target("buffer"), Sizes(dim=128)).function) == ()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", SCANS)
 @pytest.mark.parametrize("without", [(), ("neighbour-read",)], ids=["fixed", "raw"])
 def test_scans_race_without_their_fix(name, without):

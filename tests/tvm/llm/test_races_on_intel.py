@@ -25,7 +25,9 @@ print("found", sorted({finding.kind.label for finding in report.findings}))
 """
 
 
-@pytest.mark.parametrize(("name", "fix"), [("merge", "group-update"), ("cumsum", "neighbour-read")])
+@pytest.mark.parametrize(
+    ("name", "fix"), [("merge", "group-update"), pytest.param("cumsum", "neighbour-read", marks=pytest.mark.slow)]
+)
 def test_values_are_wrong_without_the_fix_alone(name, fix, request):
     judges.ask_also(request.node, "intel")
     for without, found in (([fix], "found ['wrong-value']"), ([], "found []")):

@@ -59,6 +59,7 @@ def test_the_plan_is_the_golden_one(network, request):
     assert plan == golden
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", NETWORKS)
 def test_an_arena_changes_no_bit(network):
     if tvm_series() == "0.25":

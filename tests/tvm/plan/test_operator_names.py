@@ -84,7 +84,9 @@ def test_the_advice_speaks_of_nodes() -> None:
     assert {tensor.producer.split(",")[0] for tensor in peak} >= {f"Conv b1_{n}_wide" for n in range(3)}
 
 
-@pytest.mark.parametrize("name", ["parallel_heads", "wide_inception", "dense_decoder"])
+@pytest.mark.parametrize(
+    "name", ["parallel_heads", *(pytest.param(name, marks=pytest.mark.slow) for name in ("wide_inception", "dense_decoder"))]
+)
 def test_another_order_takes_less_and_changes_no_bit(name: str) -> None:
     model = compile_model(branchy_networks.NETWORKS[name]())
     rows = {row.planner: row for row in measure(extract_plan(model), RULES, ["arena", "arena-reordered"], model=model).rows}

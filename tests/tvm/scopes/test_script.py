@@ -27,7 +27,8 @@ def contested():
 
 STOCK = [pytest.param(make, False, id=f"{make.__name__}-stock", marks=[pytest.mark.slow] if make is not convolution else [])
          for make in (convolution, mean_in_texture, contested)]  # fmt: skip
-FIXED = [pytest.param(make, True, id=f"{make.__name__}-fixed") for make in (convolution, mean_in_texture, contested)]
+FIXED = [pytest.param(make, True, id=f"{make.__name__}-fixed", marks=[pytest.mark.slow] if make is not contested else [])
+         for make in (convolution, mean_in_texture, contested)]  # fmt: skip
 
 
 def is_equal(one, other):

@@ -173,7 +173,13 @@ def colours(whole, tmp_path, monkeypatch):
     ("file", "old", "new", "expected"),
     [
         ("image/formats.py", '"BGRA": ("b", "g", "r", "a")', '"BGRA": ("r", "g", "b", "a")', "[0, 0, 1, 0] [False, True]"),
-        ("ir/mod_ref.py", "lambda f: _params_with_use(f, _may_write)", "lambda f: frozenset()", "[1, 0, 0, 0] [False, False]"),
+        pytest.param(
+            "ir/mod_ref.py",
+            "lambda f: _params_with_use(f, _may_write)",
+            "lambda f: frozenset()",
+            "[1, 0, 0, 0] [False, False]",
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["colours", "written"],
 )

@@ -86,7 +86,7 @@ def changed(tree: Any, way: tuple[Any, ...], value: Any) -> Any:
 
 
 def test_any_field_may_be_anything(store: Store, report: dict[str, Any]) -> None:
-    """Of the outcome and of the report: it counts, and everything is written, or the case runs again."""
+    """Of the outcome and of the report, each by other values: it counts, and everything is written, or the case runs again."""
     from adreno_sim.render.sweep import findings, markdown
 
     outcome = outcome_of(report, 1.5)
@@ -95,8 +95,8 @@ def test_any_field_may_be_anything(store: Store, report: dict[str, Any]) -> None
         store.put(CASE, Result(outcome, report))
         file = store.folder / f"{CASE.key}{ending}"
         tree = json.loads(file.read_text())
-        for way in places(tree):
-            for value in HARD:
+        for number, way in enumerate(places(tree)):
+            for value in HARD[number % 4 :: 4]:
                 file.write_text(json.dumps(changed(tree, way, value)))
                 found = store.get(CASE)
                 if found is None:

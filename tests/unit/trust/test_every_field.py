@@ -227,7 +227,7 @@ def test_the_files_are_read_as_they_are(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", READERS)
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.lists(st.tuples(st.integers(0, 10**6), values), min_size=1, max_size=2))
 def test_a_damaged_field_is_one_error_or_a_value(kind: str, changes: list[tuple[int, Any]], tmp_path: Path) -> None:
     tree, read = READERS[kind]
@@ -276,8 +276,9 @@ def test_a_damaged_field_of_a_bundle(bundles: list[dict[str, bytes]], which: int
 
 @pytest.mark.parametrize("key", list(profile.FIELDS))
 def test_every_value_of_a_profile(key: str, tmp_path: Path) -> None:
-    """Each hard value, and lists of it, in the file and in the device string."""
-    for value in [*HARD, *([value] for value in HARD), ["cl_khr_fp16", "\0"], ["a b"], [1, 2, 3], [1 << 63, 1, 1]]:
+    """Some hard values, and lists of them, in the file and in the device string: for each field others."""
+    every = [*HARD, *([value] for value in HARD), ["cl_khr_fp16", "\0"], ["a b"], [1, 2, 3], [1 << 63, 1, 1]]
+    for value in every[[*profile.FIELDS].index(key) % 4 :: 4]:
         with contextlib.suppress(AdrenoSimError):
             read_profile(tmp_path, {"profile": {"mine": {"base": "adreno-740", "given": {key: value}}}})
         with contextlib.suppress(AdrenoSimError, ValueError):
