@@ -15,6 +15,7 @@ from ..ir.queries import globals_of, object_align, private_bytes
 from . import builtins, checks, vector  # noqa: F401 (built-ins register themselves)
 from .abi import argument_block
 from .abi.count_table import CountTable
+from .abi.debug_table import DebugTable
 from .abi.print_format import PrintCall
 from .abi.specialization import LocalArg, Specialization
 from .analysis.failures import attempt, collect
@@ -22,6 +23,7 @@ from .analysis.loop_bounds import needs_no_watchdog
 from .analysis.parallel_regions import RegionPlan
 from .analysis.segments import Graph
 from .counting.plan import CountingPlan, plan_counting
+from .debugging.plan import DebugPlan, plan_debugging
 from .emit import sync_points
 from .emit.c_runtime import add_runtime
 from .emit.collectives import is_collective
@@ -47,7 +49,7 @@ class ModuleText:
     regions run one sub-group at a time. successions (level full): which sites of texel writes always follow which. lanes:
     work-items that run as one vector; 1 for scalar code, and `reason` then says why. `text` is empty if deferred checks were
     asked for at level full and the kernel does not vectorise. failures: of analyses that the code then goes without.
-    counted: what the counters of counted code mean.
+    counted: what the counters of counted code mean. debugged: what the debug block of code under the debugger means.
     """
 
     text: str
@@ -63,6 +65,7 @@ class ModuleText:
     reason: str = ""
     failures: tuple[str, ...] = ()
     counted: CountTable | None = None
+    debugged: DebugTable | None = None
 
 
 def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
@@ -76,7 +79,7 @@ def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
 
 def _emit_suitable(kernel: ir.Function, spec: Specialization) -> ModuleText:
     """Returns vector code where the kernel allows, else scalar code."""
-    reason = "asked for" if spec.emitter == "scalar" or spec.count or spec.counters else vector.scalar_reason(spec)
+    reason = "asked for" if spec.emitter == "scalar" or spec.count or spec.one_by_one else vector.scalar_reason(spec)
     if not reason:
         failed: ModuleText | str = "the vector emitter failed"
         found = attempt(f"vector code of kernel {kernel.name}", lambda: _emit_vectors(kernel, spec), failed)
@@ -139,6 +142,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         successions,
         lanes=plan.lanes,
         counted=next((check.table for check in plan.checks if isinstance(check, CountingPlan)), None),
+        debugged=next((check.table for check in plan.checks if isinstance(check, DebugPlan)), None),
     )
 
 
@@ -178,19 +182,23 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
         plan.checks = [plan_counting(plan)]
     _reserve_private(plan, kernel)
     _reserve_spills(plan)
+    if unit.spec.debug:
+        plan.checks = [*plan.checks, plan_debugging(plan)]
     return plan
 
 
 def _reserve_private(plan: KernelPlan, kernel: ir.Function) -> None:
-    """Puts private variables in the arena if work-items are interleaved, or if the stack could not hold them."""
+    """Puts private variables in the arena if work-items are interleaved or a debugger looks at them, or if the stack could not
+    hold them."""
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
-    items = 1 if plan.is_single_region else plan.unit.spec.items
-    if plan.is_single_region and sum(map(private_bytes, variables)) <= STACK_LIMIT:
+    alone = plan.is_single_region and not plan.unit.spec.debug
+    items = 1 if alone else plan.unit.spec.items
+    if alone and sum(map(private_bytes, variables)) <= STACK_LIMIT:
         return
     for instr in variables:
         size = private_bytes(instr)
         stride = llvm_types.align_up(size, object_align(size))
-        plan.private[id(instr)] = (plan.unit.reserve_arena(stride * items), 0 if plan.is_single_region else stride)
+        plan.private[id(instr)] = (plan.unit.reserve_arena(stride * items), 0 if alone else stride)
 
 
 def _reserve_spills(plan: KernelPlan) -> None:

@@ -38,7 +38,7 @@ _UNASKED_STANDARD = 120
 _FLAGS = (
     "-x", "cl", "-target", "spir64-unknown-unknown", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes",
     "-Xclang", "-disable-lifetime-markers", "-ftrivial-auto-var-init=zero", "-fwrapv", "-fno-strict-aliasing",
-    "-ffp-contract=on", "-gline-tables-only", "-gcolumn-info",
+    "-ffp-contract=on", "-gcolumn-info",
     "-fno-discard-value-names", "-Xclang", "-cl-kernel-arg-info", "-fno-color-diagnostics",
     "-fno-diagnostics-fixit-info", "-Wno-unused-command-line-argument", "-fno-delete-null-pointer-checks",
     "-Wno-error=incompatible-pointer-types", "-Wno-error=int-conversion", "-nostdinc", "-fno-gnu-inline-asm",
@@ -51,6 +51,9 @@ Markers of lifetimes would say the same, but bring jumps that leave a block toge
 
 Pointers of another type are a warning, as in the older clang of device drivers. Assembly is refused: no instruction of kernel
 IR stands for it. Pragmas with which clang's own tests crash it, or fill its stack for minutes, do nothing."""
+
+_LINES, _VARIABLES = "-gline-tables-only", "-g"
+"""What clang writes of the source besides its code."""
 
 _SIZE_FLAG = f"-ftrivial-auto-var-init-max-size={1 << 20}"
 """Larger variables get no zero: clang takes memory for every element of one."""
@@ -103,6 +106,7 @@ class FrontEndTarget:
     arithmetic exist (they win over `extensions`). builtins: declare OpenCL's built-in functions (False: the source defines
     them). macros: more NAME=VALUE. unsafe_includes: a source reads any file of the host, not only those below the folders of -I.
     folds_finite_math: tests for NaN and infinity have one result in a program whose options promise that there is neither.
+    debug: clang also says what the variables are (`debug_info`).
     """
 
     opencl_version: int = 200
@@ -113,6 +117,7 @@ class FrontEndTarget:
     macros: tuple[str, ...] = ()
     unsafe_includes: bool = False
     folds_finite_math: bool = False
+    debug: bool = False
 
 
 @dataclass(frozen=True)
@@ -267,7 +272,13 @@ def arguments(options: BuildOptions, target: FrontEndTarget) -> list[str]:
     standard = options.standard or min(target.opencl_version, _UNASKED_STANDARD)
     program = os.environ.get("ADRENO_SIM_CLANG")
     limits = [_SIZE_FLAG] if not program or _read_version(program) >= _OLDEST_WITH_SIZE else []
-    words = [*_FLAGS, *limits, f"-cl-std={_STANDARD_NAME[standard]}", f"-D__OPENCL_VERSION__={target.opencl_version}"]
+    words = [
+        *_FLAGS,
+        _VARIABLES if target.debug else _LINES,
+        *limits,
+        f"-cl-std={_STANDARD_NAME[standard]}",
+        f"-D__OPENCL_VERSION__={target.opencl_version}",
+    ]
     words += [f"-I{HEADERS}", *_extension_arguments(target)]
     if not target.builtins:
         words += ["-cl-no-stdinc", "-include", str(HEADERS / "opencl-c-base.h")]

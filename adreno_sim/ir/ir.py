@@ -121,13 +121,15 @@ Type = Union[Void, Int, Float, Pointer, Vector, Array, Struct, Image, Sampler, E
 class SourceLoc:
     """A source location: 1-based line and column of the innermost (inlined) position, 0 if unknown.
 
-    `callers` are the lines of the calls of inlined helpers, innermost first.
+    `callers` are the lines of the calls of inlined helpers, innermost first. `scope` is the number of the scope in clang's debug
+    information, 0 in a build that is not for the debugger.
     """
 
     line: int
     column: int
     file: str = ""
     callers: tuple[int, ...] = ()
+    scope: int = 0
 
 
 UNKNOWN_LOC = SourceLoc(0, 0)
@@ -209,6 +211,8 @@ class Instr:
       alloca               `elem` (type allocated), `align`; operands (count,) or ()
       undefine             operands (alloca,): the declaration of a variable that is given no value. Its bytes count as unwritten
                            from here on, and stay as they are. As read: (parameter,), `elem`, where it is what is returned
+      note                 of builds for the debugger: the source assigns operands (value,) to the variable `indices` (number,),
+                           or declares it and gives it no value: operands ()
       load                 operands (pointer,), `align`, `volatile`
       store                operands (value, pointer), `align`, `volatile`; type Void
       gep                  operands (pointer,), (pointer, index...): `elem` is the source element type;

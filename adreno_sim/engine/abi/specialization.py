@@ -139,6 +139,8 @@ class Specialization(CachedHash):
     bytes; it is compiled quickly, because it runs for little. texel_blocks: lines of images that are read are blocks of texels
     (`abi.counting.TEXEL_BLOCK`), not parts of rows.
 
+    debug: the code runs under the debugger (`abi.debugging`), groups in the order of the launch's table; scalar code alone.
+
     unoptimised: LLVM optimises nothing (`run.second_run`).
 
     merged: how many groups of the launch one of these is (`engine/coarsen`). overlapping: groups at the edge along x are as large
@@ -161,6 +163,7 @@ class Specialization(CachedHash):
     emitter: Emitter = "scalar"
     count: bool = False
     counters: bool = False
+    debug: bool = False
     sampled: bool = False
     texel_blocks: bool = False
     unoptimised: bool = False
@@ -174,6 +177,11 @@ class Specialization(CachedHash):
         """The work-items of a full group."""
         x, y, z = self.local_size
         return x * y * z
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each work-item runs by itself, those too that have nothing to do."""
+        return self.counters or self.debug
 
     @property
     def full(self) -> bool:

@@ -181,6 +181,11 @@ def _undefine(e: Emitter, instr: ir.Instr) -> None:
     e.hooks.on_undefine(variable)
 
 
+@instruction("note")
+def _note(e: Emitter, instr: ir.Instr) -> None:
+    e.hooks.on_note(instr)
+
+
 @instruction("load")
 def _load(e: Emitter, instr: ir.Instr) -> None:
     pointer = e.pointer(instr.operands[0])

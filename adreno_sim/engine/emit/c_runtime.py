@@ -6,7 +6,7 @@ import functools
 from concurrent.futures import ThreadPoolExecutor
 
 from ...base.host.current import current_family
-from ..abi import context, counting, kernel_shape, mailbox, race_cells
+from ..abi import context, counting, debugging, kernel_shape, mailbox, race_cells
 from ..abi.kernel_shape import KernelShape
 from ..llvm.objects import RUNTIME
 from ..runtime import compiled
@@ -14,7 +14,7 @@ from ..runtime.constants import declare_structure, define_constants
 from ..runtime.functions import CModule
 from .unit import Unit
 
-FILES = ("counters.c", "diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c", "work.c")
+FILES = ("counters.c", "debugger.c", "diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c", "work.c")
 """All that a process needs, so that it calls clang once; soft float is for few processors."""
 WORKER = "worker"
 """The function of a module that a launch calls. No other is visible outside."""
@@ -28,7 +28,11 @@ _ATTRIBUTES = {"cold": "#1", "noinline": "#2", "alwaysinline": "#3"}
 def constants() -> str:
     """Returns the constants and structures that the C files share with Python, and what they need of the processor."""
     header = current_family().header.read_text(encoding="utf-8")
-    return header + define_constants((context, counting, race_cells, kernel_shape, mailbox)) + declare_structure(KernelShape)
+    return (
+        header
+        + define_constants((context, counting, debugging, race_cells, kernel_shape, mailbox))
+        + declare_structure(KernelShape)
+    )
 
 
 @functools.cache

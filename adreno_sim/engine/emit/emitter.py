@@ -220,6 +220,7 @@ class Emitter:
         number = self.unit.table.add(site)
         rest = ", ".join(f"i64 {v}" for v in [*values, *[0] * (6 - len(values))])
         t.do(f"call void @report(ptr %ctx, i64 {number}, i64 {group}, i64 {local}, {rest})")
+        self.hooks.on_report(t, number)
 
     def report_if(self, condition: str, site: DiagnosticSite, *values: str | int) -> None:
         """Emits a report of `site` if the i1 `condition` holds. Execution continues."""

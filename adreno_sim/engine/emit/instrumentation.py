@@ -14,6 +14,7 @@ from ...ir import ir
 
 if TYPE_CHECKING:
     from ...ir.provenance import Ptr
+    from ..llvm.text import Text
     from .image_refs import ImageRef
     from .pointers import LanePtr
 
@@ -77,6 +78,12 @@ class Instrumentation:
 
     def on_alloca(self, variable: ir.Instr) -> None:
         """Is called when a work-item starts, for each private variable it allocates."""
+
+    def on_note(self, instr: ir.Instr) -> None:
+        """Is called where a variable is assigned or declared, in a build for the debugger."""
+
+    def on_report(self, t: Text, site: int) -> None:
+        """Is called in the cold code behind the report of a diagnostic site."""
 
     def on_undefine(self, variable: ir.Instr) -> None:
         """Is called where a private variable is declared anew and given no value, for the work-item or all lanes at work."""
@@ -176,6 +183,14 @@ class InstrumentationList(Instrumentation):
     def on_alloca(self, variable: ir.Instr) -> None:
         for part in self.parts:
             part.on_alloca(variable)
+
+    def on_note(self, instr: ir.Instr) -> None:
+        for part in self.parts:
+            part.on_note(instr)
+
+    def on_report(self, t: Text, site: int) -> None:
+        for part in self.parts:
+            part.on_report(t, site)
 
     def on_undefine(self, variable: ir.Instr) -> None:
         for part in self.parts:

@@ -73,7 +73,7 @@ class KernelPlan:
     @property
     def orders_groups(self) -> bool:
         """Whether groups run in the order of the launch's table."""
-        return self.scheduled or self.unit.spec.sampled
+        return self.scheduled or self.unit.spec.sampled or self.unit.spec.debug
 
     @cached_property
     def variables(self) -> dict[int, ir.Instr]:

@@ -182,7 +182,7 @@ class RegionEmitter(Emitter):
 
     def _loop_end(self, axis: int) -> str:
         """Returns the end of the loop along `axis`: the size of the group, or the bound of active work-items."""
-        active = None if self.unit.spec.counters else find_active_items(self.plan.regions, self.region)
+        active = None if self.unit.spec.one_by_one else find_active_items(self.plan.regions, self.region)
         size = self.item_ids.size(axis)
         if active is None or active.axis != axis:
             return size

@@ -26,6 +26,11 @@ _ATTACHED = re.compile(r"(?:, !dbg !(\d+))?(?:, !\w+(?:\.\w+)* !\d+)*")
 _OF_DECLARATION = ", !annotation !"
 """Marks what clang writes to a variable whose declaration gives it no value."""
 _ADDRESS = re.compile(r"\bptr (?:align \d+ )?(%(?:\"[^\"]*\"|[-\w.$]+))")
+_DECLARED = re.compile(
+    r"[._]declare\((?:metadata )?ptr (%(?:\"[^\"]*\"|[-\w.$]+)), (?:metadata )?!(\d+), "
+    r"(?:metadata )?!DIExpression\([^)]*\)(?:, !(\d+))?\)"
+)
+"""A record of debug information, or the call that older clang writes; only builds for the debugger have any."""
 _CALL_WORDS = re.compile(
     r"(?:(?:tail|notail|fast|nnan|ninf|nsz|arcp|contract|afn|reassoc|spir_func|spir_kernel|fastcc|ccc|noundef|signext|zeroext|inreg"
     r"|nonnull|noalias|nofpclass\([^)]*\)|align \d+|range\([^)]*\)|dereferenceable(?:_or_null)?\(\d+\)) )*"
@@ -101,6 +106,8 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
         """The instruction on a line, None for one that means nothing here. Places every error."""
         body = line
         self.loc = ir.UNKNOWN_LOC
+        if line.startswith("#dbg_", 4):
+            return self._declaration(line)
         at = line.find(", !")
         while at >= 0:
             if attached := _ATTACHED.fullmatch(line, at):
@@ -116,14 +123,24 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
             name, _, _ = body[2:].partition(" = ")
             at = len(name) + 5
         op, _, rest = body[at:].partition(" ")
-        if op.startswith("#dbg_"):
-            return None
         try:
             return self._dispatch(name, op, rest)
         except UnsupportedError as error:
             raise self.with_loc(error) from None
         except (AssertionError, IndexError, ValueError):  # a form of the instruction that is not read here
             raise self.with_loc(UnsupportedError(f"unsupported: LLVM instruction {body.strip()[:80]!r}")) from None
+
+    def _declaration(self, text: str) -> Instr | None:
+        """Ties a variable in memory to what debug information says of it. Returns the loss of its value by its declaration, None
+        for a parameter, which has one."""
+        found = _DECLARED.search(text)
+        variable = self.values.get(found[1]) if found else None
+        if found is None or not isinstance(variable, Instr) or variable.op != "alloca":
+            return None
+        variable.indices = (int(found[2]),)
+        if self.metadata.is_parameter(found[2]):
+            return None
+        return Instr("note", VOID, [], self.metadata.loc(found[3]) if found[3] else self.loc, indices=variable.indices)
 
     def _undefine(self, body: str) -> Instr | None:
         """Returns the loss of its value by the variable to which a store or memset of clang's writes; None if it has no bytes of
@@ -250,7 +267,7 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
             raise UnsupportedError(f"unsupported: {what}")
         symbol = unquote(name[0][1:])
         if symbol.startswith(_IGNORED):
-            return None
+            return self._declaration(text)
         operands, at = self._arguments(text, expect(text, name.end(), "("))
         end(text, at, _CALL_END)
         if symbol in self.defined:

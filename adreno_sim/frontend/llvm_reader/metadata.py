@@ -12,6 +12,7 @@ _LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, co
 _SCOPE = re.compile(r"^!(\d+) = (?:distinct )?!DI(?:Subprogram|LexicalBlock|LexicalBlockFile)\((.*)\)$", re.MULTILINE)
 _FILE = re.compile(r'^!(\d+) = !DIFile\(filename: "([^"]*)"(?:, directory: "([^"]*)")?', re.MULTILINE)
 _TUPLE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
+_PARAMETER = re.compile(r"^!(\d+) = !DILocalVariable\(.*\barg: \d", re.MULTILINE)
 _FIELD = re.compile(r"\b(scope|file|line|name): (?:!(\d+)|(\d+)|\"([^\"]*)\")")
 _ITEM = re.compile(r'\s*(?:!"((?:[^"\\]|\\.)*)"|i\d+ (-?\d+)|([^,]+))(?:,|$)')
 
@@ -34,6 +35,8 @@ class Metadata:
         self._tuples = {match[1]: match[2] for match in _TUPLE.finditer(text)}
         self._locs: dict[str, SourceLoc] = {}
         self._scope_files: dict[str, str] = {}
+        self.has_variables = "emissionKind: FullDebug" in text
+        self._parameters = frozenset(_PARAMETER.findall(text) if self.has_variables else ())
 
     def loc(self, number: str) -> SourceLoc:
         """Returns the location of `!dbg !number`; UNKNOWN_LOC if it is not one."""
@@ -47,7 +50,7 @@ class Metadata:
         if location is None:
             return UNKNOWN_LOC
         _, line, column, scope = location
-        return SourceLoc(int(line), int(column or 0), self._file_of(scope))
+        return SourceLoc(int(line), int(column or 0), self._file_of(scope), (), int(scope) if self.has_variables else 0)
 
     def _file_of(self, scope: str) -> str:
         """Returns the file of a scope; "" for the program source, which clang reads from standard input."""
@@ -69,6 +72,10 @@ class Metadata:
         """Returns where the function starts to whose definition a `!dbg` is attached."""
         fields = {match[1]: match for match in _FIELD.finditer(self._scopes.get(number, ""))}
         return SourceLoc(int(fields["line"][3] or 0), 1, self._file_of(number)) if "line" in fields else UNKNOWN_LOC
+
+    def is_parameter(self, number: str) -> bool:
+        """Returns True for the debug information of a variable that is a parameter."""
+        return number in self._parameters
 
     def is_artificial(self, number: str) -> bool:
         """Returns True for a function that clang has declared itself."""

@@ -77,6 +77,8 @@ def _is_copy(instr: Instr) -> bool:
     if instr.op not in ("memcpy", "memmove") or instr.volatile:
         return False
     target, source, length = instr.operands
+    if isinstance(target, Instr) and target.indices:
+        return False  # a debugger shows it
     pair = (target, source)
     return isinstance(length, Const) and all(
         isinstance(variable, Instr) and variable.op == "alloca" and private_bytes(variable) == length.value for variable in pair

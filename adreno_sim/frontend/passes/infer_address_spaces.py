@@ -13,7 +13,7 @@ _FOLLOWED = ("gep", "phi", "select", "freeze")
 _UNKNOWN = -1  # nothing found yet: a null pointer, or a phi on the way round a loop
 _ADDRESS_OPERANDS = {
     "load": (0,), "store": (1,), "gep": (0,), "atomicrmw": (0,), "cmpxchg": (0,),
-    "memcpy": (0, 1), "memmove": (0, 1), "memset": (0,),
+    "memcpy": (0, 1), "memmove": (0, 1), "memset": (0,), "note": (0,),
 }  # fmt: skip
 _CONVERSIONS = ("__to_global", "__to_local", "__to_private")
 

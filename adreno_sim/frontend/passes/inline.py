@@ -121,7 +121,7 @@ class _Copy:
 
     def _extend_loc(self, loc: SourceLoc) -> SourceLoc:
         outer = self.call.loc
-        made = SourceLoc(loc.line, loc.column, loc.file, (*loc.callers, outer.line, *outer.callers))
+        made = SourceLoc(loc.line, loc.column, loc.file, (*loc.callers, outer.line, *outer.callers), loc.scope)
         self.locs[loc] = made
         return made
 

@@ -3,13 +3,29 @@
 A variable is promoted if all its accesses load or store it whole. A read before any write becomes ``UNDEF``, also as an
 operand of a phi: nothing is assumed about it. So does a read behind a declaration that gives the variable no value, in every
 iteration of a loop. Arrays and structs stay in memory, where each access can be checked. A value takes the name of the first
-variable that it is assigned to.
+variable that it is assigned to. In a build for the debugger a `note` stays where a value is assigned.
 """
 
 from __future__ import annotations
 
 from ...ir.dominators import Dominators
-from ...ir.ir import UNDEF, UNKNOWN_LOC, Array, Block, Const, Float, Function, Instr, Int, Struct, Type, Value, Vector, type_of
+from ...ir.ir import (
+    UNDEF,
+    UNKNOWN_LOC,
+    Array,
+    Block,
+    Const,
+    Float,
+    Function,
+    Instr,
+    Int,
+    Struct,
+    Type,
+    Value,
+    Vector,
+    Void,
+    type_of,
+)
 from .phi_placement import place_phis
 
 
@@ -102,6 +118,8 @@ class _Promotion:
                 assert isinstance(variable, Instr) and variable.elem is not None
                 current[variable] = self._as_type(instr.operands[0], variable.elem, instr, remaining)
                 self._name_after(variable, instr.operands[0])
+                if variable.indices:
+                    remaining.append(Instr("note", Void(), [current[variable]], instr.loc, indices=variable.indices))
             elif instr.op == "undefine" and instr.operands[0] in self.variables:
                 current[instr.operands[0]] = self._undefined(instr.operands[0])
             elif instr not in self.variables:
