@@ -37,6 +37,7 @@ from . import (
     tune,
     tvm_runtime,
 )
+from .debug import command as debug
 from .init import command as init
 from .output import refuse_outputs
 from .streams import drop_output, open_closed_streams
@@ -152,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add(commands)
     bundle.add(commands)
     cache.add(commands)
+    debug.add(commands)
     doctor.add(commands)
     footprint.add(commands)
     init.add(commands)

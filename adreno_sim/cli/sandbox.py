@@ -13,7 +13,7 @@ from typing import Any
 
 from ..base.trust.confined_path import is_below
 
-COMMANDS = ("bundle", "check", "footprint", "kernel", "layers", "precision", "replay", "reproduce", "scopes")
+COMMANDS = ("bundle", "check", "debug", "footprint", "kernel", "layers", "precision", "replay", "reproduce", "scopes")
 """Commands behind the wall. `sweep` is not, whose children are; of `run`, the driver's servers are."""
 SWITCHED = (*COMMANDS, "run", "sweep")
 FOLDERS = ("reproduce", "to", "export")

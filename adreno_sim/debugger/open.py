@@ -55,7 +55,7 @@ def open_debuggee(
     bound = BoundArguments(opened, spec, kernel.params)
     bound.fill()
     try:
-        launch = prepare_debugging(opened, program, kernel, spec.global_size, spec.local_size, bound.values)
+        launch = prepare_debugging(opened, program, kernel, spec.global_size, spec.local_size, bound.values, spec.global_offset)
     except DeviceError as error:
         raise as_rejected_call(error) from None
     return Debuggee(launch, [param.name for param in kernel.params], text, str(path))

@@ -10,13 +10,10 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..base.gc_pause import gc_paused
 from ..ir import ir
-from .driver import FrontEndTarget, run_clang
-from .link import Linker
-from .llvm_reader.reader import ModuleReader
+from .driver import FrontEndTarget
 from .llvm_reader.words import read_text
-from .options import parse_options
+from .program import compile_with_text
 
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
 _TUPLE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
@@ -170,11 +167,7 @@ def _unquoted(text: str) -> str:
     return read_text(text[1:-1]) if text[:1] == '"' else text
 
 
-@gc_paused()
 def compile_for_debugging(source: str, options: str = "", *, target: FrontEndTarget) -> tuple[ir.Module, DebugInfo]:
     """Builds a program for the debugger, which no cache keeps. `target` has `debug`. Errors as of `program.compile_source`."""
-    assert target.debug
-    output = run_clang(source, parse_options(options, target.extensions), target, as_text=True)
-    linker = Linker(ModuleReader(output.text))
-    kernels = {name: linker.finish(name) for name in linker.reader.kernels}
-    return ir.Module(source, kernels, linker.reader.globals, list(output.warnings)), DebugInfo.read(output.text)
+    module, text = compile_with_text(source, options, target=target)
+    return module, DebugInfo.read(text)

@@ -97,6 +97,13 @@ def _compile(source: str, options: str, target: FrontEndTarget, output: ClangOut
     return ir.Module(source, kernels, linker.reader.globals, list(output.warnings))
 
 
+def compile_with_text(source: str, options: str = "", *, target: FrontEndTarget) -> tuple[ir.Module, str]:
+    """Builds a program that no cache keeps. Returns its module, and the LLVM text of clang's that it is made of. Errors as of
+    `compile_source`."""
+    output = _run_clang(source, options, target)
+    return _compile(source, options, target, output), output.text
+
+
 def compile_functions(
     source: str, options: str = "", *, target: FrontEndTarget
 ) -> tuple[dict[str, ir.Function], dict[str, ir.Global]]:

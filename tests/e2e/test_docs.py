@@ -47,11 +47,12 @@ ELSEWHERE = (
     r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some
     r"adreno-sim tvm-runtime|.*-- pytest tests/python",  # tests/tvm/runtime, with a checkout of TVM
     r"adreno-sim replay trace\.asim",  # tests/icd/recordings
+    r"adreno-sim debug conv\.cl",  # asks a person
     r"adreno-sim kernel llama\.cpp/",  # a kernel of another project
 )
 """Commands that other tests run, or that fetch something."""
 
-QUICK = r"adreno-sim (init \S+\.cl|kernel|layout|cache|devices --profile|footprint trace\.csv)"
+QUICK = r"adreno-sim (init \S+\.cl|kernel|debug --launch|layout|cache|devices --profile|footprint trace\.csv)"
 """What takes no TVM and no other process runs in every test run; the rest, seconds each, with --slow as it stands."""
 
 MAY_FIND = re.compile(r"--pipeline stock|--without-fix|adreno-sim reproduce")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...base.errors import UnsupportedError
 from ...device.protocol import Argument
 from ...engine.run.debugged import DebugRun
 from ...frontend.debug_info import DebugInfo, compile_for_debugging
@@ -39,6 +40,7 @@ class DebugLaunch:
     total: limits.Size
     group: limits.Size
     offset: limits.Size
+    dimensions: int
 
     @property
     def function(self) -> ir.Function:
@@ -67,10 +69,12 @@ def prepare_debugging(
     total, group = limits.work_size(kernel, global_size, local_size, device.profile)
     start = limits.global_offset(kernel, global_size, offset)
     limits.check_resources(kernel, checked, device.profile)
+    if 0 in total:
+        raise UnsupportedError("unsupported: the debugger on a launch without work-items")
     for arg in checked:
         if isinstance(arg, StorageView):
             before_access(arg)
     spec = specialize_launch(device.profile, device.options, kernel, total, group, start, checked)
     bound = [bind_argument(arg) for arg in checked]
     run = DebugRun(kernel.function, spec, bound, global_size=total, offset=start, work_dim=len(global_size))
-    return DebugLaunch(kernel, program.info, run, checked, total, group, start)
+    return DebugLaunch(kernel, program.info, run, checked, total, group, start, len(global_size))

@@ -39,6 +39,11 @@ def was_interrupted() -> bool:
     return _noticed.is_set()
 
 
+def forget_interrupt() -> None:
+    """Forgets a SIGINT that was meant for what the command runs, and not for the command."""
+    _noticed.clear()
+
+
 def raise_if_interrupted() -> None:
     """Raises KeyboardInterrupt if SIGINT came and whoever got its KeyboardInterrupt went on."""
     if _noticed.is_set():

@@ -25,7 +25,6 @@ DEBUG_GROUP_BEGAN = 17  # the count when the group began
 DEBUG_WATCH_LOW = 18  # bytes whose stores are recorded
 DEBUG_WATCH_HIGH = 19  # 0 = none
 DEBUG_WATCH_LOCAL = 20  # whether they are counted from the start of local memory
-DEBUG_WATCH_ASKS = 21  # whether the debugger is asked at each store to them
 DEBUG_STORES = 22  # address of the records of stores, of which the last are kept
 DEBUG_STORE_COUNT = 23
 DEBUG_STORE_MOST = 24
@@ -37,7 +36,7 @@ STORE_COUNT, STORE_GROUP, STORE_LANE, STORE_POINT, STORE_ADDRESS, STORE_BYTES, S
 STORE_VALUE_BYTES = 16
 
 # Why the debugger is asked.
-ASKED_AT_POINT, ASKED_AT_GROUP, ASKED_AT_FINDING, ASKED_AT_STORE = 0, 1, 2, 3
+ASKED_AT_POINT, ASKED_AT_GROUP, ASKED_AT_FINDING = 0, 1, 2
 
 # What a work-item is at: a point, or one of these.
 NOT_BEGUN = 0

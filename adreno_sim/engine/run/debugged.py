@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.processes.interrupts import forget_interrupt
 from ...base.run_options import Checks
 from ...findings import Finding, Kind
 from ...ir import ir
@@ -22,6 +23,7 @@ from ..abi import debugging as abi
 from ..abi.bound import Bound
 from ..abi.debug_table import DebugTable
 from ..abi.specialization import BufferArg, ImageArg, Specialization
+from ..emit.diagnostic_sites import DiagnosticSite
 from . import launch
 from .compiled_kernel import specialize
 from .memory_copies import copy_ranges, range_of, restore_ranges
@@ -38,13 +40,11 @@ Decide = Callable[[int], bool]
 
 @dataclass(frozen=True)
 class Watch:
-    """Bytes from `low` to `high` whose stores are recorded: addresses, or counted from the start of local memory. asks: the
-    launch stops at each."""
+    """Bytes from `low` to `high` whose stores are recorded: addresses, or counted from the start of local memory."""
 
     low: int
     high: int
     local: bool = False
-    asks: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,8 @@ class DebugRun:
         kept = self._kept
         origin = kept if kept is not None and kept.count < before else self._first
         restore_ranges(self._ranges, origin.memory)
-        wanted = self.words[abi.DEBUG_CHECKPOINT]
         self.words[:] = 0
-        self.words[abi.DEBUG_COUNT], self.words[abi.DEBUG_CHECKPOINT] = origin.count, wanted
+        self.words[abi.DEBUG_COUNT] = origin.count
         self.words[abi.DEBUG_FLAGS] = self.flags.ctypes.data
         self.words[abi.DEBUG_CALLBACK] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         self.words[abi.DEBUG_STORES], self.words[abi.DEBUG_STORE_MOST] = self._stores.ctypes.data, _STORES
@@ -153,7 +152,7 @@ class DebugRun:
             if self._stopped.acquire(timeout=seconds):
                 return
         except KeyboardInterrupt:
-            pass
+            forget_interrupt()
         self.interrupt()
         self._stopped.acquire()
 
@@ -161,17 +160,19 @@ class DebugRun:
         """Stops the launch at the next statement."""
         self.words[abi.DEBUG_INTERRUPT] = 1
 
-    def keep_checkpoint(self) -> None:
-        """Has the next run keep memory as it is before the group that now runs."""
-        if self.group >= 0 and (self._kept is None or self._kept.group != self.group):
-            self.words[abi.DEBUG_CHECKPOINT] = self.group + 1
+    def site(self, number: int) -> DiagnosticSite:
+        """Returns the diagnostic site of a report."""
+        return self._compiled.module.sites[number]
+
+    def stop_before(self, group: int) -> None:
+        """Has `decide` be asked before a group, of whose beginning the run then keeps a checkpoint."""
+        self.words[abi.DEBUG_CHECKPOINT] = group + 1
 
     def watch(self, watch: Watch | None) -> None:
         """Records stores to these bytes from now on, and no others."""
         found = Watch(0, 0) if watch is None else watch
         self.words[abi.DEBUG_WATCH_LOW], self.words[abi.DEBUG_WATCH_HIGH] = found.low, found.high
-        self.words[abi.DEBUG_WATCH_LOCAL], self.words[abi.DEBUG_WATCH_ASKS] = found.local, found.asks
-        self.words[abi.DEBUG_STORE_COUNT] = 0
+        self.words[abi.DEBUG_WATCH_LOCAL], self.words[abi.DEBUG_STORE_COUNT] = found.local, 0
 
     def stores(self) -> tuple[list[Store], int]:
         """Returns the last stores to the watched bytes, in order, and how many there were. One that is about to happen at this
@@ -244,7 +245,6 @@ class DebugRun:
         if reason == abi.ASKED_AT_GROUP:
             self._kept = _Checkpoint(self.group, int(self.words[abi.DEBUG_GROUP_BEGAN]), copy_ranges(self._ranges))
             self.words[abi.DEBUG_CHECKPOINT] = 0
-            return 0
         try:
             if not self.decide(reason) and not self.words[abi.DEBUG_INTERRUPT]:
                 return 0

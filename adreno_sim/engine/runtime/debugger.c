@@ -23,7 +23,6 @@ NOINLINE void debug_finish_store(uint64_t *debug) {
   uint8_t *to = (uint8_t *)(record + STORE_VALUE);
   for (uint64_t i = 0; i < size; ++i) to[i] = low[i];
   debug[DEBUG_UNFINISHED] = 0;
-  if (debug[DEBUG_WATCH_ASKS]) debug_ask(debug, ASKED_AT_STORE);
 }
 
 /* Notes which work-item runs from here on. */
