@@ -48,7 +48,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="show findings under their source lines, and for each kernel why an access is not proven in range",
     )
-    cli_options.add(check, "--counters", *cli_options.TIME, "--all-drivers", "--isa", "--isa-of")
+    cli_options.add(check, "--counters", *cli_options.TIME, "--all-drivers", "--isa", "--isa-of", "--every-reading")
     declare(check, OUTPUTS, (*INPUTS, "--compare"), bundles=("--save",))
     isolation.add_arguments(check)
     check.set_defaults(run=_check)
@@ -97,7 +97,7 @@ def _check(args: argparse.Namespace) -> int:
         return _check_isolated(args)
     args.device = cli_options.device_for_all_drivers(args)
     options = {"reproduce": args.reproduce, "explain": args.explain, "counters": args.counters, **cli_options.time_options(args)}
-    report = run_check(args, **options, isa=cli_options.chips(args))
+    report = run_check(args, **options, isa=cli_options.chips(args), every_reading=args.every_reading)
     write_report(report, args)
     return report.exit_code
 

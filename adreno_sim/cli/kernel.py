@@ -32,7 +32,7 @@ OF_FUNCTIONS = (
 )  # fmt: skip
 OF_LAUNCHES = (
     "--launch", "--variant", "--set", "--root", "--save-outputs", "--unsafe-includes", "--dump",
-    "--isa", "--isa-of", "--every-reading", *OF_ISA,
+    "--isa", "--isa-of", *OF_ISA,
 )  # fmt: skip
 OF_ONE = (
     "--dump", "--isa", "--isa-of", "--save-outputs", "--compare", "--compare-with", "--sarif", "--annotations", "--explain",
@@ -343,6 +343,7 @@ def _prim_func(args: argparse.Namespace) -> int:
         strict=args.strict,
         explain=args.explain,
         counters=args.counters,
+        every_reading=args.every_reading,
         keep_going=args.keep_going,
         compare_with=args.compare_with,
         **cli_options.time_options(args),

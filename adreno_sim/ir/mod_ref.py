@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import ir
+from . import ir, llvm_types
 from .builtins import Effect, builtin_of
-from .memory_ops import is_atomic
+from .memory_ops import address_operands, is_atomic, is_plain_load, is_plain_store, moved_type
 from .provenance import is_pointer
 
 _DERIVING = frozenset(
@@ -29,6 +29,24 @@ def read_arguments(function: ir.Function) -> frozenset[int]:
 def atomic_arguments(function: ir.Function) -> frozenset[int]:
     """Returns the indices of the arguments to which the kernel may apply atomic operations."""
     return function.fact("atomic", lambda f: _params_with_use(f, lambda instr, position: position == 0 and is_atomic(instr)))
+
+
+def moved_elements(function: ir.Function, param: ir.Param, stores: bool) -> frozenset[ir.Type]:
+    """Returns the types of the elements that plain stores write through pointers derived from `param`, or that loads read. Of
+    vloada_half and its kin it is a half, whatever the kernel computes with."""
+    pointers = _derived_pointers(function, param)
+    return frozenset(
+        _element_of(instr)
+        for block in function.blocks
+        for instr in block.instrs
+        if (is_plain_store(instr) if stores else is_plain_load(instr))
+        and any(id(operand) in pointers for operand in address_operands(instr))
+    )
+
+
+def _element_of(instr: ir.Instr) -> ir.Type:
+    vector = builtin_of(instr).vector
+    return ir.Float(16) if vector is not None and vector.half else llvm_types.elem_of(moved_type(instr))
 
 
 def _images_other_than(access: str, function: ir.Function) -> frozenset[int]:

@@ -92,6 +92,11 @@ class BoundArguments:
             if bits is not None:
                 set_undefined_bits(view, bits)
 
+    def free(self) -> None:
+        """Give the memory of all arguments back to the device."""
+        for storage in {id(self.values[index].storage): self.values[index].storage for index in self.views}.values():
+            self._device.free(storage)
+
     @property
     def views(self) -> list[int]:
         """Positions of buffers and images."""

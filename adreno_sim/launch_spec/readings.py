@@ -31,7 +31,7 @@ def try_readings(
     """Run a launch, of which `result` came, under each reading that can matter to it, or under the cheap ones alone. build: makes
     the kernel for another device. Returns what depends on a reading, and what was tried."""
     readings = READINGS if all_of_them else CHEAP
-    report = ReadingsReport()
+    report = ReadingsReport(kernel=kernel.name)
     if any(finding.severity is Severity.ERROR for finding in result.findings):
         report.leave_out([reading.name for reading in readings], "the launch has errors, so that what it leaves says nothing")
         return [], report
@@ -72,11 +72,14 @@ class _SpecLaunch:
         except RejectedCall as refused:
             code = str(refused.finding.detail["code"])
             raise DeviceError(code, refused.finding.message.removeprefix(f"{code}: ")) from None
-        watch = None if watched is None else Watch(bound.values[watched[0]], watched[1])
-        sizes = spec.global_size, group[: len(spec.global_size)]
-        result = device.launch(kernel, *sizes, bound.values, watch=watch, offset=spec.global_offset)
-        written = [index for index in bound.views if kernel.writes(index)]
-        return Outcome(bound.read(written), result.findings, result.stores)
+        try:
+            watch = None if watched is None else Watch(bound.values[watched[0]], watched[1])
+            sizes = spec.global_size, group[: len(spec.global_size)]
+            result = device.launch(kernel, *sizes, bound.values, watch=watch, offset=spec.global_offset)
+            written = [index for index in bound.views if kernel.writes(index)]
+            return Outcome(bound.read(written), result.findings, result.stores)
+        finally:
+            bound.free()
 
     def name_argument(self, index: int) -> str:
         return parameter_name(self._spec, self._kernel.params, index)

@@ -11,13 +11,13 @@ from ..backends.variation import vary_device
 from ..base.errors import AdrenoSimError, BuildError, DeviceError
 from ..device.protocol import Device, StoreEvent
 from ..findings import Finding, Kind, Severity
-from ..results.readings import ReadingsReport, TriedReading
+from ..results.readings import ReadingsReport
 from .difference import Arrays, Difference, Judging, find_differences
 from .reading import Choice, Reading
 from .rounding import Nudge, measure
 from .subject import Subject
 
-_PLAIN: Mapping[str, Any] = {"checks": "bounds", "threads": 1, "counters": False, "count_accesses": False, "pool": "paged"}
+_PLAIN: Mapping[str, Any] = {"checks": "bounds", "threads": 1, "counters": False, "count_accesses": False, "pool": "none"}
 """Options of the runs that are compared. One thread runs work-groups in the order of their ids: each run has one result."""
 
 _UNDEFINED = (Kind.UNINITIALIZED_READ, Kind.DATA_RACE)
@@ -108,7 +108,7 @@ class ReadingRun:
         self._note(reading, choice, found)
 
     def _note(self, reading: Reading, choice: Choice, found: Sequence[Finding]) -> None:
-        self.report.tried.append(TriedReading(reading.name, reading.present(self.subject), choice.label, bool(found)))
+        self.report.note(reading.name, reading.present(self.subject), choice.label, bool(found))
         self.findings += found
 
     # -- runs

@@ -14,11 +14,11 @@ from ..backends.variation import require_variable
 from ..base.run_options import RunOptions
 from ..base.specs import BufferSpec, ImageSpec, Sampler
 from ..device.protocol import Device, Kernel
-from ..image.formats import CHANNEL_TYPES
 from ..ir import ir, llvm_types
 from ..ir.mod_ref import read_arguments
 from ..memory.storage import StorageView
 from ..profiles.profile import Profile
+from .elements import find_element_type
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,13 @@ class Subject:
 
     @property
     def reads_floats(self) -> bool:
-        """Whether the kernel reads an argument that holds floats, as far as its type says."""
+        """Whether the kernel reads an argument that holds floats, as far as its type or the kernel's code says."""
         read = read_arguments(self.function)
-        views = ((index, one) for index, one in enumerate(self.arguments) if isinstance(one, StorageView))
-        return any(index in read and np.dtype(_element_type(view)).kind == "f" for index, view in views)
+        pairs = zip(self.function.params, self.arguments, strict=True)
+        return any(
+            param.index in read and isinstance(view, StorageView) and _holds_floats(self.function, param, view)
+            for param, view in pairs
+        )
 
     @property
     def samplers(self) -> list[Sampler]:
@@ -87,8 +90,10 @@ class Subject:
         return any(self.profile.marks[key] == "given" for key in keys)
 
 
-def _element_type(view: StorageView) -> Any:
-    return view.spec.dtype if isinstance(view.spec, BufferSpec) else CHANNEL_TYPES[view.spec.channel_type][0]
+def _holds_floats(function: ir.Function, param: ir.Param, view: StorageView) -> bool:
+    if isinstance(view.spec, BufferSpec) and np.dtype(view.spec.dtype).kind == "f":
+        return True
+    return find_element_type(function, param, view, stores=False).kind == "f"
 
 
 def _converts_float(instr: ir.Instr) -> bool:

@@ -59,6 +59,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "reproduction": report.reproduction,
         "plan": None if report.plan is None else plan_to_json(report),
         "time": time_to_json(report.time),
+        "readings": None if report.readings is None else report.readings.as_json(),
         "timings": report.timings,
         "unchecked": report.unchecked,
         "stopped": report.stopped,

@@ -16,7 +16,8 @@ from .unwatched import level_words
 
 if TYPE_CHECKING:
     from .plan_summary import PlanSummary
-    from .time_report import TimeReport
+    from .readings import ReadingsReport
+from .time_report import TimeReport
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL = 0, 1, 2, 3, 4
 
@@ -201,7 +202,8 @@ class Report:
     tuned: functions of a tuning folder, with the schedule each got. scopes: None for a bundle, and for targets without textures.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
     outputs_in_model: outputs that references were to judge; 0 where nothing was to be compared with them. time: predicted, where
-    that was asked for. evidence: what a page shows; no part of the JSON.
+    that was asked for. readings: under which readings of OpenCL launches ran again, None where none did. evidence: what a page
+    shows; no part of the JSON.
     """
 
     model: str
@@ -239,6 +241,7 @@ class Report:
     stopped_code: int = EXIT_OK
     outputs_in_model: int = 0
     time: TimeReport | None = None
+    readings: ReadingsReport | None = None
     evidence: Evidence | None = field(default=None, repr=False)
 
     def count(self, severity: Severity) -> int:

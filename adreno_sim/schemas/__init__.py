@@ -20,6 +20,7 @@ NAMES = (
     "plan",
     "precision",
     "profile",
+    "readings",
     "report",
     "run",
     "scopes",

@@ -36,6 +36,7 @@ from ..plan.apply import replan, require_plan
 from ..plan.audit import audit
 from ..plan.rules import DeviceRules
 from ..run.builds import Builds
+from ..run.launch_readings import ReadingsObserver
 from ..run.launch_times import LaunchTimes
 from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
@@ -165,6 +166,7 @@ class CheckRun:
     builds: Builds | None = None
     times: LaunchTimes | None = None
     evidence: Evidence = field(default_factory=Evidence)
+    readings: ReadingsObserver = field(init=False)
 
     def run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
         """Prepare a run for the device, run it, judge everything. Errors as `check`."""
@@ -176,8 +178,10 @@ class CheckRun:
 
     def _run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
         entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
-        self.reproducer = self._reproducer()
+        folder = self.options.reproduce
+        self.reproducer = None if folder is None else Reproducer(Path(folder), self.options.reproduce_kernel)
         self.times = LaunchTimes(self.device) if self.options.time else None
+        self.readings = ReadingsObserver(self.device, self.options.every_reading, self.findings)
         second = None if self.options.compare_with is None else open_device(self.options.compare_with, **self.asked)
         compiler = find_compiler(self.device)
         if compiler is not None:
@@ -217,7 +221,7 @@ class CheckRun:
         sort_findings(report, self.findings.as_list(), entries)
         report.unproven = observer.unproven.by_kernel if observer.unproven is not None else {}
         self._keep_evidence(report, ready.compiled)
-        report.timings, report.unchecked = self.timings, self.unchecked
+        report.timings, report.unchecked, report.readings = self.timings, self.unchecked, self.readings.report
         return report
 
     def _judge_times(self, report: Report, whole: bool) -> None:
@@ -229,10 +233,6 @@ class CheckRun:
         wish = TimeWish(self.options.max_time, self.options.baseline)
         self.findings.add(find_beyond(report.time, wish))
         self.unchecked += find_unjudged(report.time, wish)
-
-    def _reproducer(self) -> Reproducer | None:
-        folder = self.options.reproduce
-        return None if folder is None else Reproducer(Path(folder), self.options.reproduce_kernel)
 
     def _keep_evidence(self, report: Report, compiled: CompiledModel) -> None:
         """What a page shows, and where a failing launch was written."""
@@ -315,7 +315,7 @@ class CheckRun:
         outputs = None
         stopped: AdrenoSimError | None = None
         log = CallLog(ready.compiled, self.evidence)
-        watching = Observers(*(one for one in (self.reproducer, self.times, observer, log) if one is not None))
+        watching = Observers(*(one for one in (self.reproducer, self.times, self.readings, observer, log) if one is not None))
         with VirtualMachine(ready.compiled, self.device, watching, self.builds) as machine:
             try:
                 self._build(machine)

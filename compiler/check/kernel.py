@@ -31,7 +31,7 @@ Expectation = Any
 OPTIONS = (
     "target", "pipeline", "without_fix", "shapes", "seed",
     "keep_going", "strict", "compare_with", "save", "allow", "explain", "counters", "time", "max_time", "baseline", "isa",
-    "reproduce",
+    "every_reading", "reproduce",
 )  # fmt: skip
 """The fields of CheckOptions that mean something for one kernel."""
 
@@ -57,7 +57,7 @@ def check_kernel(
     that says the same for the CPU; or arrays, by name or one for each parameter: what each should hold after the call, None
     where nothing is said of it.
     device, checks, progress: as of `check`. name: in place of the PrimFunc's own. options: target, pipeline, without_fix,
-    shapes, seed, keep_going, strict, compare_with, save, allow, explain, counters, isa, reproduce, as of `check`.
+    shapes, seed, keep_going, strict, compare_with, save, allow, explain, counters, isa, every_reading, reproduce, as of `check`.
 
     Returns a Report as `check` does. Raises AdrenoSimError for bad arguments, UnsupportedError for what TVM or the device cannot
     do.

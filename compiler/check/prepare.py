@@ -70,6 +70,7 @@ class CheckOptions(CompileOptions):
     time: the report has predicted times of each kernel (docs/time.md), of a simulated device. max_time: seconds of the lower end
     of their interval from which it is an error. baseline: a JSON report of an earlier run with times; kernels that became slower
     are warnings.
+    every_reading: run launches again under each choice that is left to the device (docs/readings.md).
     isa: the report has the machine code of each kernel for these chips ("a630"), for the device's own where none is named (())
     (docs/machine-code.md).
     reproduce: write the first failing launch to this folder (new or empty); reproduce_kernel: only a launch of this kernel.
@@ -87,6 +88,7 @@ class CheckOptions(CompileOptions):
     time: bool = False
     max_time: float | None = None
     baseline: str | os.PathLike[str] | None = None
+    every_reading: bool = False
     isa: Sequence[str] | None = None
     reproduce: str | os.PathLike[str] | None = None
     reproduce_kernel: str = ""

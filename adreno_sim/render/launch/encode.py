@@ -51,7 +51,7 @@ def to_json(report: LaunchReport) -> dict[str, Any]:
         "counters": counters_to_json(report.counters),
         "machine_code": None if report.machine_code is None else kernels_to_json(report.machine_code),
         "time": time_to_json(report.time),
-        "readings": None if report.readings is None else asdict(report.readings),
+        "readings": None if report.readings is None else report.readings.as_json(),
         "fidelity": fidelity.to_json(),
     }
     encoded: dict[str, Any] = plain_json(data)

@@ -40,6 +40,7 @@ def of_report(report: LaunchReport, command: str = "") -> str:
     parts += section("Not checked", [list_of(report.unchecked)] if report.unchecked else [])
     parts += section("Outputs", [list_of(map(output_line, report.outputs))] if report.outputs else [])
     parts += section("Beside another device", [list_of(comparison_lines(report))] if report.compared is not None else [])
+    parts += section("Readings", [list_of(report.readings.lines())] if report.readings is not None else [])
     parts += section("Counters", list_parts([(report.kernel, report.counters)]) if report.counters is not None else [])
     parts += section("Predicted time", time.list_parts(report.time))
     parts += section("Machine code", isa.list_parts(report.machine_code or ()))

@@ -47,6 +47,7 @@ def of_report(report: Report, command: str = "") -> str:
     parts += section("Predicted time", time.list_parts(report.time))
     parts += section("Machine code", isa.list_parts(report.machine_code or ()))
     parts += section("OpenCL ML", [list_of(offload_text.lines(report))] if report.subgraphs or report.kept else [])
+    parts += section("Readings", [list_of(report.readings.lines())] if report.readings is not None else [])
     parts += section("Outputs", [list_of(output_line(output) for output in report.outputs)] if report.outputs else [])
     parts += section("Memory", [f"<p>{escape(plan_line(report))}</p>"] if report.plan is not None else [])
     parts += section("Inputs", [list_of(f"{i.name}: {i.dtype} {i.shape} from {i.source}" for i in report.inputs)])

@@ -63,6 +63,8 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
         say(line)
     if report.reproduction:
         say(f"reproduction: {report.reproduction}")
+    for line in [] if report.readings is None else report.readings.lines():
+        say(line)
     for sentence in report.unchecked:
         say(f"not checked: {sentence}")
     say_line(console, report.verdict, "bold green" if report.ok else "bold red")

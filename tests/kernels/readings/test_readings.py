@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import adreno_sim
+from adreno_sim.backends.variation import require_variable
+from adreno_sim.base.errors import OptionError
 from adreno_sim.findings import Kind, Severity
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch
@@ -179,6 +183,11 @@ def test_what_is_undefined_in_any_case_is_no_reading(tmp_path: Path) -> None:
     assert found(report) <= {"order"} and report.readings is not None
     (reason,) = (one.reason for one in report.readings.left_out if one.reading == "wave-size")
     assert "data-race" in reason or "uninitialized-read" in reason
+
+
+def test_a_real_device_has_made_its_choices() -> None:
+    with pytest.raises(OptionError, match="adreno-740 is a real device"):
+        require_variable(SimpleNamespace(info=adreno_sim.open_device("sim:adreno-740").info))  # type: ignore[arg-type]
 
 
 def test_the_page_shows_the_table() -> None:
