@@ -75,7 +75,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--export", metavar="DIR", help=alone)
     add_filters(parser)
     parser.add_argument("--list", action="store_true", help="list the checked launches: sizes, arguments, time, findings")
-    options.add(parser, "--counters", "--time")
+    options.add(parser, "--counters", "--time", "--every-reading")
     parser.add_argument(
         "--dump", action="append", choices=("ir", "llvm", "proofs", "isa"),
         help="print the inside of the first checked launch of each kernel, as adreno-sim kernel does; may be given several times",
@@ -134,6 +134,7 @@ def _replay(args: argparse.Namespace) -> int:
         how = Playing(
             settings, TimeLimit(args.time_limit), _real_device(args), compare=trace.knows_failures, alike=named is None,
             filter=make_filter(args, first, last), watch=watch, most_said=args.max_findings,
+            every_reading=args.every_reading,
         )  # fmt: skip
         played: list[tuple[ProcessReport, Outcomes]] = []
         for session in trace.sessions:
@@ -158,6 +159,7 @@ def _replay(args: argparse.Namespace) -> int:
         most=args.max_findings,
     )
     report.counters, report.time = watch.counters, watch.time
+    report.readings = how.readings if args.every_reading or how.readings.tried else None
     show_launches(report, report_stream(args))
     write_report(args, report, "replay")
     return report.exit_code

@@ -54,8 +54,10 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="how closely accesses are watched (default: bounds)")
     options.add(
-        parser, "--all-drivers", "--seed", seed="of the order of work-items at level full, and of fresh memory (default: 0)"
-    )
+        parser, "--all-drivers", "--seed", "--every-reading",
+        seed="of the order of work-items at level full, and of fresh memory (default: 0)",
+        every_reading="refused: of replay, with a recording (--record)",
+    )  # fmt: skip
     parser.add_argument(
         "--strict", action="store_true", help="warnings count as errors, and a launch with an error fails (CL_OUT_OF_RESOURCES)"
     )
@@ -181,6 +183,9 @@ def _device_of(args: argparse.Namespace) -> tuple[str, str]:
     backend, _, rest = text.partition(":")
     if backend != "sim":
         raise OptionError("device", f"{text}: expected sim:PROFILE: a real device has a driver of its own")
+    if args.every_reading:
+        how = "record it (--record trace.asim), then replay trace.asim --every-reading"
+        raise OptionError("every-reading", f"a program would wait for launches that are not its own: {how}")
     if args.all_drivers:
         rest += ",all_drivers=true"
     if args.seed is not None:

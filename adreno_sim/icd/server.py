@@ -17,6 +17,7 @@ from ..backends.sim.open import open_sim
 from ..base.errors import AdrenoSimError
 from ..base.processes.descendants import find_descendants, signal_all
 from ..memory.heap import Heap
+from ..results.readings import ReadingsReport
 from ..results.run_report import ProcessReport
 from . import identity, messages
 from .commands import Commands, Executor
@@ -31,6 +32,7 @@ from .ring import BrokenLinkError, Ring
 from .settings import Settings
 from .status import SUCCESS
 from .trace.recorder import Recorder
+from .watches.launch_readings import ReadingsWatch
 
 GRACE = 0.6
 """Seconds that commands still in the ring have when the client has gone."""
@@ -205,6 +207,8 @@ class Server:
         recorder = self._recorder
         made = self._settings.make_filter()
         commands = Commands(objects, self._log, ring.staging, self._settings.strict, recorder, made)
+        if device.options.checks == "full":
+            commands.launches.observer = ReadingsWatch(objects, self._log, False, ReadingsReport())
         self._session = _Session(Requests(objects, self._log, self._lock, recorder), Executor(ring, commands, self._lock))
         parts = [
             struct.pack("<QQ", heap.nbytes, heap.address),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..backends.sim.program import SimKernel
@@ -27,20 +27,26 @@ class LaunchReadings:
     """Runs launches again as they come: `begin` one before it runs, and `end` it behind it. excluded: readings that cannot
     be tried here, by name, with the reason. report: what was tried of which kernel."""
 
-    def __init__(self, device: Device, readings: Sequence[Reading], excluded: dict[str, str]):
+    def __init__(
+        self,
+        device: Device,
+        readings: Sequence[Reading],
+        excluded: Mapping[str, str],
+        report: ReadingsReport | None = None,
+    ):
         self._device, self._readings, self._excluded = device, readings, excluded
         self._seen: set[object] = set()
         self._now: tuple[ViewLaunch, Subject, list[Reading], ReadingsReport] | None = None
-        self.report = ReadingsReport()
+        self.report = ReadingsReport() if report is None else report
 
     def begin(
         self,
         kernel: SimKernel,
         sizes: tuple[Sequence[int], Sequence[int] | None, Sequence[int] | None],
         arguments: Sequence[Any],
-        is_linked: bool = False,
+        obstacle: str = "",
     ) -> None:
-        """Look at a launch over `sizes`: global, local or None, offset or None. is_linked: its program was linked of several."""
+        """Look at a launch over `sizes`: global, local or None, offset or None. obstacle: why it cannot run elsewhere, if so."""
         self._now = None
         global_size, local_size, offset = sizes
         shapes = tuple(one.shape if isinstance(one, StorageView) else None for one in arguments)
@@ -58,7 +64,7 @@ class LaunchReadings:
         )
         launch = ViewLaunch(self._device, kernel, global_size, offset, arguments)
         report = ReadingsReport(kernel=kernel.name)
-        wanted = [reading for reading in self._readings if not self._leave_out(reading, subject, launch, is_linked, report)]
+        wanted = [reading for reading in self._readings if not self._leave_out(reading, subject, launch, obstacle, report)]
         if wanted:
             launch.keep_contents()
         self._now = launch, subject, wanted, report
@@ -81,10 +87,10 @@ class LaunchReadings:
         """The launch that has begun was refused."""
         self._now = None
 
-    def _leave_out(self, reading: Reading, subject: Subject, launch: ViewLaunch, is_linked: bool, report: ReadingsReport) -> bool:
-        reason = self._excluded.get(reading.name) or reading.why_not(subject) or launch.obstacle
-        if not reason and is_linked and reading.name in _REBUILDING:
-            reason = "its program was linked of compiled ones"
+    def _leave_out(self, reading: Reading, subject: Subject, launch: ViewLaunch, obstacle: str, report: ReadingsReport) -> bool:
+        reason = self._excluded.get(reading.name) or reading.why_not(subject) or obstacle or launch.obstacle
+        if not reason and reading.name in _REBUILDING and not launch.builds_again():
+            reason = "its program does not come of its source alone: it was linked of others, or reads files"
         if reason:
             report.leave_out([reading.name], reason)
         return bool(reason)

@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 
 from ..backends.sim.program import SimKernel
+from ..base.errors import AdrenoSimError
 from ..base.specs import ImageSpec, Local, Null, Sampler
 from ..device.protocol import Device, Watch
 from ..ir.mod_ref import read_arguments
+from ..ir.printer import print_function
 from ..memory.storage import StorageView
 from .elements import as_elements, find_element_type
 from .rounding import Nudge
 from .run import Outcome
 
+MOST_BYTES = 1 << 29
+"""The most bytes of memory of a launch that runs again elsewhere: it is there as often as there are devices at once."""
 _VALUES = (bytes, bytearray, np.generic, np.ndarray, int, float, Local, Null, Sampler)
 
 
@@ -40,11 +44,25 @@ class ViewLaunch:
     def obstacle(self) -> str:
         """Why the launch cannot run elsewhere; "" where it can."""
         if not all(isinstance(one, (StorageView, *_VALUES)) for one in self._arguments):
-            return "it has pointers to shared virtual memory"
+            return "it has arguments that lie in no buffer or image"
+        if any(view.storage.on_chip for view in self._views.values()):
+            return "it has on-chip memory, whose contents last for one run"
+        nbytes = sum({view.storage: view.storage.nbytes for view in self._views.values()}.values())
+        if nbytes > MOST_BYTES:
+            return f"its {nbytes:,} bytes of memory are more than the {MOST_BYTES:,} that are copied"
         images = [view for view in self._views.values() if isinstance(view.spec, ImageSpec)]
         storages = [view.storage for view in self._views.values()]
         shared = any(storages.count(view.storage) > 1 for view in images)
         return "an image shares its memory with another argument" if shared else ""
+
+    def builds_again(self) -> bool:
+        """Returns whether the source of the kernel gives it once more."""
+        ours: Any = self._kernel.device
+        try:
+            again = ours.build(self._kernel.source, self._kernel.options)[self._kernel.name]
+        except AdrenoSimError:
+            return False
+        return print_function(again.function) == print_function(self._kernel.function)
 
     def keep_contents(self) -> None:
         """Copy what the launch may change, before it runs."""

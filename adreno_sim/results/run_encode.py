@@ -45,6 +45,8 @@ def run_to_json(report: RunReport) -> dict[str, Any]:
         data["counters"] = [{"kernel": name, "counters": counters_to_json(one)} for name, one in report.counters.items()]
     if report.time is not None:
         data["time"] = time_to_json(report.time)
+    if report.readings is not None:
+        data["readings"] = report.readings.as_json()
     encoded: dict[str, Any] = plain_json(data)
     return encoded
 

@@ -12,6 +12,7 @@ from ..device.counters import LaunchCounters
 from ..findings import Finding, Kind, Severity, rank
 from .evidence import Evidence
 from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
+from .readings import ReadingsReport
 from .time_report import TimeReport
 from .unwatched import find_unwatched, level_words
 
@@ -120,7 +121,8 @@ class RunReport:
     status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
     of several processes are one. no_driver: where none did, what is known of why. idle: why a replay says nothing, or not all;
     "" where it does. most: findings that are shown; what is judged are all. counters: by kernel, and times: where they were asked
-    for. evidence: what a page shows, no part of the JSON.
+    for. readings: under which readings of OpenCL launches of a replay ran again, None where none did. evidence: what a page
+    shows, no part of the JSON.
     """
 
     command: tuple[str, ...]
@@ -138,6 +140,7 @@ class RunReport:
     most: int | None = None
     counters: dict[str, LaunchCounters] = field(default_factory=dict)
     time: TimeReport | None = None
+    readings: ReadingsReport | None = None
 
     @property
     def shown(self) -> list[Finding]:

@@ -11,6 +11,7 @@ import numpy as np
 from ...base.errors import DeviceError
 from ...base.text.spelling import decode
 from ...device.protocol import Device
+from ...results.readings import ReadingsReport
 from ...results.run_report import ProcessReport
 from ..calls.launch_filter import LaunchFilter
 from ..commands import Commands
@@ -23,6 +24,7 @@ from ..ring import Header
 from ..server import open_device
 from ..settings import Settings
 from ..status import NAMES, code_of
+from ..watches.launch_readings import ReadingsWatch
 from .archive import Session
 from .counterpart import Counterpart
 from .events import COMMANDS, REQUESTS, Event, Kind, decode_look, decode_seen, read_events
@@ -179,6 +181,7 @@ class Playing:
     settings: of the simulated device, which each has for itself; real: beside it. limit: of the time of all, beyond which nothing
     begins. compare: with how calls ended when they were recorded; alike: on the recorded device, so that what failed then fails
     again. filter: which launches are checked, counted through all sessions; watch: told of those. most_said: as of `FindingLog`.
+    every_reading: launches run again under all readings, else at level full under the cheap ones; readings: what was tried.
     """
 
     settings: Settings
@@ -189,6 +192,8 @@ class Playing:
     filter: LaunchFilter = field(default_factory=LaunchFilter)
     watch: LaunchWatch | None = None
     most_said: int | None = None
+    every_reading: bool = False
+    readings: ReadingsReport = field(default_factory=ReadingsReport)
 
 
 def play_session(stream: IO[bytes], session: Session, how: Playing) -> tuple[ProcessReport, Outcomes]:
@@ -199,11 +204,15 @@ def play_session(stream: IO[bytes], session: Session, how: Playing) -> tuple[Pro
     log = FindingLog(report, most_said=how.most_said)
     counterpart = None if how.real is None else Counterpart(how.real, log)
     how.filter.begin_process()
-    player = Player(Objects(device, heap), log, how.limit, counterpart, how.filter)
+    objects = Objects(device, heap)
+    player = Player(objects, log, how.limit, counterpart, how.filter)
     if how.watch is not None:
         log.calls = {} if how.watch.lists else None
         player.commands.launches.observer = observer = how.watch.of_process(device, log.note)
         report.launches = observer.rows
+    if how.every_reading or device.options.checks == "full":
+        launches = player.commands.launches
+        launches.observer = ReadingsWatch(objects, log, how.every_reading, how.readings, launches.observer)
     player.play(read_events(stream))
     for row in report.launches:
         row.findings = dict((log.calls or {}).get(row.call, {}))

@@ -42,6 +42,7 @@ def of_run(report: RunReport, command: str = "") -> str:
     parts += section("Not as recorded", [_list(report.differs)] if report.differs else [])
     parts += section("Counters", counter_parts(list(report.counters.items())) if report.counters else [])
     parts += section("Predicted times", time_parts(report.time))
+    parts += section("Readings", [_list(report.readings.lines())] if report.readings is not None else [])
     for process in report.processes:
         parts += section(f"{process.program} ({process.pid})", [_process(process)])
     return view_page(f"{report.command[0]} on {report.device}", parts, report.evidence, listed, command)

@@ -23,6 +23,7 @@ def _lines(report: RunReport) -> Iterator[str]:
     yield from allow_lines(report.allowed, report.expired)
     yield from (f"unsupported: {what}" for what in report.unsupported)
     yield from (f"not checked: {sentence}" for sentence in report.unchecked)
+    yield from report.readings.lines() if report.readings is not None else ()
     yield from (f"not as recorded: {sentence}" for sentence in report.differs)
     for process in report.processes:
         yield from _process_lines(process)
