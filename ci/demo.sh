@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a bare machine to a verdict: install, compile squeezenet for an Adreno 740 with TVM, run every kernel on the
-# simulated device, compare. Needs Linux on x86-64, Python 3.10-3.13 and a package index.
+# simulated device, compare. Needs Linux on x86-64, Python 3.10-3.14 and a package index.
 #   ADRENO_SIM_VENV=folder   where the environment lies (default .venv-demo in the repository; reused while it is current)
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -6,15 +6,15 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # The first interpreter of a supported version that can make virtual environments; PYTHON=... goes before all.
 find_python() {
-    local probe='import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))'
+    local probe='import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 15))'
     local name
-    for name in ${PYTHON:-} python3.11 python3.12 python3.13 python3.10 python3 python; do
+    for name in ${PYTHON:-} python3.11 python3.12 python3.13 python3.14 python3.10 python3 python; do
         if command -v "$name" >/dev/null 2>&1 && "$name" -c "$probe" >/dev/null 2>&1; then
             echo "$name"
             return 0
         fi
     done
-    echo "error: no Python 3.10-3.13 with the venv module found; set PYTHON=/path/to/python" >&2
+    echo "error: no Python 3.10-3.14 with the venv module found; set PYTHON=/path/to/python" >&2
     return 2
 }
 

@@ -26,7 +26,7 @@ FILES = {
     "ci/pins/release.txt": ("release",),
     "ci/pins/trial.txt": ("tvm", "opencl", "oracle", "test"),
 }
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
 _PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^ ;\\]+)(?: *; (?P<marker>[^\\]*?))? *\\")
 _HASH = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}(?: \\)?")
