@@ -79,7 +79,6 @@ def test_nothing_checked_is_not_ok(trace, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--kernels", "(a"], "( without )"),
         (["--kernels", "(a"], "missing )"),
         (["--cut", "4:2"], "expected FROM:TO"),
         (["--cut", "4"], "expected FROM:TO"),
@@ -131,4 +130,4 @@ def test_a_run_takes_the_same_filters(tmp_path, capfd) -> None:
     status, data, _ = record(tmp_path, TWO_BAD, "--kernels", "good", "--strict")
     assert status == 1 and data["verdict"].startswith("findings: 0 errors, 1 warning, 2 of 5 launches checked")
     assert main(["run", "--kernels", "a{3", "--kernels", "[", "--", "true"]) == 2
-    assert "[ without ]" in capfd.readouterr().err
+    assert "unterminated character set" in capfd.readouterr().err
