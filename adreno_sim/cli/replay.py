@@ -20,6 +20,7 @@ from .run import read_allow_list, write_report
 
 if TYPE_CHECKING:
     from ..device.protocol import Device
+    from ..icd.launches import LaunchObserver
     from ..icd.trace.archive import Session
     from ..icd.trace.launch_watch import LaunchWatch
     from ..icd.trace.outcomes import Outcomes
@@ -119,6 +120,7 @@ def _replay(args: argparse.Namespace) -> int:
     from ..icd.trace.archive import open_trace
     from ..icd.trace.outcomes import find_idle
     from ..icd.trace.player import Playing
+    from ..icd.trace.replay_evidence import ReplayEvidence
     from ..icd.trace.replay_settings import choose_settings
     from ..icd.trace.time_limit import TimeLimit
     from ..render.run.launches import show_launches
@@ -130,7 +132,8 @@ def _replay(args: argparse.Namespace) -> int:
         settings, _, notes = choose_settings(
             trace, args.trace, named, checks=args.checks, seed=args.seed, counters=args.counters or None
         )  # fmt: skip
-        watch = _watch(args)
+        evidence = ReplayEvidence() if args.html else None
+        watch = _watch(args, evidence)
         how = Playing(
             settings, TimeLimit(args.time_limit), _real_device(args), compare=trace.knows_failures, alike=named is None,
             filter=make_filter(args, first, last), watch=watch, most_said=args.max_findings,
@@ -160,6 +163,8 @@ def _replay(args: argparse.Namespace) -> int:
     )
     report.counters, report.time = watch.counters, watch.time
     report.readings = how.readings if args.every_reading or how.readings.tried else None
+    if evidence is not None:
+        report.evidence = evidence.gather(args.trace, named, args.time_limit, {"checks": args.checks, "seed": args.seed})
     show_launches(report, report_stream(args))
     write_report(args, report, "replay")
     return report.exit_code
@@ -172,14 +177,18 @@ def _numbers(args: argparse.Namespace) -> tuple[int, int | None]:
     return args.cut or (1, None)
 
 
-def _watch(args: argparse.Namespace) -> LaunchWatch:
+def _watch(args: argparse.Namespace, also: LaunchObserver | None) -> LaunchWatch:
     from ..icd.trace.launch_watch import LaunchWatch
     from ..render.launch.inside import inside_text
 
     if args.dump and args.json == "-":
         raise OptionError("dump", "both it and --json - write to standard output; expected a file after --json")
     return LaunchWatch(
-        lists=args.list, times=args.time, dumps=args.dump or (), show=lambda inside: print(inside_text(inside), end="")
+        lists=args.list,
+        times=args.time,
+        dumps=args.dump or (),
+        show=lambda inside: print(inside_text(inside), end=""),
+        also=also,
     )
 
 

@@ -53,13 +53,14 @@ class ArrayPair:
 @dataclass(frozen=True)
 class CallNote:
     """A call of a model, or a launch. name: of the function. operators: of the model, that it does. launches: kernel, global
-    size, local size each. reads, writes: names of tensors."""
+    size, local size each. reads, writes: names of tensors. host: number of the host's call that a launch is, 0 for none."""
 
     name: str
     operators: str
     launches: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    host: int = 0
 
 
 @dataclass(frozen=True)

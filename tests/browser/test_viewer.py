@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import handmade
+import hostile_reports
 import numpy as np
 import pytest
 from devtools import CONTRAST, Browser
@@ -139,3 +140,18 @@ def test_the_switch_goes_before_the_system(tab, kernel_page):
         tab.click("#scheme")
         assert tab.evaluate("document.getElementById('scheme').textContent") == way
         assert (tab.evaluate(colour) == light) == (way != "dark")
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in hostile_reports.list_pages("x")])
+def test_every_page_is_legible_and_fits(tab, tmp_path, kind):
+    page = tmp_path / f"page of {kind}.html".replace(" ", "-")
+    page.write_text(dict(hostile_reports.list_pages("some words"))[kind], encoding="utf-8")
+    look_at_sizes_and_schemes(tab, page, tmp_path)
+
+
+def test_poor_contrast_is_seen(tab, tmp_path):
+    """The twin: grey on white, just too pale, and the darker one that is not."""
+    for colour, count in (("#777777", 1), ("#767676", 0)):
+        (tmp_path / "grey.html").write_text(f"<body style='background:#fff'><p style='color:{colour}'>words</p>")
+        tab.open(tmp_path / "grey.html")
+        assert len(tab.evaluate(CONTRAST)["poor"]) == count

@@ -5,7 +5,6 @@ The simulator's memory is what counts: every launch begins with it on both devic
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,12 +25,7 @@ from ..messages import Body
 from ..ring import Header
 from ..status import SUCCESS
 from . import events
-
-_SCALARS = {
-    "char": "i1", "uchar": "u1", "bool": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
-    "long": "i8", "ulong": "u8", "size_t": "u8", "half": "f2", "float": "f4",
-}  # fmt: skip
-_POINTEE = re.compile(r"(u?char|u?short|u?int|u?long|half|float)(?:2|3|4|8|16)?\s*\*")
+from .elements import SCALARS, as_elements
 
 
 class Counterpart:
@@ -137,7 +131,7 @@ class Counterpart:
 
 def _scalar(param: KernelParam, value: bytes) -> Any:
     """An argument by value, of its type where that is a scalar."""
-    dtype = _SCALARS.get(param.spelled)
+    dtype = SCALARS.get(param.spelled)
     if dtype is not None and len(value) == np.dtype(dtype).itemsize:
         return np.frombuffer(value, dtype)[0]
     return np.frombuffer(value, np.uint8)
@@ -146,9 +140,6 @@ def _scalar(param: KernelParam, value: bytes) -> Any:
 def _difference(got: np.ndarray, expected: np.ndarray, param: KernelParam) -> str:
     """How what a device left differs from the simulator's, "" where it does not. Bytes are compared as what the kernel's pointer
     points to, floats within their type's tolerance."""
-    element = _POINTEE.match(param.spelled)
-    dtype = np.dtype(_SCALARS[element[1]] if element and param.kind == "buffer" else expected.dtype)
-    if param.kind == "buffer" and expected.nbytes % dtype.itemsize == 0:
-        got, expected = (np.ascontiguousarray(array).view(dtype) for array in (got, expected))
+    got, expected = as_elements(got, param), as_elements(expected, param)
     result = compare(got, np.ascontiguousarray(expected))
     return "" if result.ok else str(result)

@@ -13,17 +13,26 @@ from ...device.protocol import LaunchResult
 from ...results.run_report import HostCall, LaunchRow
 from ...results.time_report import TimeReport
 from ...timing.launches import LaunchTimer
-from ..launches import Launch
+from ..launches import Launch, LaunchObserver
 
 
 class LaunchWatch:
     """What is asked of all launches of a recording. lists: of each launch a row; times: its predicted time; dumps: what of the
     inside of each kernel's first launch is shown, by `show`.
 
-    counters: by kernel, of a device that counts. time: None where nobody asks.
+    counters: by kernel, of a device that counts. time: None where nobody asks. also: told of each launch, too.
     """
 
-    def __init__(self, *, lists: bool = False, times: bool = False, dumps: Collection[str] = (), show: Callable[[Inside], None]):
+    def __init__(
+        self,
+        *,
+        lists: bool = False,
+        times: bool = False,
+        dumps: Collection[str] = (),
+        show: Callable[[Inside], None],
+        also: LaunchObserver | None = None,
+    ):
+        self.also = also
         self.lists, self.times, self._dumps, self._show = lists, times, frozenset(dumps), show
         self.counters: dict[str, LaunchCounters] = {}
         self.time: TimeReport | None = None
@@ -61,6 +70,8 @@ class ProcessWatch:
 
     def begin(self, number: int, launch: Launch, call: HostCall) -> None:
         """A launch is about to run."""
+        if self._whole.also is not None:
+            self._whole.also.begin(number, launch, call)
         predicted = self._predict(launch)
         if self._whole.lists:
             sizes = call.global_size, call.local_size, call.offset
@@ -72,6 +83,8 @@ class ProcessWatch:
 
     def end(self, number: int, launch: Launch, result: LaunchResult) -> None:
         """A launch has run."""
+        if self._whole.also is not None:
+            self._whole.also.end(number, launch, result)
         if self._whole.lists:
             self.rows[-1].seconds = result.device_seconds or 0.0
         if result.counters is not None:

@@ -16,7 +16,10 @@ def list_parts(kernels: Sequence[KernelCode]) -> list[str]:
         return []
     heads = "".join(f"<th>{escape(column.title)}</th>" for column in COLUMNS)
     rows = "".join(f"<tr>{''.join(f'<td>{escape(column.text(kernel))}</td>' for column in COLUMNS)}</tr>" for kernel in kernels)
-    parts = [f"<table><tr>{heads}</tr>{rows}</table>", *(f"<p>{escape(line)}</p>" for line in note_lines(kernels))]
+    parts = [
+        f'<div class="scroll"><table><tr>{heads}</tr>{rows}</table></div>',
+        *(f"<p>{escape(line)}</p>" for line in note_lines(kernels)),
+    ]
     for kernel in kernels:
         text = escape(assembly_text([kernel]))
         parts.append(

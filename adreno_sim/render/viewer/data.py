@@ -10,7 +10,8 @@ import numpy as np
 
 from ...base.text.spelling import spell_line
 from ...findings import Finding
-from ...results.evidence import ArrayPair, Evidence, find_element
+from ...results.evidence import ArrayPair, CallNote, Evidence, find_element
+from ...results.run_report import host_call_of
 
 MOST_STORES = 200
 """Stores listed of one element."""
@@ -56,7 +57,6 @@ def _finding(finding: Finding, evidence: Evidence, tensors: dict[str, int]) -> d
         array = evidence.arrays[number]
         at = find_element(finding, array.shape, array.got.itemsize)
     stores = evidence.find_stores(finding)
-    calls = [n for n, call in enumerate(evidence.calls) if finding.kernel in [launch[0] for launch in call.launches]]
     return {
         "stores": None if stores is None else [_store(store) for store in stores[:MOST_STORES]],
         "more": max(0, len(stores or ()) - MOST_STORES),
@@ -65,13 +65,18 @@ def _finding(finding: Finding, evidence: Evidence, tensors: dict[str, int]) -> d
         "at": at,
         "values": [_number(finding.detail.get("got")), _number(finding.detail.get("golden"))],
         "tensor": tensors.get(finding.tensor, -1),
-        "calls": calls[:1] if "call" not in finding.detail else _call_of(finding, calls),
+        "calls": _calls_of(finding, evidence.calls),
     }
 
 
-def _call_of(finding: Finding, calls: list[int]) -> list[int]:
-    number = finding.detail["call"]
-    return [number] if isinstance(number, int) and number in calls else calls[:1]
+def _calls_of(finding: Finding, calls: Sequence[CallNote]) -> list[int]:
+    """The number of the call that a finding is of; none where several may be it."""
+    of_kernel = [number for number, call in enumerate(calls) if finding.kernel in [launch[0] for launch in call.launches]]
+    if (host := host_call_of(finding)) is not None:
+        return [number for number in of_kernel if calls[number].host == host.number]
+    if (number := finding.detail.get("call")) in of_kernel:
+        return [number]
+    return of_kernel if len(of_kernel) == 1 else []
 
 
 def _earlier(finding: Finding) -> list[str] | None:
