@@ -114,9 +114,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--device", metavar="DEVICE", help="as of check (default: the launch file's, else ADRENO_SIM_DEVICE, ...)"
     )
-    parser.add_argument(
-        "--checks", choices=("off", "bounds", "full"), help="default: bounds; full where the launch file asks for it"
-    )
+    parser.add_argument("--checks", choices=("off", "bounds", "full"), help="how closely accesses are watched (default: full)")
     parser.add_argument(
         "--compare-with", metavar="DEVICE", help="a second device: run the same there too, and lay the results side by side"
     )
@@ -338,7 +336,7 @@ def _prim_func(args: argparse.Namespace) -> int:
         {**given, **dict(args.scalar or ())},
         expected,
         device=cli_options.device_for_all_drivers(args),
-        checks=args.checks,
+        checks=cli_options.level_of_checks(args.device, args.checks),
         name=args.function,
         strict=args.strict,
         explain=args.explain,

@@ -256,6 +256,19 @@ def device_for_all_drivers(args: argparse.Namespace) -> str | None:
     return f"{device},all_drivers=true"
 
 
+def level_of_checks(device: str | None, checks: str | None) -> str | None:
+    """The level of checks of a command whose default is full; None where the device's string names one, or is no simulated one's.
+
+    device, checks: what the command line names, if anything.
+    """
+    from ..base.trust.device_string import default_device, options_in
+
+    text = device or default_device()
+    if checks is not None or not text.startswith("sim:") or "checks" in options_in(text):
+        return checks
+    return "full"
+
+
 TIME = ("--time", "--max-time", "--compare")
 """Options of commands that predict times."""
 

@@ -28,7 +28,8 @@ DETAILS = """\
 COMMAND is any program that uses OpenCL, or starts others that do: it finds the simulated device through the OpenCL loader of the
 machine, or through one that comes along. Findings are printed as they arise.
 
-    adreno-sim run --checks full -- ./a_program with arguments
+    adreno-sim run -- ./a_program with arguments
+    adreno-sim run --checks bounds -- ./a_program         # faster: no uninitialised reads, no races
     adreno-sim run --device sim:adreno-650 -- pytest tests
 
 exit code: the command's own where that is not 0 (128 + N: ended by signal N), else 0 ok; 1 findings, with --strict also
@@ -52,7 +53,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--device", metavar="DEVICE", help="sim:PROFILE[,key=value...] (default: ADRENO_SIM_DEVICE, else sim:adreno-740)"
     )
-    parser.add_argument("--checks", choices=("off", "bounds", "full"), help="how closely accesses are watched (default: bounds)")
+    parser.add_argument("--checks", choices=("off", "bounds", "full"), help="how closely accesses are watched (default: full)")
     options.add(
         parser, "--all-drivers", "--seed", "--every-reading",
         seed="of the order of work-items at level full, and of fresh memory (default: 0)",
@@ -190,7 +191,9 @@ def _device_of(args: argparse.Namespace) -> tuple[str, str]:
         rest += ",all_drivers=true"
     if args.seed is not None:
         rest += f",seed={args.seed}"
-    _, chosen = read_device(rest, **({"checks": args.checks} if args.checks else {}))
+    level = options.level_of_checks(text, args.checks)
+    given: dict[str, Any] = {"checks": level} if level else {}
+    _, chosen = read_device(rest, **given)
     options.refuse_counters(chosen)
     return f"sim:{rest}", chosen.checks
 

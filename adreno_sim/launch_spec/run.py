@@ -72,7 +72,8 @@ def run_launch(
     baseline: str | os.PathLike[str] | None = None,
     every_reading: bool = False,
 ) -> LaunchReport:
-    """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
+    """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says. The level is full where
+    neither `checks` nor the device's string names another.
 
     allow: entries besides the launch file's own. inside: filled with the parts that it wants. explain: also say which
     accesses are not proven in range, and why. unsafe_includes: the source reads any file of the host, not only those below its
@@ -138,8 +139,10 @@ def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, ask
 
 
 def _defaults(spec: LaunchSpec, device: str | None) -> dict[str, Any]:
-    """Options of the launch file. Where it names the device, too, guards of the environment's device still go before them."""
-    return {**spec.run, **environment_guards()} if spec.device and not device else spec.run
+    """Options of the launch file, at level full: it may ask for no less. Where it names the device, too, guards of the
+    environment's device still go before them."""
+    options = {**spec.run, "checks": "full"}
+    return {**options, **environment_guards()} if spec.device and not device else options
 
 
 def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) -> Device:
@@ -202,6 +205,8 @@ class _Run:
         report.unchecked += find_unwatched(self.device.options.checks, self.device.info.checks_accesses)
         if not self.spec.outputs and self.spec.reference is None:
             report.unchecked.append("values: the launch file expects no output")
+        told = "its values say nothing (see the vacuous-comparison finding)"
+        report.unchecked += [f"output {output.argument}: {told}" for output in report.outputs if output.ok and output.vacuous]
 
     def _kernel(self, device: Device) -> Kernel:
         with name_source(self.path):
@@ -336,6 +341,8 @@ class _Run:
         name = parameter_name(self.spec, kernel.params, output.argument)
         if not result.ok:
             self._add(kernel, [self._wrong(kernel, bound, output.argument, name, result)])
+        elif result.uninformative:
+            self._add(kernel, [Finding(Kind.UNINFORMATIVE, f"{name} is as expected, which says nothing: {result.uninformative}")])
         worst = result.worst[0] if result.worst else 0
         return LaunchOutput(
             name, result.ok, result.uninformative, result.wrong, result.elements, result.max_abs, result.max_ulp, worst

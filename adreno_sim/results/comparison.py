@@ -57,9 +57,9 @@ class Comparison:
     """Result of one comparison.
 
     ok: every element is within tolerance. uninformative: why an agreement says nothing, "" where it does. wrong: elements
-    outside the tolerance. max_abs over pairs of finite values; max_ulp, in units of the last place of the result's type,
-    over those at least as large as the rms (near zero it would measure cancellation; 0 for integers). worst: index of the
-    largest error in units of its tolerance, with both values there.
+    outside the tolerance. max_abs: the largest error, infinite where one of a pair alone is infinite or NaN; max_ulp, in units of
+    the last place of the result's type, over finite pairs at least as large as the rms (near zero it would measure cancellation;
+    0 for integers). worst: index of the largest error in units of its tolerance, with both values there.
     """
 
     ok: bool
@@ -170,8 +170,7 @@ def _compare_chunk(
     with np.errstate(invalid="ignore", over="ignore"):
         ratio = np.where(error > 0, error / np.maximum(allowed, np.finfo(np.float64).tiny), 0.0)
     worst.wrong += int(np.count_nonzero(error > allowed))
-    finite = np.isfinite(error)
-    worst.max_abs = max(worst.max_abs, float(error[finite].max(initial=0.0)))
+    worst.max_abs = max(worst.max_abs, float(error.max(initial=0.0)))
     if got.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             pairs = np.isfinite(got) & np.isfinite(golden) & (np.abs(golden) >= got.dtype.type(rms)) & ~unknown

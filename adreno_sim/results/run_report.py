@@ -14,7 +14,7 @@ from .evidence import Evidence
 from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
 from .readings import ReadingsReport
 from .time_report import TimeReport
-from .unwatched import find_unwatched, level_words
+from .unwatched import find_lowest, find_unwatched, level_words
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,8 @@ class RunReport:
 
     @property
     def lowest_level(self) -> str:
-        """The level of checks: "off" where one process ran so."""
-        return "off" if any(process.checks == "off" for process in self.processes) else self.checks
+        """The level of checks: of several processes the one that looks at least."""
+        return find_lowest([self.checks, *(process.checks for process in self.processes if process.opened)])
 
     @property
     def counting(self) -> list[Finding]:

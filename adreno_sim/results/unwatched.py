@@ -1,19 +1,33 @@
-"""What every report says of a run whose accesses nobody looked at."""
+"""What every report says of what its level of checks leaves out."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 LEVEL_OFF = (
     "memory accesses: level off looks at none and keeps no kernel inside its memory, so that one may read and write whatever its "
     "process may"
 )
+LEVEL_BOUNDS = (
+    "uninitialised reads, data races, overwritten stores, accesses outside a tensor's extent: level bounds does not look for "
+    "them (--checks full does)"
+)
 REAL_DEVICE = "memory accesses: this device does not look at them"
+
+LEVELS = ("off", "bounds", "full")
+_LEFT_OUT = {"off": LEVEL_OFF, "bounds": LEVEL_BOUNDS}
 
 
 def find_unwatched(checks: str, looks: bool = True) -> list[str]:
-    """The sentence on accesses that nobody looked at; none where somebody did. looks: whether the device can."""
+    """The sentence on what a level of checks leaves out; none of level full. looks: whether the device can look at accesses."""
     if not looks:
         return [REAL_DEVICE]
-    return [LEVEL_OFF] if checks == "off" else []
+    return [_LEFT_OUT[checks]] if checks in _LEFT_OUT else []
+
+
+def find_lowest(levels: Iterable[str]) -> str:
+    """The level that looks at least, of several; "" of none."""
+    return min(levels, key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS), default="")
 
 
 def level_words(checks: str) -> list[str]:

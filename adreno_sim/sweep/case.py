@@ -16,6 +16,7 @@ from ..base.allow import find_config
 from ..base.bounded_read import read_bytes
 from ..base.bundle_name import is_bundle_name
 from ..base.errors import AdrenoSimError
+from ..base.run_options import RunOptions
 from ..base.trust.device_string import options_in
 from ..base.version import __version__
 
@@ -45,10 +46,10 @@ class Case:
         return Path(self.path).stem
 
     @property
-    def is_unwatched(self) -> bool:
-        """Whether it runs without checks."""
+    def level(self) -> str:
+        """The level of checks that it runs at, "" on a real device."""
         said = dict(zip(self.options, self.options[1:], strict=False)).get("--checks") or options_in(self.device).get("checks")
-        return said == "off"
+        return said or (RunOptions.checks if self.device.startswith("sim:") else "")
 
     def arguments(self, path: str, report: str) -> list[str]:
         """Of `adreno-sim`, for the model at `path` and a JSON report."""

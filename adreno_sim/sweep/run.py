@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.version import __version__
-from ..results.unwatched import find_unwatched
+from ..results.unwatched import find_lowest, find_unwatched
 from . import engines
 from .case import STATUSES, Case, Result, case_json
 from .store import Store
@@ -31,8 +31,8 @@ class Sweep:
 
     @property
     def lowest_level(self) -> str:
-        """ "off" where a case ran without checks, else "": the level is each case's own."""
-        return "off" if any(case.is_unwatched for case, _ in self.results) else ""
+        """The level of checks of the case that looks at least; "" where all ran on real devices."""
+        return find_lowest(case.level for case, _ in self.results if case.level)
 
     def counts(self) -> dict[str, int]:
         """Cases by status."""

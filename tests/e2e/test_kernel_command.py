@@ -87,9 +87,63 @@ def test_a_clean_launch(folder, capsys):
     assert code == 0 and out.splitlines()[-1] == "ok: 0 errors, 0 warnings, 1 of 1 outputs right" and "::" not in out
 
 
-def test_checks_off_is_said(folder, capsys):
-    code, out, _ = run(capsys, "kernel", "--launch", "clean.toml", "--checks", "off")
-    assert code == 0 and "not checked: memory accesses" in out
+@pytest.mark.parametrize(("level", "said"), [("off", "memory accesses"), ("bounds", "uninitialised reads, data races"), ("", "")])
+def test_what_a_level_leaves_out_is_said(folder, capsys, level, said):
+    """The default leaves nothing out, whatever a launch file says; a device string is the command line's."""
+    Path("clean.toml").write_text(
+        Path("clean.toml").read_text().replace("[[argument]]", '[run]\nchecks = "bounds"\n[[argument]]', 1)
+    )
+    for words in [["--checks", level], ["--device", f"sim:adreno-650,checks={level}"]] if level else [[]]:
+        code, out, _ = run(capsys, "kernel", "--launch", "clean.toml", "--json", "x.json", *words)
+        report = json.loads(Path("x.json").read_text())
+        assert code == 0 and report["checks"] == (level or "full")
+        assert f"not checked: {said}" in out if said else "not checked" not in out
+        assert [line.startswith(said) for line in report["unchecked"]] == [True] * bool(said)
+
+
+SILENT = """kernel void twice(global const float* x, global float* y) {
+  local float tile[4];
+  tile[get_local_id(0)] = 2 * x[get_global_id(0)];
+  y[get_global_id(0)] = tile[get_local_id(0) ^ 1];
+}
+"""
+
+
+def test_a_race_is_found_without_asking(folder, capsys):
+    """The clean twin has a barrier."""
+    launch = (
+        Path("clean.toml")
+        .read_text()
+        .replace("global_size = [8]", "global_size = [8]\nlocal_size = [4]")
+        .partition("[[output]]")[0]
+    )
+    Path("race.toml").write_text(launch)
+    for barrier, wanted in [("", 1), ("  barrier(CLK_LOCAL_MEM_FENCE);\n", 0)]:
+        Path("twice.cl").write_text(SILENT.replace("  y[", barrier + "  y["))
+        code, out, _ = run(capsys, "kernel", "--launch", "race.toml")
+        assert code == wanted and ("data-race" in out) == bool(wanted)
+
+
+@pytest.mark.parametrize(
+    ("factor", "why"), [("0 *", "every element is 0.0"), ("3e38f * 1e9f *", "elements are infinite or NaN"), ("2 *", "")]
+)
+def test_a_result_that_says_nothing_is_not_right(folder, capsys, factor, why):
+    Path("twice.cl").write_text(SOURCE.replace("2 *", factor))
+    expected = {"0 *": '"zeros"', "2 *": '{fill = "arange", step = 2}'}.get(factor, "[nan, inf, inf, inf, inf, inf, inf, inf]")
+    Path("clean.toml").write_text(Path("clean.toml").read_text().replace('{fill = "arange", step = 2}', expected))
+    code, out, _ = run(capsys, "kernel", "--launch", "clean.toml", "--json", "x.json")
+    report = json.loads(Path("x.json").read_text())
+    assert code == 0 and [found["kind"] for found in report["findings"]] == ["vacuous-comparison"] * bool(why)
+    if why:
+        assert out.splitlines()[-1] == "ok, in part: 0 errors, 1 warning, 0 of 1 outputs right, 1 that says nothing"
+        assert why in out and "elements right" not in out and any("output y" in line for line in report["unchecked"])
+    assert run(capsys, "kernel", "--launch", "clean.toml", "--strict")[0] == bool(why)
+
+
+def test_an_infinite_error_is_not_told_as_none(folder, capsys):
+    Path("twice.cl").write_text(SOURCE.replace("2 *", "3e38f * 1e9f *"))
+    code, out, _ = run(capsys, "kernel", "--launch", "clean.toml")
+    assert code == 1 and "y: 8 of 8 elements WRONG (max abs inf)" in out
 
 
 @pytest.mark.parametrize("expires, code", [("2999-01-01", 1), ("2020-01-01", 1)])

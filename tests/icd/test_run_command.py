@@ -18,6 +18,7 @@ from fake_shim import __file__ as fake_shim_file
 from adreno_sim import schemas
 from adreno_sim.base.processes.descendants import find_descendants
 from adreno_sim.cli.main import main
+from adreno_sim.results.unwatched import LEVEL_BOUNDS
 
 CLIENT = """\
 import sys, struct
@@ -64,10 +65,15 @@ def test_a_report_on_standard_output_is_alone_there(client, capfd) -> None:
 
 
 def test_a_clean_command_passes(tmp_path, client, capfd) -> None:
-    status, data = run(tmp_path, "--checks", "full", "--", *client, "4", "0")
-    assert status == 0 and data["ok"] and data["findings"] == [] and data["checks"] == "full"
+    status, data = run(tmp_path, "--", *client, "4", "0")
+    assert status == 0 and data["ok"] and data["findings"] == [] and data["checks"] == "full" and not data["unchecked"]
     assert data["processes"][0]["kernels"]["f"]["launches"] == 1
     assert "ok: 0 errors, 0 warnings, 1 launch of 1 kernel, 1 process" in capfd.readouterr().err
+
+
+def test_a_level_below_full_says_what_it_leaves_out(tmp_path, client) -> None:
+    status, data = run(tmp_path, "--checks", "bounds", "--", *client, "4", "0")
+    assert status == 0 and data["checks"] == "bounds" and data["unchecked"] == [LEVEL_BOUNDS]
 
 
 def test_findings_fail_a_command_that_ends_well(tmp_path, client, capfd) -> None:

@@ -37,7 +37,7 @@ CLASSES = {
     "private-memory", "refused", "same-value-race", "storage-reused-while-live",
     "outside-extent-read", "outside-extent-write", "store-overwritten", "sub-object-overrun", "tensor-not-read",
     "undefined-conversion", "undefined-sampler",
-    "uninitialized-read", "view-larger-than-storage", "watchdog", "wrong-argument", "wrong-value",
+    "uninitialized-read", "vacuous-comparison", "view-larger-than-storage", "watchdog", "wrong-argument", "wrong-value",
 }  # fmt: skip
 
 
@@ -71,7 +71,9 @@ def test_clean_twin_of_level_full_is_silent_at_bounds(path: Path) -> None:
 
 
 def check_clean(report: LaunchReport) -> None:
-    assert not report.expected and not report.findings and not report.allowed and not report.refused
+    """Values that say nothing may be those that are right: many cases fill their inputs with ones."""
+    said = {finding.kind for finding in report.findings}
+    assert not report.expected and said <= {Kind.UNINFORMATIVE} and not report.allowed and not report.refused
     assert report.outputs and all(output.ok for output in report.outputs)
 
 
@@ -89,7 +91,7 @@ def test_cases_are_many_and_complete() -> None:
 def test_every_kind_a_launch_can_have_is_there() -> None:
     """The others are of a whole model (its plan, its comparisons), of a real device, or of a program's calls."""
     of_others = {
-        Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED, Kind.UNINFORMATIVE,
+        Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED,
         Kind.REUSE_RULE, Kind.STORAGE_UNALLOCATED, Kind.LARGE_ROUNDING, Kind.PAGE_LEAKED,
         Kind.DEVICES_DIFFER, Kind.DEVICE_CRASHED, Kind.DEVICE_HUNG, Kind.UNFIT_DEVICE, Kind.UNORDERED_ACCESS,
         Kind.GROUP_MAY_BE_REFUSED,  # where the extra isa is there

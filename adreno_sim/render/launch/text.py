@@ -53,7 +53,7 @@ def _rest(report: LaunchReport) -> list[str]:
     out += [f"refused, as expected: {report.refused}"] if report.refused else []
     out += [f"expected, but not seen: {sentence}" for sentence in report.missing]
     if report.is_test:
-        out += [f"not expected: {finding.kind.label} at {finding_text.location(finding)}" for finding in report.findings]
+        out += [f"not expected: {finding.kind.label} at {finding_text.location(finding)}" for finding in report.counting]
     out += [output_line(output) for output in report.outputs]
     out += comparison_lines(report)
     out += [] if report.readings is None else report.readings.lines()
@@ -80,5 +80,6 @@ def output_line(output: LaunchOutput) -> str:
     """An expected output in words."""
     if not output.ok:
         return f"{output.argument}: {output.wrong} of {output.elements} elements WRONG (max abs {output.max_abs:.2e})"
-    vacuous = f"; says nothing: {output.vacuous}" if output.vacuous else ""
-    return f"{output.argument}: {output.elements} elements right (max abs {output.max_abs:.2e}, {output.max_ulp} ulp{vacuous})"
+    if output.vacuous:
+        return f"{output.argument}: {output.elements} elements as expected, which says nothing: {output.vacuous}"
+    return f"{output.argument}: {output.elements} elements right (max abs {output.max_abs:.2e}, {output.max_ulp} ulp)"

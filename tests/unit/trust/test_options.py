@@ -82,14 +82,14 @@ def test_a_launch_file_sets_an_option_or_is_refused(name: str, value: object) ->
             continue
         opened = _open(spec, None, None, {})
         assert guards_hold(opened.options)
-        assert getattr(opened.options, name) == getattr(make_options({name: value}), name)
+        assert getattr(opened.options, name) == (getattr(make_options({name: value}), name) if name != "checks" else "full")
 
 
 def test_what_a_command_says_goes_before_what_a_launch_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = read_tables({"global_size": [1], "run": {"checks": "full", "timeout": 5, "seed": 3}}, Path("launch.toml"))
     lower = read_tables({"global_size": [1], "run": {"checks": "bounds"}}, Path("launch.toml"))
     named = read_tables({"global_size": [1], "device": "sim:adreno-650", "run": {"seed": 3}}, Path("launch.toml"))
-    assert _open(spec, None, None, {}).options.checks == "full"
+    assert [_open(file, None, None, {}).options.checks for file in (spec, lower)] == ["full", "full"]
     assert _open(spec, None, "off", {}).options.checks == "off"
     opened = _open(spec, "sim:adreno-740,checks=bounds,timeout=90", None, {}).options
     assert (opened.checks, opened.timeout, opened.seed) == ("bounds", 90, 3)
