@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import cache
 from . import options as cli_options
+from .inferred import command as inferred
 from .output import (
     add_outputs,
     command_line,
@@ -46,7 +47,9 @@ OF_RUNS = (
 )  # fmt: skip
 
 DETAILS = """\
-SPEC.toml gives the work sizes, the arguments in order, and what is expected:
+adreno-sim kernel FILE.cl infers launches from the code of each kernel: several sizes, tight, odd and, where the code guards
+against it, with more work-items than elements. The smallest launch that fails is written as FILE.failing.toml. With --launch it
+is one launch: SPEC.toml gives the work sizes, the arguments in order, and what is expected:
 
     global_size = ["n"]         # numbers, or expressions of [values]
     [values]
@@ -87,7 +90,9 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="the kernel, a .cl (default: the launch file's source); with --function, a .py; several with --time are ranked",
     )
-    parser.add_argument("--launch", metavar="SPEC.toml", help="what to run it with; needed without --function")
+    parser.add_argument(
+        "--launch", metavar="SPEC.toml", help="what to run it with (default: launches are inferred from the code)"
+    )
     parser.add_argument("--function", metavar="NAME", help="the PrimFunc of a .py file that is compiled and run")
     cli_options.add(
         parser, "--input", "--shape", "--target", "--pipeline", "--without-fix", "--seed",
@@ -150,7 +155,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--min-waves", type=cli_options.count, metavar="N", help="with --isa alone: fewer are an error (exit 1)")
     parser.add_argument(
-        "--build-options", metavar="OPTIONS", help="with --isa alone: of the build: --build-options='-cl-std=CL3.0 -DN=4'"
+        "--build-options", metavar="OPTIONS", help="without --launch: of the build: --build-options='-cl-std=CL3.0 -DN=4'"
     )
     parser.add_argument(
         "--against",
@@ -161,9 +166,10 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="also write the report as a page")
     add_outputs(parser)
+    inferred.add_options(parser)
     cache.add_option(parser)
     read = ("file", "--launch", "--input", "--expected", "--compare", "--against")
-    declare(parser, ("--json", "--sarif", "--html", "--save-outputs"), read)
+    declare(parser, ("--json", "--sarif", "--html", "--save-outputs", "--failing"), read)
     parser.set_defaults(run=_kernel)
 
 
@@ -175,17 +181,19 @@ def _kernel(args: argparse.Namespace) -> int:
         return _rank(args, launches)
     args.file, args.variant = launches[0]
     if args.function is not None:
+        cli_options.refuse(args, inferred.OF_INFERRED, "is for a kernel, a .cl")
         return _prim_func(args)
     cli_options.refuse(args, OF_FUNCTIONS, "is for a PrimFunc (--function)")
     chips = cli_options.chips(args)
     if args.launch is None and args.file and (chips is not None or set(args.dump or ()) == {"isa"}):
+        cli_options.refuse(args, inferred.OF_INFERRED, "is for launches: with --isa alone nothing runs")
         return _show_machine_code(args, chips or ())
+    if inferred.is_inferred(args):
+        return inferred.run_kernels(args)
     cli_options.refuse(args, OF_ISA, "is for --isa without --launch")
+    cli_options.refuse(args, inferred.OF_INFERRED, "is for launches that are inferred: without --launch and --function")
     if args.launch is None:
-        raise AdrenoSimError(
-            "--launch SPEC.toml says what a kernel is run with (adreno-sim init FILE.cl writes one); --function NAME runs a "
-            "PrimFunc of a .py file"
-        )
+        raise AdrenoSimError("expected FILE.cl, --launch SPEC.toml, or FILE.py with --function NAME, which runs a PrimFunc of it")
     _require_npz(args.save_outputs)
     report = _launch(args, args.file, args.variant)
     if args.save_outputs:

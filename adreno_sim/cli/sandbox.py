@@ -121,7 +121,8 @@ def _enter(args: argparse.Namespace) -> str:
 def _outputs(args: argparse.Namespace) -> list[str]:
     from .output import find_outputs
 
-    return [file for _, file in find_outputs(args)]
+    more = getattr(args, "more_outputs", None)
+    return [file for _, file in find_outputs(args)] + (more(args) if more else [])
 
 
 def _words(args: argparse.Namespace) -> Iterator[str]:
@@ -139,7 +140,7 @@ def _words(args: argparse.Namespace) -> Iterator[str]:
 
     outputs = set(_outputs(args))
     for name, value in vars(args).items():
-        if name not in ("argv", "command_name", "progress_file", "output_flags", "input_names", "bundle_flags"):
+        if name not in ("argv", "command_name", "progress_file", "output_flags", "input_names", "bundle_flags", "more_outputs"):
             yield from (text for text in texts(value) if text and text not in outputs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,6 +34,19 @@ class LaunchOutput:
     max_abs: float
     max_ulp: int
     worst: int
+
+
+@dataclass(frozen=True)
+class TriedLaunch:
+    """One of several launches that were inferred from a kernel's code. values: its numbers by name. assumed: its sizes in words.
+    failures: findings that count."""
+
+    kernel: str
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] | None
+    values: dict[str, int]
+    assumed: str
+    failures: int
 
 
 @dataclass(frozen=True)
@@ -69,8 +83,10 @@ class LaunchReport:
     a second device, None where there is none. counters, machine_code: where they were asked for. readings: under which readings
     of OpenCL the launch was run again, None where there was none. unproven: accesses that are
     not proven in range, if that was asked. text: the source. included: the text of other files that findings are in. arrays:
-    what the arguments that the kernel may write held afterwards, by name, None if it did not run or nobody asked. evidence: what
-    a page shows, None if nobody asked. The last five are no part of the JSON.
+    what the arguments that the kernel may write held afterwards, by name, None if it did not run or nobody asked. tried: the
+    launches that were inferred, fewest work-items first, None where a launch file says one; sizes and values are then those of
+    the smallest that fails, else of the largest. evidence: what a page
+    shows, None if nobody asked. text, included, unproven, arrays and evidence are no part of the JSON.
     """
 
     kernel: str
@@ -99,6 +115,7 @@ class LaunchReport:
     machine_code: tuple[KernelCode, ...] | None = None
     time: TimeReport | None = None
     readings: ReadingsReport | None = None
+    tried: list[TriedLaunch] | None = None
     text: str = field(default="", repr=False)
     included: dict[str, str] = field(default_factory=dict, repr=False)
     unproven: list[AccessProof] = field(default_factory=list)
@@ -141,10 +158,20 @@ class LaunchReport:
         parts += [f"{len(self.expected)} as expected"] if self.expected else []
         parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
         parts += level_words(self.checks)
+        if self.tried is not None:
+            return [*parts, self._tried_words()]
         right = sum(output.ok and not output.vacuous for output in self.outputs)
         parts.append(f"{right} of {len(self.outputs)} outputs right" if self.outputs else "no output compared")
         vacuous = sum(output.ok and bool(output.vacuous) for output in self.outputs)
         return [*parts, f"{vacuous} that say{'s' if vacuous == 1 else ''} nothing"] if vacuous else parts
+
+    def _tried_words(self) -> str:
+        """How many launches were tried, and how large."""
+        items = [math.prod(launch.global_size) for launch in self.tried or ()]
+        kernels = len({launch.kernel for launch in self.tried or ()})
+        of = f"of {kernels} kernels, " if kernels > 1 else "of "
+        least, most = min(items, default=0), max(items, default=0)
+        return f"{len(items)} inferred launch{'es' if len(items) != 1 else ''} {of}{least} to {most} work-items"
 
 
 def _count(findings: list[Finding], severity: Severity) -> str:

@@ -44,7 +44,7 @@ class Skeleton:
     source: str
     options: str
     device: str
-    global_size: tuple[int, ...]
+    global_size: tuple[int, ...] | tuple[int | str, ...]
     local_size: tuple[int, ...] | None
     arguments: list[Guess]
     values: dict[str, int] = field(default_factory=dict)
@@ -53,22 +53,25 @@ class Skeleton:
 
     def set_group(self, group: tuple[int, ...]) -> None:
         """Take work-groups of this size, two along each axis that has several work-items."""
-        self.local_size = group
-        self.global_size = tuple(2 * size if size > 1 else size for size in group)
+        self.local_size, self.global_size = group, two_groups(group)
+
+
+def two_groups(group: tuple[int, ...]) -> tuple[int, ...]:
+    """Work-items of two groups along each axis on which a group has several."""
+    return tuple(2 * size if size > 1 else size for size in group)
 
 
 def guess_launch(use: KernelUse, source: str, options: str = "", device: str = "") -> Skeleton:
     """A launch for a kernel. source, options, device: what the launch file says of them."""
     function = use.function
     local, reason = _guess_group(use)
-    made = Skeleton(function.name, source, options, device, NDRANGE[use.axes], None, [])
-    if local is not None:
-        made.set_group(local)
+    total = NDRANGE[use.axes] if local is None else two_groups(local)
+    made = Skeleton(function.name, source, options, device, total, local, [])
     made.decide["global_size"] = "DECIDE: work-items along each axis"
     if reason:
         made.decide["local_size"] = reason
-    made.values = _guess_values(use, made.global_size)
-    made.arguments = [_guess_argument(use, param, made) for param in function.params]
+    made.values = _guess_values(use, total)
+    made.arguments = [_guess_argument(use, param, made, math.prod(total)) for param in function.params]
     made.written = [param.name for param in function.params if param.index in use.written and not _is_local(param)]
     return made
 
@@ -94,6 +97,16 @@ def _guess_values(use: KernelUse, total: tuple[int, ...]) -> dict[str, int]:
     return {name: math.prod(total) if alone else SIZE for name in names}
 
 
+def is_offset(name: str) -> bool:
+    """Whether a number of this name is 0 where nothing is known."""
+    return bool(_ZERO.search(name))
+
+
+def is_factor(name: str) -> bool:
+    """Whether a number of this name is 1 where nothing is known."""
+    return bool(_ONE.search(name))
+
+
 def _is_local(param: ir.Param) -> bool:
     return isinstance(param.type, ir.Pointer) and param.type.space == ir.LOCAL
 
@@ -103,7 +116,7 @@ def _is_size(param: ir.Param) -> bool:
     return whole and not (_ZERO.search(param.name) or _ONE.search(param.name) or expressions.find_wrong_name(param.name))
 
 
-def _guess_argument(use: KernelUse, param: ir.Param, made: Skeleton) -> Guess:
+def _guess_argument(use: KernelUse, param: ir.Param, made: Skeleton, items: int) -> Guess:
     type = param.type
     if isinstance(type, ir.Image):
         return _guess_image(use, param, type)
@@ -113,7 +126,7 @@ def _guess_argument(use: KernelUse, param: ir.Param, made: Skeleton) -> Guess:
     if _is_local(param):
         return _guess_local(param, made)
     if isinstance(type, ir.Pointer):
-        return _guess_buffer(use, param, made)
+        return _guess_buffer(use, param, items)
     return _guess_scalar(param, made)
 
 
@@ -140,9 +153,9 @@ def _guess_local(param: ir.Param, made: Skeleton) -> Guess:
     return Guess(f"local {param.spelled} {param.name}", _named(param, {"kind": "local", "nbytes": nbytes}), decide)
 
 
-def _guess_buffer(use: KernelUse, param: ir.Param, made: Skeleton) -> Guess:
+def _guess_buffer(use: KernelUse, param: ir.Param, items: int) -> Guess:
     dtype, width, known = _element(use, param)
-    count = max(LEAST_COUNT, width * 2 ** (math.prod(made.global_size) - 1).bit_length())
+    count = max(LEAST_COUNT, width * 2 ** (items - 1).bit_length())
     reads, writes = param.index in use.read, param.index in use.written
     data = _contents(dtype, known, reads, writes, param.index)
     keys = {"kind": "buffer", "dtype": dtype, "count": count, "data": data}

@@ -52,6 +52,7 @@ def to_json(report: LaunchReport) -> dict[str, Any]:
         "machine_code": None if report.machine_code is None else kernels_to_json(report.machine_code),
         "time": time_to_json(report.time),
         "readings": None if report.readings is None else report.readings.as_json(),
+        **({} if report.tried is None else {"tried": [asdict(launch) for launch in report.tried]}),
         "fidelity": fidelity.to_json(),
     }
     encoded: dict[str, Any] = plain_json(data)

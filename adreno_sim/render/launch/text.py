@@ -19,14 +19,16 @@ from ..report.unproven import unproven_lines
 from ..time.text import show_times
 
 
-def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
-    """Print findings, most severe first, with their source lines where `explained`; then what is not proven, outputs, gaps and
-    the verdict."""
+def show(report: LaunchReport, file: IO[str], explained: bool = False, told: str = "") -> None:
+    """Print findings, most severe first, with their source lines where `explained`; then what is not proven, outputs, gaps, the
+    line `told`, and the verdict."""
     file = show_on(file)
     console = open_console(file)
     if report.printed:
         file.write(report.printed if report.printed.endswith("\n") else report.printed + "\n")
-    findings = by_severity([*report.findings, *report.expected])
+    findings = [*report.findings, *report.expected]
+    if report.tried is None:  # else the smallest launch comes first
+        findings = by_severity(findings)
     if explained:
         explain.show(findings, {**report.included, report.source: report.text}, file)
     for finding in () if explained else findings:
@@ -40,6 +42,8 @@ def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
     show_times(console, report.time)
     for line in _rest(report):
         say_line(console, line)
+    if told:
+        say_line(console, told)
     say_line(console, report.verdict, "bold green" if report.ok else "bold red")
 
 

@@ -1,0 +1,1 @@
+"""`adreno-sim kernel FILE.cl` without a launch file."""

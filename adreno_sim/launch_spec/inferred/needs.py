@@ -1,0 +1,56 @@
+"""How much of each argument a launch touches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...backends.sim.arguments import bind_argument
+from ...backends.sim.device import SimDevice
+from ...backends.sim.program import SimKernel
+from ...backends.sim.touched_bytes import find_touched_bytes
+from ...base.errors import DeviceError
+from ...engine.abi.bound import BoundImage
+from ...engine.builtins.texels import texel_bytes
+from ..bind import BoundArguments, RejectedCall
+from ..model import BufferArgument, ImageArgument, LaunchSpec
+
+Extent = tuple[int, ...]
+"""Elements of a buffer; texels along each axis of an image."""
+
+
+def measure_needs(device: SimDevice, kernel: SimKernel, spec: LaunchSpec) -> dict[int, Extent] | None:
+    """What a launch touches of each buffer and image, from its start to the last that is touched, by position; None where that is
+    not known, or the launch is refused."""
+    try:
+        bound = BoundArguments(device, spec, kernel.params)
+        bound.fill()
+        launch = device.prepare(kernel, spec.global_size, spec.local_size, bound.values)
+        touched = find_touched_bytes(device, launch, has_run=False)
+    except (DeviceError, RejectedCall):
+        return None
+    if touched is None:
+        return None
+    found: dict[int, Extent] = {}
+    for index, (read, written) in touched.items():
+        either = np.unpackbits(np.bitwise_or(read, written).view(np.uint8), bitorder="little")
+        argument = spec.arguments[index]
+        if isinstance(argument, ImageArgument):
+            found[index] = _texels(either, bind_argument(bound.values[index]), argument)
+        elif isinstance(argument, BufferArgument):
+            places = np.flatnonzero(either)
+            last = int(places[-1]) + 1 if len(places) else 0
+            found[index] = (-(-last // np.dtype(argument.dtype).itemsize),)
+    return found
+
+
+def _texels(bits: np.ndarray, bound: object, argument: ImageArgument) -> Extent:
+    """Width, height, and depth or layers of what is touched."""
+    assert isinstance(bound, BoundImage)
+    places = np.flatnonzero(bits)
+    if not len(places):
+        return (0, 0, 0)
+    slice_pitch = bound.slice_pitch or bound.row_pitch * bound.height
+    texel = texel_bytes(argument.spec.order, argument.spec.channel_type)
+    layer, inside = places // slice_pitch, places % slice_pitch
+    rows, columns = inside // bound.row_pitch, inside % bound.row_pitch // texel
+    return int(columns.max()) + 1, int(rows.max()) + 1, int(layer.max()) + 1
