@@ -165,6 +165,11 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "Two commands on the same bytes of a buffer or image, one of them writing, of which neither waits for the other.",
     )
+    UNWRITTEN_READ_BACK = (
+        "unwritten-read-back",
+        Severity.WARNING,
+        "Bytes that no kernel and no call wrote, and that the host reads.",
+    )
     NEVER_UNMAPPED = ("never-unmapped", Severity.WARNING, "A memory object that is released while it is mapped.")
     DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR, "An integer division or remainder by zero.")
     DIVISION_OVERFLOW = (

@@ -22,6 +22,7 @@ from .status import SUCCESS, code_of
 from .trace.recorder import Recorder
 from .transfers import Transfers
 from .watches.left_undefined import LeftUndefined
+from .watches.unwritten import UnwrittenReads
 
 _WAITED_FAILED = code_of("CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST")
 _LEAST = {Command.READ: TRANSFER.size, Command.WRITE: TRANSFER.size, Command.WRITTEN: RANGE.size, Command.COPY: COPY_BODY.size,
@@ -46,8 +47,9 @@ class Commands:
     ):
         self._objects, self._log, self._strict, self._recorder = objects, log, strict, recorder
         self._left = LeftUndefined(log)
+        self._unwritten = UnwrittenReads(log)
         self._shared = SharedMemory(objects, log)
-        self.launches = Launches(objects, log, self._left, self._shared, filter)
+        self.launches = Launches(objects, log, self._left, self._unwritten, self._shared, filter)
         self.transfers = transfers = Transfers(objects, staging)
         self._unordered = None
         if objects.device.options.checks != "off":
@@ -125,15 +127,18 @@ class Commands:
         def run() -> int:
             if len(body) < _LEAST[header.kind]:
                 raise DeviceError("CL_INVALID_VALUE", f"a look of {len(body)} bytes: expected at least {_LEAST[header.kind]}")
-            self._look(header.kind, body)
+            self._look(header, body)
             return SUCCESS
 
         return self.guard(header, header.kind.name, run)
 
-    def _look(self, kind: Command, body: bytes) -> None:
-        if self._looks_at_values:
-            for box, _ in self.transfers.boxes(kind, body):
-                self._left.look(box)
+    def _look(self, header: Header, body: bytes) -> None:
+        if not self._looks_at_values:
+            return
+        for box, _ in self.transfers.boxes(header.kind, body):
+            self._left.look(box)
+            if len(body) == _LEAST[header.kind]:  # else the host may only write there
+                self._unwritten.look(header, int.from_bytes(body[:8], "little"), box)
 
     def _execute(self, header: Header, body: bytes) -> int:
         kind, recorder = header.kind, self._recorder
@@ -145,7 +150,7 @@ class Commands:
         if len(body) < _LEAST.get(kind, 0):
             raise DeviceError("CL_INVALID_VALUE", f"{kind.name} of {len(body)} bytes: expected at least {_LEAST[kind]}")
         if kind in (Command.READ, Command.HOST_READ):
-            self._look(kind, body)
+            self._look(header, body)
         if kind is Command.SHARE:
             self._shared.set_mapped(body)
         if kind in self._moves:
@@ -156,6 +161,7 @@ class Commands:
             if self._looks_at_values and kind is Command.COPY:
                 (source, _), (target, _) = self.transfers.boxes(kind, body)
                 self._left.copy(source, target)
+                self._unwritten.copy(source, target)
             if recorder is not None:
                 recorder.add_store(header, body, self.transfers)
         elif kind in (Command.FREE, Command.FREE_PROGRAM):

@@ -30,6 +30,7 @@ from .ring import Header
 from .shared_memory import SharedMemory
 from .watches.births import LaunchBirths
 from .watches.left_undefined import LeftUndefined
+from .watches.unwritten import UnwrittenReads
 
 MOST_KNOWN = 4096
 """Parsed launches that are kept."""
@@ -56,6 +57,12 @@ class Launch:
     arguments: tuple[Any, ...]
     described: tuple[str, ...]
     prepared: PreparedLaunch | None = None
+
+    @cached_property
+    def written(self) -> list[StorageView]:
+        """The memory that it may write."""
+        views = ((index, value) for index, value in enumerate(self.arguments) if isinstance(value, StorageView))
+        return [view for index, view in views if self.kernel.writes(index)]
 
     @cached_property
     def births(self) -> LaunchBirths:
@@ -87,9 +94,15 @@ class Launches:
     observer: told of those, where there is one."""
 
     def __init__(
-        self, objects: Objects, log: FindingLog, left: LeftUndefined, shared: SharedMemory, filter: LaunchFilter | None = None
+        self,
+        objects: Objects,
+        log: FindingLog,
+        left: LeftUndefined,
+        unwritten: UnwrittenReads,
+        shared: SharedMemory,
+        filter: LaunchFilter | None = None,
     ):
-        self._objects, self._log, self._left, self._shared = objects, log, left, shared
+        self._objects, self._log, self._left, self._unwritten, self._shared = objects, log, left, unwritten, shared
         self._looks_at_values = objects.device.options.checks == "full"
         self.filter = filter or LaunchFilter()
         self.observer: LaunchObserver | None = None
@@ -131,6 +144,8 @@ class Launches:
                 log.add_rejected(error, name, launch.source, lambda: launch.describe_call(header))
             raise
         self._shared.note_state()
+        if self._looks_at_values:
+            self._unwritten.note_writer(name, launch.written)
         log.count_launch(name, result.device_seconds or 0.0)
         if result.printed:
             _print(result.printed)

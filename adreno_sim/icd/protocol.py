@@ -32,7 +32,7 @@ from enum import IntEnum
 
 from .status import NAMES
 
-VERSION = 6
+VERSION = 7
 
 PAGE = 4096
 RESULTS = 16384
@@ -158,7 +158,8 @@ class Command(IntEnum):
     FILL        FILL_BODY, then the pattern: of a buffer its bytes, of an image 16 bytes of a colour
     FREE        u64 memory
     FREE_PROGRAM u64 program
-    HOST_READ   RANGE: the host has read these bytes of a buffer, or reads them from now on
+    HOST_READ   RANGE: the host has read these bytes of a buffer, or reads them from now on. Behind it, and behind the TRANSFER of
+                a READ, may be u64 1: a mapping through which the host also writes, so that it need not read all
     ORDER       ORDER_BODY: what orders commands besides their waits and their queue
     SHARE       SHARE_BODY: whether the host may change a coarse-grained allocation of shared virtual memory from now on
 

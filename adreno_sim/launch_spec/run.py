@@ -38,8 +38,8 @@ from ..results.time_report import TimeReport
 from ..results.unwatched import find_unwatched
 from ..timing.launches import LaunchTimer
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
-from .births import LaunchBirths
 from .build_errors import name_source
+from .contents import MOST_BYTES, LaunchContents
 from .evidence import gather_evidence
 from .expected import match
 from .include_folders import add_source_folder
@@ -240,7 +240,7 @@ class _Run:
         written = [index for index in bound.views if kernel.writes(index)]
         wanted = find_wanted(self.spec, kernel.params, bound.values, before, written)
         self._add_time(kernel, bound, report)
-        births = LaunchBirths(self.device, self.spec, kernel, bound)
+        contents = LaunchContents(self.device, self.spec, kernel, bound)
         start = perf_counter()
         result = self._once(kernel, bound, None)
         report.seconds = perf_counter() - start
@@ -249,6 +249,8 @@ class _Run:
         report.counters = result.counters
         report.unchecked += result.failures
         self._add(kernel, result.findings)
+        contents.look()
+        report.coverage = list(contents.find_coverage())
         all_written = written if self.keep_arrays or self.second is not None else []
         shown = bound.views if self.keep_evidence else []
         after = bound.read(sorted({*all_written, *shown, *(output.argument for output in wanted)}))
@@ -259,7 +261,8 @@ class _Run:
             report.arrays = {parameter_name(self.spec, kernel.params, index): array for index, array in left.items()}
         if self.second is not None:
             self._compare_devices(kernel, report, before, left, wanted)
-        for index, birth in list(births.find(result.findings)):
+        report.unchecked += [f"what {name} holds: it has more than {MOST_BYTES} bytes" for name in contents.left_out]
+        for index, birth in contents.find_births(result.findings):
             line, column, stores = self._stores_to(kernel, bound, index, birth.element)
             detail = {"argument": parameter_name(self.spec, kernel.params, index), "index": (birth.element,)} | stores
             self._add(kernel, [Finding(Kind.NONFINITE_INTRODUCED, birth.sentence, line=line, column=column, detail=detail)])

@@ -37,6 +37,16 @@ class LaunchOutput:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """An argument that held nothing before the launch, and what of it still does: so many elements, and which in words."""
+
+    argument: str
+    elements: int
+    unwritten: int
+    where: str
+
+
+@dataclass(frozen=True)
 class TriedLaunch:
     """One of several launches that were inferred from a kernel's code. values: its numbers by name. assumed: its sizes in words.
     failures: findings that count."""
@@ -79,14 +89,14 @@ class LaunchReport:
     launch file announces; allowed: those an allow-list accepts; expired: entries that would have, until their day.
     is_test: the launch file says what is to be found, so that every other finding, of any severity, counts.
     missing: what the launch file announces and did not happen. refused: the message of a refusal that was announced.
-    unchecked: sentences on what this launch says nothing about. values: [values] of the launch file, as they were. compared: with
-    a second device, None where there is none. counters, machine_code: where they were asked for. readings: under which readings
-    of OpenCL the launch was run again, None where there was none. unproven: accesses that are
-    not proven in range, if that was asked. text: the source. included: the text of other files that findings are in. arrays:
-    what the arguments that the kernel may write held afterwards, by name, None if it did not run or nobody asked. tried: the
-    launches that were inferred, fewest work-items first, None where a launch file says one; sizes and values are then those of
-    the smallest that fails, else of the largest. evidence: what a page
-    shows, None if nobody asked. text, included, unproven, arrays and evidence are no part of the JSON.
+    unchecked: sentences on what this launch says nothing about. values: [values] of the launch file, as they were. coverage:
+    arguments that it did not write whole. compared: with a second device, None where there is none. counters, machine_code: where
+    they were asked for. readings: under which readings of OpenCL the launch was run again, None where there was none. unproven:
+    accesses that are not proven in range, if that was asked. text: the source. included: the text of other files that findings
+    are in. arrays: what the arguments that the kernel may write held afterwards, by name, None if it did not run or nobody asked.
+    tried: the launches that were inferred, fewest work-items first, None where a launch file says one; sizes and values are then
+    those of the smallest that fails, else of the largest. evidence: what a page shows, None if nobody asked. text, included,
+    unproven, arrays and evidence are no part of the JSON.
     """
 
     kernel: str
@@ -105,6 +115,7 @@ class LaunchReport:
     expired: list[AllowEntry] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     outputs: list[LaunchOutput] = field(default_factory=list)
+    coverage: list[Coverage] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
     refused: str = ""
     printed: str = ""

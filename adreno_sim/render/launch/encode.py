@@ -43,6 +43,7 @@ def to_json(report: LaunchReport) -> dict[str, Any]:
         "allowed": allowed_to_json(report.allowed),
         "expired": list(map(describe_expired, report.expired)),
         "outputs": [asdict(output) for output in report.outputs],
+        "coverage": [asdict(argument) for argument in report.coverage],
         "values": report.values,
         "compared": None if report.compared is None else asdict(report.compared),
         "unchecked": report.unchecked,

@@ -13,7 +13,7 @@ from ..page import escape
 from ..report.html import list_findings, list_of, section, verdict_of
 from ..time import html as time
 from ..viewer.html import LOOKS, view_page
-from .text import by_severity, comparison_lines, output_line
+from .text import by_severity, comparison_lines, coverage_line, output_line
 
 if TYPE_CHECKING:
     from ...results.launch_report import LaunchReport
@@ -39,6 +39,7 @@ def of_report(report: LaunchReport, command: str = "") -> str:
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
     parts += section("Not checked", [list_of(report.unchecked)] if report.unchecked else [])
     parts += section("Outputs", [list_of(map(output_line, report.outputs))] if report.outputs else [])
+    parts += section("Never written", [list_of(map(coverage_line, report.coverage))] if report.coverage else [])
     parts += section("Beside another device", [list_of(comparison_lines(report))] if report.compared is not None else [])
     parts += section("Readings", [list_of(report.readings.lines())] if report.readings is not None else [])
     parts += section("Counters", list_parts([(report.kernel, report.counters)]) if report.counters is not None else [])

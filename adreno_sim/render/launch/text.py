@@ -8,7 +8,7 @@ from typing import IO
 from ...base.text.stream import show_on
 from ...findings import Finding, rank
 from ...results import finding_text
-from ...results.launch_report import ComparedArgument, LaunchOutput, LaunchReport
+from ...results.launch_report import ComparedArgument, Coverage, LaunchOutput, LaunchReport
 from ...results.plain_text import allow_lines
 from ..console import open_console, say_line
 from ..counters.text import show_kernel
@@ -58,7 +58,8 @@ def _rest(report: LaunchReport) -> list[str]:
     out += [f"expected, but not seen: {sentence}" for sentence in report.missing]
     if report.is_test:
         out += [f"not expected: {finding.kind.label} at {finding_text.location(finding)}" for finding in report.counting]
-    out += [output_line(output) for output in report.outputs]
+    out += map(output_line, report.outputs)
+    out += map(coverage_line, report.coverage)
     out += comparison_lines(report)
     out += [] if report.readings is None else report.readings.lines()
     out += allow_lines(report.allowed, report.expired)
@@ -78,6 +79,12 @@ def _compared_line(argument: ComparedArgument, device: str, other: str) -> str:
     if argument.same:
         return f"{between}: {argument.elements} elements, same bits"
     return f"{between}: {argument.elements} elements agree (max abs {argument.max_abs:.2e}, {argument.max_ulp} ulp)"
+
+
+def coverage_line(argument: Coverage) -> str:
+    """What of an argument was never written, in words."""
+    where = "" if argument.unwritten == argument.elements else f" ({argument.where})"
+    return f"{argument.argument}: {argument.unwritten} of {argument.elements} elements never written{where}"
 
 
 def output_line(output: LaunchOutput) -> str:

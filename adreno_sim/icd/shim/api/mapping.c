@@ -4,6 +4,12 @@
 
 #define WRITES (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
 
+/* A transfer, and that the host may only write what it maps. */
+struct map_transfer {
+    struct transfer transfer;
+    uint64_t may_write;
+};
+
 static cl_int check_map(const struct queue *queue, const struct memory *memory, bool image, cl_bitfield flags) {
     if (flags & ~(cl_bitfield)(CL_MAP_READ | WRITES)) return CL_INVALID_VALUE;
     if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE)) return CL_INVALID_VALUE;
@@ -47,24 +53,25 @@ void *API(clEnqueueMapBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blo
     struct map map = {.flags = flags ? flags : CL_MAP_READ | CL_MAP_WRITE, .offset = offset, .bytes = bytes};
     map.pointer = buffer->host ? (uint8_t *)buffer->host + offset : buffer->link->heap + buffer->place + offset;
     struct object *held[] = {&buffer->head};
-    struct transfer body = buffer_transfer(buffer, offset, bytes);
+    struct map_transfer body = {buffer_transfer(buffer, offset, bytes), 1};
     struct command command = {.queue = queue, .type = CL_COMMAND_MAP_BUFFER, .held = held, .held_count = 1};
-    uint64_t range[3] = {buffer->number, offset, bytes};
+    uint64_t range[4] = {buffer->number, offset, bytes, 1};
+    uint32_t range_size = map.flags & WRITES ? sizeof range : ADRENO_SIZE_RANGE;
     command.kind = map.flags & CL_MAP_READ ? ADRENO_COMMAND_HOST_READ : ADRENO_COMMAND_NOTHING;
     command.body = range;
-    command.body_size = map.flags & CL_MAP_READ ? sizeof range : 0;
+    command.body_size = map.flags & CL_MAP_READ ? range_size : 0;
     check_host_memory(buffer, offset, bytes);
     host_memory_unknown(buffer, offset, bytes);
     if (!add_map(buffer, &map)) return fail(error, CL_OUT_OF_HOST_MEMORY);
     if (buffer->host && !(flags & CL_MAP_WRITE_INVALIDATE_REGION)) {
         command.kind = ADRENO_COMMAND_READ;
         command.body = &body;
-        command.body_size = sizeof body;
+        command.body_size = map.flags & WRITES ? sizeof body : sizeof body.transfer;
         command.copy = buffer_copy(buffer, FROM_STAGING, offset, bytes, map.pointer);
         wrong = enqueue(&command, wait_count, waits, event, blocking);
     } else if (blocking) {
         struct event *made = begin_by_host(&command, wait_count, waits, &wrong);
-        if (made) end_by_host(made, command.kind, range, event);
+        if (made) end_by_host(made, command.kind, range, command.body_size, event);
     } else {
         wrong = enqueue(&command, wait_count, waits, event, false);
     }
@@ -108,12 +115,13 @@ void *API(clEnqueueMapImage)(cl_command_queue queue, cl_mem image, cl_bool block
     memcpy(map.region, region, sizeof map.region);
     size_t row = image->host ? image->host_row : region[0] * image->texel;
     size_t slice = image->host ? image->host_slice : row * region[1];
-    struct transfer body = image_transfer(image, origin, region);
+    struct map_transfer body = {image_transfer(image, origin, region), 1};
+    uint32_t body_size = map.flags & WRITES ? sizeof body : sizeof body.transfer;
     struct object *held[] = {&image->head};
     struct command command = {.queue = queue, .type = CL_COMMAND_MAP_IMAGE, .held = held, .held_count = 1};
     command.kind = flags & CL_MAP_WRITE_INVALIDATE_REGION ? ADRENO_COMMAND_NOTHING : ADRENO_COMMAND_READ;
     command.body = &body;
-    command.body_size = command.kind == ADRENO_COMMAND_READ ? sizeof body : 0;
+    command.body_size = command.kind == ADRENO_COMMAND_READ ? body_size : 0;
     if (image->host) {
         map.pointer = (uint8_t *)image->host + origin[2] * slice + origin[1] * row + origin[0] * image->texel;
         if (command.body_size) command.copy = image_copy(image, FROM_STAGING, map.pointer, region, row, slice);
@@ -121,7 +129,7 @@ void *API(clEnqueueMapImage)(cl_command_queue queue, cl_mem image, cl_bool block
         map.staging.bytes = slice * region[2];
         if (!take_staging(link, &map.staging)) return fail(error, CL_MAP_FAILURE);
         map.pointer = link->staging + map.staging.at;
-        body.staging = map.staging.at;
+        body.transfer.staging = map.staging.at;
     }
     struct map *made = add_map(image, &map);
     wrong = made ? enqueue(&command, wait_count, waits, event, blocking) : CL_OUT_OF_HOST_MEMORY;

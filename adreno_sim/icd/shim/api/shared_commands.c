@@ -26,7 +26,7 @@ static cl_int copy_on_host(cl_command_queue queue, void *target, const void *sou
     struct event *made = begin_by_host(&command, wait_count, waits, &error);
     if (!made) return error;
     memcpy(target, source, bytes);
-    end_by_host(made, ADRENO_COMMAND_NOTHING, NULL, event);
+    end_by_host(made, ADRENO_COMMAND_NOTHING, NULL, 0, event);
     return CL_SUCCESS;
 }
 
@@ -84,12 +84,12 @@ void share_mapped(struct memory *memory, bool is_mapped) {
 
 static cl_int map_shared(cl_command_queue queue, cl_bool blocking, struct memory *memory, const struct map *map, WAITS) {
     struct object *held[] = {&memory->head};
-    uint64_t range[3] = {memory->number, map->offset, map->bytes};
+    uint64_t range[4] = {memory->number, map->offset, map->bytes, 1};
     struct command command = {.queue = queue, .type = CL_COMMAND_SVM_MAP, .held = held, .held_count = 1};
     bool reads = map->flags & CL_MAP_READ && !is_fine(memory);
     command.kind = reads ? ADRENO_COMMAND_HOST_READ : ADRENO_COMMAND_NOTHING;
     command.body = range;
-    command.body_size = reads ? sizeof range : 0;
+    command.body_size = !reads ? 0 : map->flags & WRITES ? sizeof range : ADRENO_SIZE_RANGE;
     if (!is_fine(memory) && !add_map(memory, map)) return CL_OUT_OF_HOST_MEMORY;
     cl_int error = enqueue(&command, wait_count, waits, event, blocking);
     if (error && !is_fine(memory))

@@ -331,13 +331,12 @@ struct event *begin_by_host(const struct command *command, cl_uint wait_count, c
     return NULL;
 }
 
-void end_by_host(struct event *made, uint16_t kind, const void *range, cl_event *event) {
+void end_by_host(struct event *made, uint16_t kind, const void *body, uint32_t size, cl_event *event) {
     struct link *link = made->link;
     cl_int error = CL_SUCCESS;
     state_lock(link);
     if (kind != ADRENO_COMMAND_NOTHING || link->tells_order) {
-        uint32_t size = kind == ADRENO_COMMAND_NOTHING ? 0 : ADRENO_SIZE_RANGE;
-        uint64_t number = push_with_waits(made, kind, range, size, &error);
+        uint64_t number = push_with_waits(made, kind, body, kind == ADRENO_COMMAND_NOTHING ? 0 : size, &error);
         if (number) link->running[number % ADRENO_RESULTS] = NULL;
         tell_known_number(made, number);
     }

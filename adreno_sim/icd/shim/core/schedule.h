@@ -119,8 +119,8 @@ cl_int enqueue(const struct command *command, cl_uint wait_count, const cl_event
 /* A command that the calling thread runs itself: between begin and end everything that it waits for is complete, and what is
    enqueued behind it in an in-order queue waits for it. begin returns NULL and an error, and then there is no end. */
 struct event *begin_by_host(const struct command *command, cl_uint wait_count, const cl_event *waits, cl_int *error);
-/* kind: what the host did, with its RANGE: WRITTEN, HOST_READ; or NOTHING. */
-void end_by_host(struct event *made, uint16_t kind, const void *range, cl_event *event);
+/* kind: what the host did, with its body of `size` bytes: WRITTEN, HOST_READ; or NOTHING. */
+void end_by_host(struct event *made, uint16_t kind, const void *body, uint32_t size, cl_event *event);
 
 /* Puts a command without event into the ring (WRITTEN, FREE). */
 void enqueue_silently(struct link *link, uint16_t kind, const void *body, uint32_t size);

@@ -1,0 +1,1 @@
+"""How many things are told in few words."""

@@ -1,0 +1,43 @@
+"""Which elements of an argument a launch never wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adreno_sim.cli.main import main
+
+KERNEL = """kernel void k(global float *s, global int *t, global uchar *u) {
+  int i = get_global_id(0);
+  if (i % 5) s[i] = i;
+  t[i] = i; u[i] = i;
+}"""
+LAUNCH = """global_size = [40]
+[[argument]]
+kind = "buffer"
+dtype = "float32"
+count = 40
+[[argument]]
+kind = "buffer"
+dtype = "int32"
+count = 40
+[[argument]]
+kind = "buffer"
+dtype = "uint8"
+count = 48
+data = "zeros"
+"""
+
+
+@pytest.mark.parametrize("checks", ["bounds", "full"])
+def test_elements_that_were_never_written_are_a_line(checks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.cl").write_text(KERNEL)
+    (tmp_path / "k.toml").write_text(LAUNCH)
+    report = tmp_path / "report.json"
+    command = ["kernel", str(tmp_path / "k.cl"), "--launch", str(tmp_path / "k.toml"), "--json", str(report)]
+    assert main([*command, "--checks", checks]) == 0
+    assert "s: 8 of 40 elements never written (elements 0, 5, 10 and 5 more ranges)\n" in capsys.readouterr().out
+    (coverage,) = json.loads(report.read_text())["coverage"]
+    assert (coverage["argument"], coverage["elements"], coverage["unwritten"]) == ("s", 40, 8)
