@@ -152,8 +152,8 @@ class Kind(enum.Enum):
     HOST_MEMORY_CHANGED = (
         "host-memory-changed",
         Severity.ERROR,
-        "Memory of CL_MEM_USE_HOST_PTR, or coarse-grained shared memory, that the host changed without mapping it: a device may "
-        "not see it.",
+        "Memory of CL_MEM_USE_HOST_PTR, or coarse-grained shared memory, that the host changed without mapping it, or memory of "
+        "a transfer of which it did not know that it was complete: a device may not see the change, or overwrite it.",
     )
     UNORDERED_TRANSFER = (
         "unordered-transfer",

@@ -13,6 +13,7 @@ OPTIONS = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1",
 RUNS = {
     "ordering": [[]], "memory": [[]], "errors": [[]], "threads": [["60"]], "unordered": [[], ["well"]],
     "misuse": [["released_too_often"], ["used_while_mapped"], ["host_memory_changed"], ["unordered_transfer"]],
+    "pending": [["two_writes"], ["deferred_write"], ["round_trip"], ["told_otherwise", "well"], ["other_queue"], ["unmapped"]],
     "lifetime": [["leak"], ["destructors"], ["notice"], ["fork"], ["server_killed"], ["server_killed_amid_work"]],
 }  # fmt: skip
 

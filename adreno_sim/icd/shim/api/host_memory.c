@@ -6,17 +6,6 @@
 #define BLOCK 4096
 #define UNKNOWN 0
 
-static uint64_t digest(const uint8_t *from, size_t bytes) {
-    uint64_t mixed = 0x9E3779B97F4A7C15u, word;
-    for (; bytes >= sizeof word; from += sizeof word, bytes -= sizeof word) {
-        memcpy(&word, from, sizeof word);
-        mixed = (mixed ^ word) * 0x2545F4914F6CDD1Du;
-        mixed ^= mixed >> 29;
-    }
-    while (bytes--) mixed = (mixed ^ *from++) * 0x2545F4914F6CDD1Du;
-    return mixed | 1;
-}
-
 /* The buffer to which a sub-buffer belongs, and the byte in it. */
 static struct memory *whole_of(struct memory *memory, size_t *offset) {
     for (; memory->parent; memory = memory->parent) *offset += memory->offset;
@@ -25,7 +14,7 @@ static struct memory *whole_of(struct memory *memory, size_t *offset) {
 
 static uint64_t digest_block(const struct memory *whole, size_t block) {
     size_t at = block * BLOCK, left = whole->size - at;
-    return digest((const uint8_t *)whole->host + at, left < BLOCK ? left : BLOCK);
+    return digest_bytes(DIGEST_START, (const uint8_t *)whole->host + at, left < BLOCK ? left : BLOCK) | 1;
 }
 
 void host_memory_known(struct memory *memory, size_t offset, size_t bytes) {

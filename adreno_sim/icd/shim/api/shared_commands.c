@@ -25,7 +25,7 @@ static cl_int copy_on_host(cl_command_queue queue, void *target, const void *sou
     cl_int error;
     struct event *made = begin_by_host(&command, wait_count, waits, &error);
     if (!made) return error;
-    memcpy(target, source, bytes);
+    copy_to_host(queue->context->link, target, source, bytes);
     end_by_host(made, ADRENO_COMMAND_NOTHING, NULL, 0, event);
     return CL_SUCCESS;
 }

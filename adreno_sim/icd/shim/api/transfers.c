@@ -40,7 +40,10 @@ cl_int transfer_buffer(cl_command_queue queue, cl_uint type, cl_mem buffer, bool
     if (!made) return error;
     uint8_t *place = buffer->link->heap + buffer->place + offset;
     uint64_t range[3] = {buffer->number, offset, bytes};
-    memmove(writing ? place : (uint8_t *)host, writing ? host : place, bytes);
+    if (writing)
+        memmove(place, host, bytes);
+    else
+        copy_to_host(buffer->link, (uint8_t *)host, place, bytes);
     end_by_host(made, writing ? ADRENO_COMMAND_WRITTEN : ADRENO_COMMAND_HOST_READ, range, sizeof range, event);
     return CL_SUCCESS;
 }

@@ -100,12 +100,16 @@ void tell_refusal(struct context *context, cl_int code, const char *why) {
     state_unlock(context->link);
 }
 
-static void call(struct callback *due) {
+static void call(struct link *link, struct callback *due) {
     if (due->on_event) {
         if (due->status <= CL_COMPLETE) event_status(due->event); /* from now on the host knows it */
         due->on_event(due->event, due->status, due->data);
-    } else
+    } else {
+        state_lock(link);
+        host_knows(link, NULL); /* that a memory or a context is at its end says that of what it was used for */
+        state_unlock(link);
         due->on_other(due->object, due->data);
+    }
     object_drop(due->event ? (void *)due->event : due->object);
     free(due);
 }
@@ -120,7 +124,7 @@ static void *run_callbacks(void *of) {
             link->first_callback = due->next;
             if (!due->next) link->last_callback = NULL;
             state_unlock(link);
-            call(due);
+            call(link, due);
             state_lock(link);
         } else if (link->watched && link->pumped < link->pushed && !link_lost(link)) {
             uint64_t next = link->pumped + 1;

@@ -59,6 +59,7 @@ void finish_event(struct event *event, cl_int status, uint64_t started, uint64_t
     struct queue *queue = event->queue;
     if (atomic_load(&event->status) <= CL_COMPLETE) return;
     complete_copy(event, status);
+    end_pending(event, status);
     uint64_t now = now_ns();
     if (!event->submitted) event->submitted = event->queued;
     event->started = started < event->submitted ? event->submitted : started;
@@ -119,6 +120,7 @@ cl_int wait_event(struct event *event) {
     }
     cl_int status = atomic_load(&event->status);
     if (status <= CL_COMPLETE) tell_known_event(event);
+    if (status <= CL_COMPLETE && event->queue) host_knows(link, event->queue);
     state_unlock(link);
     entered.waited |= status < CL_COMPLETE;
     return status > CL_COMPLETE ? CL_DEVICE_NOT_AVAILABLE : status;
@@ -135,6 +137,7 @@ cl_int wait_queue(struct queue *queue) {
     cl_int failed = queue->failed;
     queue->failed = CL_SUCCESS;
     tell_known_queue(queue, number);
+    host_knows(link, queue);
     state_unlock(link);
     entered.waited |= failed != CL_SUCCESS;
     return link_lost(link) ? CL_DEVICE_NOT_AVAILABLE : failed;
@@ -157,12 +160,13 @@ void drain(struct link *link) {
 cl_int event_status(struct event *event) {
     struct link *link = event->link;
     cl_int status = atomic_load(&event->status);
-    if (!event->queue || (status <= CL_COMPLETE && !link->tells_order)) return status;
+    if (!event->queue || (status <= CL_COMPLETE && !link->tells_order && !atomic_load(&link->pending_count))) return status;
     link_check(link);
     state_lock(link);
     pump(link);
     status = atomic_load(&event->status);
     if (status <= CL_COMPLETE) tell_known_event(event);
+    if (status <= CL_COMPLETE) host_knows(link, event->queue);
     if (status == CL_SUBMITTED && ring_completed(link) + 1 >= event->number) status = CL_RUNNING;
     state_unlock(link);
     return status;

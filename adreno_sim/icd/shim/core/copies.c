@@ -33,7 +33,9 @@ static void move_straight(struct event *event) {
         event->command = ADRENO_COMMAND_WRITTEN;
         event->body_size = sizeof range;
     } else {
+        begin_host_write(event->link, copy);
         memcpy(copy->host, copy->straight, copy->row);
+        end_host_write(event->link, copy);
         event->command = ADRENO_COMMAND_NOTHING;
         event->body_size = 0;
     }
@@ -91,7 +93,11 @@ void complete_copy(struct event *event, cl_int status) {
         if (*at) *at = event->next_copying;
         if (link->last_copying == event) link->last_copying = before;
         event->next_copying = NULL;
-        if (status == CL_COMPLETE) move_rows(link, copy);
+        if (status == CL_COMPLETE) {
+            begin_host_write(link, copy);
+            move_rows(link, copy);
+            end_host_write(link, copy);
+        }
     }
     if (copy->bytes && !copy->keep) staging_give(link, copy->at, copy->bytes);
     copy->way = NO_COPY;

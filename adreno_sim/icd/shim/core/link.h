@@ -54,6 +54,10 @@ struct link {
     struct event *first_copying, *last_copying; /* commands in the ring that write to the host's memory when they are complete */
     struct event *deferred; /* commands that wait in the shim, of all queues; also those that the host's threads run */
 
+    struct pending *pending; /* transfers whose host memory is watched, the oldest first (pending.c) */
+    _Atomic uint32_t pending_count;
+    bool crosses_queues; /* a command waited for one of another queue: what is known of one may be known of others */
+
     _Atomic bool tells_order; /* more than one queue in order: the server is told what the host waits for (order.c) */
 
     struct memory *shared; /* allocations of shared virtual memory */

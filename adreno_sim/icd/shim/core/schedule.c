@@ -45,6 +45,7 @@ static struct event *make_event(const struct command *command, cl_uint wait_coun
     }
     for (uint32_t i = 0; i < command->held_count; i++) object_hold(made->held[i] = command->held[i]);
     for (uint32_t i = 0; i < wait_count; i++) object_hold(made->waits[i] = waits[i]);
+    for (uint32_t i = 0; i < wait_count; i++) made->crosses_queues |= waits[i]->queue != queue;
     made->held_count = command->held_count;
     made->wait_count = wait_count;
     return made;
@@ -233,6 +234,7 @@ static bool enter(struct event *made, const struct command *command) {
     made->sequence = ++made->link->sequence;
     if (!find_missing(made)) return false;
     queue->enqueued = made->sequence;
+    made->link->crosses_queues |= made->crosses_queues;
     return true;
 }
 
@@ -247,6 +249,7 @@ cl_int enqueue(const struct command *command, cl_uint wait_count, const cl_event
         error = CL_OUT_OF_HOST_MEMORY;
         finish_event(made, error, 0, 0);
     } else if (!made->missing) {
+        if (!blocking) watch_host(made);
         made->body = command->body;
         made->borrowed = true;
         push_event(made);
@@ -257,6 +260,7 @@ cl_int enqueue(const struct command *command, cl_uint wait_count, const cl_event
         finish_event(made, error, 0, 0);
     } else {
         if (command->body_size) memcpy(made->body, command->body, command->body_size);
+        if (!blocking) watch_host(made);
         defer(made);
     }
     if (!error && command->barrier && !made->number && atomic_load(&made->status) > CL_COMPLETE)
@@ -342,6 +346,7 @@ void end_by_host(struct event *made, uint16_t kind, const void *body, uint32_t s
     }
     made->submitted = made->started;
     finish_event(made, CL_COMPLETE, made->started, now_ns());
+    host_knows(link, made->queue);
     run_ready(link);
     state_unlock(link);
     hand_over(made, event);

@@ -76,6 +76,7 @@ struct event {
     struct event **waits; /* held until it is in the ring */
     uint32_t wait_count, missing; /* missing: how many neither complete nor in the ring, the queue's order included */
     bool by_host;                 /* run by the host's thread that enqueued it, never in the ring */
+    bool crosses_queues;          /* it waits for an event that is none of its queue */
     bool all_before;              /* a barrier or marker that waits for the whole queue */
     struct edge *edges;              /* to this event, one for each that is missing */
     struct edge *first_dependent, *last_dependent; /* from this event */
@@ -93,6 +94,7 @@ struct event {
     struct callback *callbacks;
     bool watched; /* counted in the link's `watched` */
     bool known;   /* the server was told that the host knows it complete */
+    struct pending *pending; /* the host's memory is watched */
 };
 
 /* A command as a function of the API describes it. */
@@ -165,6 +167,19 @@ void forget_waits(struct event *event);
 void drain_locked(struct link *link);
 /* copies.c: before a command goes into the ring. Returns an error of the command. */
 cl_int prepare_copy(struct event *event);
+/* pending.c, under the lock: a command that does not block was enqueued, whose host memory must not change from now on. */
+void watch_host(struct event *event);
+/* It has ended. */
+void end_pending(struct event *event, cl_int status);
+/* A command brings data to the host's memory between these two: no change of the host's. */
+void begin_host_write(struct link *link, const struct copy *copy);
+void end_host_write(struct link *link, const struct copy *copy);
+/* The host knows of something in a queue that it is complete; NULL: in any. Memory that was changed before is told. */
+void host_knows(struct link *link, const struct queue *queue);
+/* The same around a copy by the host's own thread, without the lock. */
+void copy_to_host(struct link *link, uint8_t *host, const uint8_t *from, size_t bytes);
+#define DIGEST_START 0x9E3779B97F4A7C15u
+uint64_t digest_bytes(uint64_t mixed, const uint8_t *from, size_t bytes);
 /* mapping.c, under the lock: a command begins that may not touch what is mapped for writing. */
 void check_mapped(const struct event *event);
 /* When it is complete. */
