@@ -107,6 +107,11 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "Storage that is used for something else while its contents are needed.",
     )
+    IMAGE_READ_AND_WRITTEN = (
+        "image-read-and-written",
+        Severity.ERROR,
+        "One image that a launch gets as read_only and as write_only argument: what it reads there is undefined.",
+    )
     STORAGE_UNALLOCATED = (
         "storage-used-unallocated",
         Severity.ERROR,

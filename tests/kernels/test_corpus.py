@@ -30,7 +30,8 @@ CASES = sorted(CORPUS.rglob("*.toml"))
 CLASSES = {
     "clamped-read", "data-race", "divergent-barrier", "division-by-zero",
     "division-overflow", "driver-erratum", "format-mismatch", "format-reinterpreted",
-    "image-read-out-of-range", "image-write-out-of-range", "limit-exceeded", "local-memory", "misaligned-access",
+    "image-read-and-written", "image-read-out-of-range", "image-write-out-of-range",
+    "limit-exceeded", "local-memory", "misaligned-access",
     "misaligned-view", "no-image-from-buffer", "nonfinite-born",
     "out-of-bounds-read", "out-of-bounds-write", "overwide-shift", "pitch-differs",
     "pitch-rules-disagree", "printf-argument-size",

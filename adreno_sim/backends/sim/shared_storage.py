@@ -92,6 +92,10 @@ def _are_same_buffer(first: StorageView, second: StorageView) -> bool:
     return buffers and (first.offset, first.nbytes) == (second.offset, second.nbytes)
 
 
+def _are_same_image(first: StorageView, second: StorageView) -> bool:
+    return first.layout is not None and second.layout is not None and first.key == second.key
+
+
 def _accessed_of(kernel: SimKernel, index: int, view: StorageView, accessed: Mapping[int, AccessedBytes]) -> AccessedBytes:
     """Returns what a launch may access through an argument, as bytes of its storage."""
     known = accessed.get(index)
@@ -113,6 +117,16 @@ def _intersect(a: ByteRange | None, b: ByteRange | None) -> bool:
 def _finding(kernel: SimKernel, numbered: Sequence[tuple[int, StorageView]], uses: Sequence[AccessedBytes]) -> Finding:
     params = kernel.function.params
     index, view = numbered[0]
+    if _are_same_image(*(view for _, view in numbered)):
+        named = " and ".join(f"{params[i].name} ({params[i].access})" for i, _ in numbered)
+        return Finding(
+            Kind.IMAGE_READ_AND_WRITTEN,
+            f"arguments {named} are one image: what the kernel reads there is undefined; a read_write argument, or a second "
+            "image, is expected",
+            kernel.name,
+            kernel.function.loc.line,
+            access=Access(params[index].name, view.nbytes, offset=view.offset),
+        )
     described = [f"{params[i].name} ({_describe(use)})" for (i, _), use in zip(numbered, uses, strict=True)]
     return Finding(
         Kind.STORAGE_REUSED_LIVE,
