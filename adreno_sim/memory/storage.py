@@ -284,6 +284,7 @@ class StorageView:
     memory: DeviceMemory | None = None
     device: object = None
     version: int = -1
+    released: bool = False
     whole_at: int = -1
     bound: Any = None
 
@@ -307,7 +308,15 @@ class StorageView:
         return self.separate.address if self.separate else self.storage.block.address + self.offset
 
     def release(self) -> None:
-        """Give the view up; a separate image hands its texels to the storage first. Releasing twice does nothing."""
+        """Give the view up; a separate image hands its texels to the storage first. CL_INVALID_MEM_OBJECT for one that
+        was released before; one that ended with its storage may be released still."""
+        if self.released:
+            raise DeviceError("CL_INVALID_MEM_OBJECT", "the view was released before")
+        self.released = True
+        self.end()
+
+    def end(self) -> None:
+        """Give the view up if that is not done, as where its storage is freed."""
         if self not in self.storage.views:
             return
         if self in self.storage.newest and self.storage.live:

@@ -183,7 +183,11 @@ def why_missing(platform: str) -> str:
         return f"OCL_ICD_VENDORS={os.environ[VARIABLE]} decides which drivers are loaded"
     if not is_available(driver):
         return f"{driver.platform} is not installed: {driver.install}"
-    return "the OpenCL loader was set up for other drivers earlier in this process: open it in a process of its own"
+    return (
+        "the OpenCL loader reads its drivers once, and was set up for others earlier in this process: name all devices in "
+        f"adreno_sim.device.announce_devices([..., 'cl:{driver.name}']) before the first is opened, or open it in "
+        "a process of its own"
+    )
 
 
 def _select_icd_files(drivers: list[Driver | None]) -> dict[str, str] | None:

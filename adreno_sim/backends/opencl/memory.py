@@ -58,9 +58,10 @@ class OpenCLView:
     live: bool = True
 
     def release(self) -> None:
-        """Give the view up; a separate image hands its texels to the storage first. Releasing twice does nothing."""
+        """Give the view up; a separate image hands its texels to the storage first. CL_INVALID_MEM_OBJECT for one that
+        was released before."""
         if not self.live:
-            return
+            raise DeviceError("CL_INVALID_MEM_OBJECT", "the view was released before")
         if self in self.storage.newest:
             if self.storage.live:
                 flush(self)

@@ -113,7 +113,7 @@ class SimDevice:
         self._last = None  # it may hold views of this storage
         self._storages.remove(ours)
         for view in list(ours.views):
-            view.release()
+            view.end()
         if self._textures and self._textures.owns(ours):
             self._textures.free(ours)
         elif not self.on_chip.release(ours):
