@@ -82,8 +82,7 @@ class Commands:
         """Bytes that a client wrote, as a recording has them, into their memory. Returns the status, as `run`."""
 
         def run() -> int:
-            self.transfers.store(body)
-            self._shared.note_state()
+            self._shared.note_state([self.transfers.store(body)])
             return SUCCESS
 
         return self.guard(header, "STORE", run)
@@ -157,7 +156,8 @@ class Commands:
             if kind is not Command.WRITTEN:
                 self._shared.check(header)
             self._moves[kind](body)
-            self._shared.note_state()
+            if self._objects.shared:
+                self._shared.note_state([box.view for box, writes in self.transfers.boxes(kind, body) if writes and box.view])
             if self._looks_at_values and kind is Command.COPY:
                 (source, _), (target, _) = self.transfers.boxes(kind, body)
                 self._left.copy(source, target)

@@ -46,7 +46,8 @@ Size = tuple[int, ...]
 @dataclass(eq=False)
 class Launch:
     """A parsed LAUNCH: sizes in as many dimensions as were given, local size None where none was; arguments as the device takes
-    them, and in words ("" of values). program: number of the kernel's. prepared: once it ran."""
+    them, and in words ("" of values); own: how many of them are parameters in the source, before what the kernel reaches besides.
+    program: number of the kernel's. prepared: once it ran."""
 
     program: int
     kernel: SimKernel
@@ -56,13 +57,14 @@ class Launch:
     local_size: Size | None
     arguments: tuple[Any, ...]
     described: tuple[str, ...]
+    own: int
     prepared: PreparedLaunch | None = None
 
     @cached_property
     def written(self) -> list[StorageView]:
-        """The memory that it may write."""
+        """The memory that it may write: of what it reaches besides its own arguments, all."""
         views = ((index, value) for index, value in enumerate(self.arguments) if isinstance(value, StorageView))
-        return [view for index, view in views if self.kernel.writes(index)]
+        return [view for index, view in views if index >= self.own or self.kernel.writes(index)]
 
     @cached_property
     def births(self) -> LaunchBirths:
@@ -143,7 +145,7 @@ class Launches:
             if checked:
                 log.add_rejected(error, name, launch.source, lambda: launch.describe_call(header))
             raise
-        self._shared.note_state()
+        self._shared.note_state(launch.written)
         if self._looks_at_values:
             self._unwritten.note_writer(name, launch.written)
         log.count_launch(name, result.device_seconds or 0.0)
@@ -208,7 +210,7 @@ class Launches:
             raise DeviceError("CL_INVALID_WORK_DIMENSION", f"kernel {kernel.name}: {dimensions} dimensions: expected 1 to 3")
         offset, total, group = (tuple(sizes[first : first + dimensions]) for first in (0, 3, 6))
         given = self._parse_arguments(body, count)
-        words = tuple(words for _, words in given)
+        words, own = tuple(words for _, words in given), len(kernel.params)
         kernel, values = self._kernels.bind(kernel, [value for value, _ in given])
         return Launch(
             program,
@@ -219,6 +221,7 @@ class Launches:
             group if any(group) else None,
             tuple(values),
             words + ("",) * (len(values) - len(words)),
+            own,
         )
 
     def _parse_arguments(self, body: bytes, count: int) -> list[tuple[Any, str]]:

@@ -4,8 +4,10 @@ only while that is mapped."""
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 
 from ..findings import Finding, Kind
+from ..memory.storage import StorageView
 from ..results.run_report import HostCall
 from .finding_log import FindingLog
 from .objects import Objects
@@ -46,12 +48,19 @@ class SharedMemory:
             elif number not in self._mapped and self._is_changed(number):
                 self._tell(number, header, kernel)
 
-    def note_state(self) -> None:
-        """A command has run: this is what coarse-grained memory holds until the next one, or until it is mapped."""
+    def note_state(self, written: Iterable[StorageView] = ()) -> None:
+        """A command has run that may write these views: this is what coarse-grained memory holds until the next one, or until it
+        is mapped. Digests of other memory are those from before."""
         if not self._looks or not self._objects.shared:
             return
-        watched = (number for number, is_fine in self._objects.shared.items() if not is_fine and number not in self._mapped)
-        self._known = {number: self._digest(number) for number in watched if self._objects.memory(number).nbytes <= MOST_BYTES}
+        watched = [number for number, is_fine in self._objects.shared.items() if not is_fine and number not in self._mapped]
+        views = {number: self._objects.memory(number) for number in watched}
+        changed = {id(view.storage) for view in written}
+        self._known = {
+            number: self._digest(number) if number not in self._known or id(view.storage) in changed else self._known[number]
+            for number, view in views.items()
+            if view.nbytes <= MOST_BYTES
+        }
 
     def _is_changed(self, number: int) -> bool:
         if number in self._known:

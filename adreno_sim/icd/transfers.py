@@ -57,8 +57,8 @@ class Transfers:
             place = fields[0], *fields[2:10]
         return STORE.pack(*place) + self._stored_box(place).bytes.tobytes()
 
-    def store(self, body: bytes) -> None:
-        """The bytes of a STORE into its memory."""
+    def store(self, body: bytes) -> StorageView:
+        """The bytes of a STORE into its memory, which is returned."""
         if len(body) < STORE.size:
             raise DeviceError("CL_INVALID_VALUE", f"a store of {len(body)} bytes: expected at least {STORE.size}")
         place = STORE.unpack_from(body)
@@ -67,6 +67,7 @@ class Transfers:
             raise DeviceError("CL_INVALID_VALUE", f"a store of {data.size} bytes: expected {box.nbytes}")
         box.bytes[...] = data.reshape(box.bytes.shape)
         region.mark_box(box)
+        return self._objects.memory(place[0])
 
     def mark_written(self, body: bytes) -> None:
         """Bytes of a buffer that the shim has written itself."""

@@ -267,6 +267,13 @@ static void misuse(const char *name, bool well) {
         run_kernel(walk, 1);
         clSVMFree(context, first);
         if (well || strcmp(name, "freed_in_list")) clSVMFree(context, second);
+    } else if (!strcmp(name, "refused_pointer")) {
+        size_t one = 1;
+        OK(clSetKernelArgSVMPointer(copy, 0, a));
+        EQUAL(clSetKernelArgSVMPointer(copy, 1, well ? (void *)a : (void *)&zero), well ? CL_SUCCESS : CL_INVALID_ARG_VALUE);
+        cl_int error = clEnqueueNDRangeKernel(queue, copy, 1, NULL, &one, NULL, 0, NULL, NULL);
+        EQUAL(error, well ? CL_SUCCESS : CL_INVALID_KERNEL_ARGS);
+        OK(clFinish(queue));
     } else if (!strcmp(name, "freed")) {
         if (!well) clSVMFree(context, b);
         cl_int error = clSetKernelArgSVMPointer(twice, 0, b);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -26,6 +27,7 @@ CASES = {
     "not_told": "out-of-bounds-read",
     "freed_in_list": "out-of-bounds-read",
     "freed": "use-after-release",
+    "refused_pointer": "argument-not-set",
 }
 
 
@@ -59,6 +61,15 @@ def test_a_wrong_program_is_told(client: str, name: str, tmp_path: Path) -> None
     done, report = simulate(tmp_path, client, name)
     assert done.returncode == 1, done.stderr
     assert CASES[name] in {finding["kind"] for finding in report["findings"]}
+
+
+def test_an_argument_that_is_no_shared_memory_is_named_where_it_is_missing(client: str, tmp_path: Path) -> None:
+    _, report = simulate(tmp_path, client, "refused_pointer")
+    (message,) = (finding["message"] for finding in report["findings"] if finding["kind"] == "argument-not-set")
+    wanted = (
+        "argument 1 (from) of copy was never set (call N that sets it gives CL_INVALID_ARG_VALUE, -50), and nothing is launched"
+    )
+    assert re.sub(r"call \d+", "call N", message) == wanted
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -92,6 +92,12 @@ static cl_int set_argument(struct slot *slot, const struct param *param, const s
     }
 }
 
+cl_int note_setting(struct slot *slot, cl_int error) {
+    slot->refused = error;
+    if (error) slot->refused_call = count_call();
+    return error;
+}
+
 cl_int API(clSetKernelArg)(cl_kernel kernel, cl_uint place, size_t size, const void *value) {
     if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
     const struct facts *facts = kernel->facts;
@@ -99,10 +105,7 @@ cl_int API(clSetKernelArg)(cl_kernel kernel, cl_uint place, size_t size, const v
         return refuse_call(CL_INVALID_ARG_INDEX, facts->name, "argument %u of %s, which has %u", place, facts->name,
                            facts->param_count);
     struct slot *slot = &kernel->slots[place];
-    cl_int error = set_argument(slot, &facts->params[place], kernel, size, value);
-    slot->refused = error;
-    if (error) slot->refused_call = count_call();
-    return error;
+    return note_setting(slot, set_argument(slot, &facts->params[place], kernel, size, value));
 }
 
 struct launch_body {

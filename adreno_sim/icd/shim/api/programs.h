@@ -46,6 +46,9 @@ struct slot {
     uint64_t serial, number;     /* of the object; for the server */
 };
 
+/* launch.c: keeps how the call that sets an argument ended, for a launch without it. Returns `error`. */
+cl_int note_setting(struct slot *slot, cl_int error);
+
 struct kernel {
     struct object head;
     struct program *program; /* held */

@@ -149,13 +149,11 @@ cl_int API(clEnqueueSVMFree)(cl_command_queue queue, cl_uint count, void **point
     return error;
 }
 
-cl_int API(clSetKernelArgSVMPointer)(cl_kernel kernel, cl_uint place, const void *value) {
-    if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
+static cl_int set_pointer(struct slot *slot, const struct kernel *kernel, cl_uint place, const void *value) {
     const struct context *context = kernel->program->context;
-    if (!shared_capabilities(context->link)) return CL_INVALID_OPERATION;
-    if (place >= kernel->facts->param_count) return CL_INVALID_ARG_INDEX;
-    if (kernel->facts->params[place].kind != ADRENO_ARGUMENT_BUFFER) return CL_INVALID_ARG_VALUE;
-    struct slot *slot = &kernel->slots[place];
+    const struct facts *facts = kernel->facts;
+    if (facts->params[place].kind != ADRENO_ARGUMENT_BUFFER)
+        return refuse_call(CL_INVALID_ARG_VALUE, facts->name, "argument %u of %s is no pointer", place, facts->name);
     if (!value) {
         *slot = (struct slot){.set = true, .kind = ADRENO_ARGUMENT_NULL};
         return CL_SUCCESS;
@@ -163,13 +161,23 @@ cl_int API(clSetKernelArgSVMPointer)(cl_kernel kernel, cl_uint place, const void
     struct memory *memory = hold_shared(context, value);
     if (!memory) {
         check_freed(context->link, value);
-        return refuse_call(CL_INVALID_ARG_VALUE, kernel->facts->name, "%p is in no allocation of shared virtual memory", value);
+        return refuse_call(CL_INVALID_ARG_VALUE, facts->name, "%p is in no allocation of shared virtual memory", value);
     }
     *slot = (struct slot){.set = true, .kind = ADRENO_ARGUMENT_SHARED, .object = &memory->head, .number = memory->number};
     slot->serial = object_serial(memory);
     slot->bytes = shared_offset(memory, value);
     object_drop(memory);
     return CL_SUCCESS;
+}
+
+cl_int API(clSetKernelArgSVMPointer)(cl_kernel kernel, cl_uint place, const void *value) {
+    if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
+    if (!shared_capabilities(kernel->program->context->link)) return CL_INVALID_OPERATION;
+    if (place >= kernel->facts->param_count)
+        return refuse_call(CL_INVALID_ARG_INDEX, kernel->facts->name, "argument %u of %s, which has %u", place, kernel->facts->name,
+                           kernel->facts->param_count);
+    struct slot *slot = &kernel->slots[place];
+    return note_setting(slot, set_pointer(slot, kernel, place, value));
 }
 
 static cl_int set_reached(struct kernel *kernel, size_t count, void *const *pointers) {
