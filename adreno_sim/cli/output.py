@@ -115,8 +115,10 @@ def write_build_error(args: argparse.Namespace, diagnostics: Iterable[object]) -
         print_commands(annotations.diagnostic_lines(diagnostics), report_stream(args))
 
 
-def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None, checks: str = "") -> None:
-    """Write SARIF and annotations where the options ask for them. sources, checks: see `sarif.to_sarif`."""
+def write_outputs(
+    args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None, checks: str = "", program: str = ""
+) -> None:
+    """Write SARIF and annotations where the options ask for them. sources, checks, program: see `sarif.to_sarif`."""
     from ..base import json_io
     from ..base.text.stream import print_commands
     from ..render.report import annotations, sarif
@@ -124,4 +126,4 @@ def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources
     if args.annotations:
         print_commands(annotations.lines(findings), report_stream(args))
     if args.sarif:
-        json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources, checks))
+        json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources, checks, program))

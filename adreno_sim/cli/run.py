@@ -36,6 +36,9 @@ exit code: the command's own where that is not 0 (128 + N: ended by signal N), e
 warnings; 2 usage, no process opened the simulated device, or the driver failed; 3 the program asked for what is unsupported
 """
 
+MOST_SOURCE = 4 << 20
+"""Characters of sources that SARIF holds."""
+
 WAIT = 5.0
 """Seconds that servers of processes which have ended may take to write their reports."""
 
@@ -95,8 +98,17 @@ def write_report(args: argparse.Namespace, report: RunReport, command: str = "ru
     write_data(args, lambda: run_to_json(report))
     if args.html:
         html.write_html(args.html, report, command_line(args))
-    write_outputs(args, report.shown, report.allowed, checks=report.lowest_level)
+    sources = {f"{kernel}.cl": text for kernel, text in report.sources.items()}
+    if sum(map(len, sources.values())) > MOST_SOURCE:  # each kernel of a large program would bring it whole
+        sources = {}
+    write_outputs(args, report.shown, report.allowed, sources, report.lowest_level, _find_program(report.command))
     write_allow_list(args, report)
+
+
+def _find_program(command: Sequence[str]) -> str:
+    """The file that a command runs: the first that lies below the current folder, as a script does, else the program itself."""
+    below = (word for word in command if not os.path.isabs(word) and os.path.isfile(word))
+    return next(below, command[0] if command else "")
 
 
 def _command_of(words: Sequence[str]) -> list[str]:

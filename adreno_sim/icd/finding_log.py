@@ -1,5 +1,5 @@
-"""What a session found: findings with the host's call that enqueued them, printed once for each kernel, kind and line;
-notes are only in the report."""
+"""What a session found: findings with the host's call that enqueued them, printed once for each kernel, kind and line, and
+of many that are alike a few; notes are only in the report."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ..base.errors import DeviceError
 from ..base.rejected_call import rejected_call
 from ..base.text.line_markers import number_lines
 from ..base.text.spelling import OutputGuard, spell_line
-from ..findings import Finding, Kind, Severity
+from ..findings import Finding, Kind
 from ..results import finding_text
 from ..results.encode import finding_to_json
+from ..results.listing.shown import ShownFindings
 from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, place_of, with_host_call
 from .journal import CHANGED, Journal
 
@@ -48,10 +49,14 @@ class FindingLog:
     _frozen: bool = False
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
     _sentences: set[str] = field(default_factory=set)
+    _shown: ShownFindings = field(default_factory=ShownFindings)
 
     def freeze(self) -> None:
-        """The report is to be written: what comes later, of a launch that outlives its client, is not in it."""
+        """The report is to be written: what comes later, of a launch that outlives its client, is not in it. Findings that were
+        not printed are, in few lines."""
         self._frozen = True
+        for line in self._shown.rest():
+            self.say(f"adreno-sim: {spell_line(line)}")
 
     def count_launch(self, kernel: str, seconds: float) -> None:
         """One more launch of a kernel."""
@@ -89,7 +94,6 @@ class FindingLog:
         if len(self._places) >= MOST_FINDINGS:
             self.note(f"more than {MOST_FINDINGS} places with findings: the others are not in the report")
             return None
-        is_new_line = not any(known[:4] == place[:4] for known in self._places)
         self._places[place] = len(self.report.findings)
         shown = _with_source(finding, source)
         if call is not None:
@@ -100,7 +104,7 @@ class FindingLog:
         if finding.kernel and source and finding.kernel not in self.report.sources:
             self.report.sources[finding.kernel] = source
             self._keep("sources", {finding.kernel: source})
-        if is_new_line and finding.severity > Severity.NOTE:
+        if self._shown.is_new(finding) and (self.most_said is not None or self._shown.takes(finding)):
             self._say(shown)
         return shown
 

@@ -214,6 +214,7 @@ def play_session(stream: IO[bytes], session: Session, how: Playing) -> tuple[Pro
         launches = player.commands.launches
         launches.observer = ReadingsWatch(objects, log, how.every_reading, how.readings, launches.observer)
     player.play(read_events(stream))
+    log.freeze()
     for row in report.launches:
         row.findings = dict((log.calls or {}).get(row.call, {}))
     for sentence, is_new in player.outcomes.differences() if how.compare else ():

@@ -8,6 +8,7 @@ from ...base.text.spelling import ANYWHERE_COMMAND, spell_line, spell_lines
 from ...findings import Finding, Severity, rank
 from ...frontend.diagnostics import Diagnostic
 from ...results.finding_text import work_item
+from ...results.run_report import host_call_of
 
 _COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -41,9 +42,16 @@ def diagnostic_lines(diagnostics: Iterable[object]) -> list[str]:
 
 
 def _message(finding: Finding) -> str:
-    parts = [f"kernel {finding.kernel}: {finding.message}" if finding.kernel else finding.message]
+    """What an annotation says; where it has no file to point into, also the line of the kernel, its text, and the host's call."""
+    of_program = host_call_of(finding) if not finding.file else None
+    line = f", line {finding.line}" if finding.line and of_program else ""
+    parts = [f"kernel {finding.kernel}{line}: {finding.message}" if finding.kernel else finding.message]
+    if of_program and finding.detail.get("source"):
+        parts.append(str(finding.detail["source"]))
     if finding.work_item is not None:
         parts.append(f"work-item {work_item(finding.work_item)}")
+    if of_program:
+        parts.append(str(of_program))
     if finding.count > 1:
         parts.append(f"{finding.count} times")
     return "; ".join(parts)

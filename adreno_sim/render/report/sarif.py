@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from ...base.text.spelling import encode_exactly, spell_line, spell_lines
 from ...base.version import __version__
 from ...findings import Finding, Kind
 from ...results import encode, finding_text
+from ...results.run_report import host_call_of
 from ...results.unwatched import find_unwatched
 
 VERSION = "2.1.0"
@@ -24,16 +26,18 @@ def to_sarif(
     allowed: Sequence[Allowed] = (),
     sources: Mapping[str, str] | None = None,
     checks: str = "",
+    program: str = "",
 ) -> dict[str, Any]:
     """One run with a result per finding; allowed ones are suppressed results with the entry's reason.
 
     sources: text of kernels that are no files, by the path in the findings' locations (see `uri`). checks: the level of checks;
-    the run says so where that is "off".
+    the run says so where that is "off". program: the file of the program that ran, the place of findings without a kernel:
+    code hosts want one of every result.
     """
     used = sorted({finding.kind for finding in [*findings, *(item.finding for item in allowed)]}, key=lambda kind: kind.label)
-    results = [_result(finding, used) for finding in findings]
+    results = [_result(finding, used, program) for finding in findings]
     for item in allowed:
-        results.append({**_result(item.finding, used), "suppressions": [_suppression(item)]})
+        results.append({**_result(item.finding, used, program), "suppressions": [_suppression(item)]})
     driver = {"name": "adreno-sim", "version": __version__, "rules": [_rule(kind) for kind in used]}
     run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}
     if unwatched := find_unwatched(checks):
@@ -60,7 +64,7 @@ def _rule(kind: Kind) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, rules: Sequence[Kind]) -> dict[str, Any]:
+def _result(finding: Finding, rules: Sequence[Kind], program: str) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.kind.label,
         "ruleIndex": rules.index(finding.kind),
@@ -70,7 +74,7 @@ def _result(finding: Finding, rules: Sequence[Kind]) -> dict[str, Any]:
         "partialFingerprints": {"place/v1": fingerprint(finding)},
         "properties": {"finding": encode.finding_to_json(finding)},
     }
-    location = _location(finding)
+    location = _location(finding, uri(finding) or program)
     if location:
         result["locations"] = [location]
     return result
@@ -82,13 +86,15 @@ def _message(finding: Finding) -> str:
         parts.append(f"Work-item {finding_text.work_item(finding.work_item)}.")
     if finding.access is not None:
         parts.append(f"Access {finding_text.access(finding.access)}.")
+    if (call := host_call_of(finding)) is not None:
+        parts.append(f"{str(call)[0].upper()}{str(call)[1:]}.")
     return "\n".join(map(spell_line, parts))
 
 
-def _location(finding: Finding) -> dict[str, Any]:
+def _location(finding: Finding, path: str) -> dict[str, Any]:
     location: dict[str, Any] = {}
-    if uri(finding):
-        physical: dict[str, Any] = {"artifactLocation": {"uri": _reference(uri(finding))}}
+    if path:
+        physical: dict[str, Any] = {"artifactLocation": {"uri": _reference(path)}}
         if finding.line:
             physical["region"] = {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
         location["physicalLocation"] = physical
@@ -114,5 +120,8 @@ def _suppression(item: Allowed) -> dict[str, Any]:
 def fingerprint(finding: Finding) -> str:
     """Stays the same while the kernel, the kind and the argument do, so that a moved line is no new alert."""
     view = finding.access.view if finding.access else ""
-    text = "\0".join((finding.kind.label, finding.kernel, view))
+    parts = [finding.kind.label, finding.kernel, view]
+    if not finding.kernel and not finding.file:  # of a call: nothing else tells it from others
+        parts.append(re.sub(r"\d+", "#", finding.message))
+    text = "\0".join(parts)
     return hashlib.sha256(encode_exactly(text)).hexdigest()[:32]
