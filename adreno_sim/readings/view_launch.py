@@ -39,6 +39,7 @@ class ViewLaunch:
         self._global_size, self._offset, self._arguments = tuple(global_size), offset, arguments
         self._views = {index: view for index, view in enumerate(arguments) if isinstance(view, StorageView)}
         self._contents: dict[int, np.ndarray] = {}
+        self._types: dict[tuple[int, bool], np.dtype] = {}
 
     @property
     def obstacle(self) -> str:
@@ -121,7 +122,12 @@ class ViewLaunch:
         return nudge(elements).view(array.dtype).reshape(array.shape)
 
     def _type_of(self, index: int, stores: bool = True) -> np.dtype:
-        return find_element_type(self._kernel.function, self._kernel.function.params[index], self._views[index], stores)
+        known = self._types.get((index, stores))
+        if known is None:
+            function = self._kernel.function
+            known = find_element_type(function, function.params[index], self._views[index], stores)
+            self._types[index, stores] = known
+        return known
 
     def _watch(self, copy: Any, index: int, element: int) -> Watch:
         """Returns a watch of an element, counted as the elements of the view are."""
