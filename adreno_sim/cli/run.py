@@ -72,11 +72,13 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", metavar="FILE", help=f"write the report as JSON ({where})")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page")
     parser.add_argument("--record", metavar="FILE", help="write what the program does to FILE, for adreno-sim replay")
+    parser.add_argument("--log", metavar="FILE", help="write a line for each call of OpenCL: arguments, result, time, from where")
+    parser.add_argument("--trace-api", action="store_true", help="the same to standard error, while COMMAND runs")
     add_filters(parser)
     add_outputs(parser)
     cache.add_option(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND ...", help="what to run")
-    declare(parser, ("--json", "--sarif", "--html", "--record", "--write-allow"), ("--allow",))
+    declare(parser, ("--json", "--sarif", "--html", "--record", "--write-allow", "--log"), ("--allow",))
     parser.set_defaults(run=_run)
 
 
@@ -133,6 +135,7 @@ def _run_command(
     """Run the command with the driver in its environment, and gather the reports of its processes. The error: of a recording that
     could not be written."""
     from ..base.errors import AdrenoSimError
+    from ..base.json_io import write_text
     from ..base.processes.scratch import scratch_folder
     from ..icd.environment import environment
     from ..icd.loaded_libraries import LibraryWatch
@@ -144,8 +147,10 @@ def _run_command(
         variables = environment(
             device=device, checks=checks, reports=str(folder), strict=args.strict, record=bool(args.record),
             kernels=args.kernels or "", skip_launches=args.skip_launches or 0, launches=args.launches,
-            max_findings=args.max_findings,
+            max_findings=args.max_findings, log=args.log, trace_api=args.trace_api,
         )  # fmt: skip
+        if args.log:
+            write_text(args.log, "")
         process = _start(command, {**os.environ, **variables}, aside=args.json == "-")
         watch = LibraryWatch(process.pid, lambda: has_reports(folder))
         with _signals_passed_on(process):

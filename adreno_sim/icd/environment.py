@@ -25,13 +25,16 @@ def environment(
     skip_launches: int = 0,
     launches: int | None = None,
     max_findings: int | None = None,
+    log: str | os.PathLike[str] | None = None,
+    trace_api: bool = False,
 ) -> dict[str, str]:
     """Variables to add for a subprocess, so that the simulated device is the only one that its OpenCL loader sees.
 
     device, checks: as of `open_device`. reports: a folder into which each process's server writes its report. strict: a launch
     with an error fails. record: each server writes its session beside its report. kernels, skip_launches, launches: of each
     process those launches are checked whose kernel's name matches this regular expression; of these the first ones are left out,
-    and so many checked. max_findings: so many are printed of each process.
+    and so many checked. max_findings: so many are printed of each process. log: a file to which each call of OpenCL adds a line;
+    trace_api: the same to standard error.
     Compiles the driver at the first call; AdrenoSimError where that cannot be done.
     """
     libraries = build_libraries()
@@ -48,6 +51,8 @@ def environment(
         settings.STRICT: "1" if strict else None,
         settings.RECORD: "1" if record else None,
         settings.KERNELS: kernels or None,
+        settings.LOG: os.path.abspath(log) if log else None,
+        settings.TRACE: "1" if trace_api else None,
         settings.SKIP: str(skip_launches) if skip_launches else None,
         settings.MOST: None if launches is None else str(launches),
         settings.FINDINGS: None if max_findings is None else str(max_findings),

@@ -18,12 +18,24 @@ from ..findings import Finding, Kind
 from ..results import finding_text
 from ..results.encode import finding_to_json
 from ..results.listing.shown import ShownFindings
-from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, place_of, with_host_call
+from ..results.run_report import (
+    HostCall,
+    KernelCount,
+    Leak,
+    ProcessReport,
+    host_call_of,
+    maker_of,
+    place_of,
+    with_host_call,
+)
+from .calls.places import Places
 from .journal import CHANGED, Journal
 
 MOST_FINDINGS = 10_000
 """Places of which a session keeps findings; more are only counted."""
 
+SHOWN_FRAMES = 5
+"""Of a place in the host's program that are printed; a report has them all."""
 
 _printed = OutputGuard(is_shared=True)
 
@@ -38,13 +50,14 @@ def print_line(text: str) -> None:
 class FindingLog:
     """report: filled while the session goes on. say: prints a finding's lines (`quiet` runs say nothing). journal: is told of
     what is new, if there is one. most_said: findings that are printed, None: all. calls: if it is there, the kinds of findings of
-    each call of the host are counted in it."""
+    each call of the host are counted in it. places: where calls of the host came from."""
 
     report: ProcessReport
     say: Callable[[str], None] = print_line
     journal: Journal | None = None
     most_said: int | None = None
     calls: dict[int, Counter[str]] | None = None
+    places: Places = field(default_factory=Places)
     _said: int = 0
     _frozen: bool = False
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
@@ -97,7 +110,8 @@ class FindingLog:
         self._places[place] = len(self.report.findings)
         shown = _with_source(finding, source)
         if call is not None:
-            shown = with_host_call(shown, call())
+            described = call()
+            shown = with_host_call(shown, replace(described, where=self.places.find(described.number)))
         self.report.findings.append(shown)
         if self.journal is not None:
             self.journal.add_finding(shown)
@@ -165,5 +179,8 @@ def _with_source(finding: Finding, source: str) -> Finding:
 
 
 def _call_line(finding: Finding) -> list[str]:
+    """What the host's program did, and where: the call that enqueued, and the one that made the memory."""
     call = host_call_of(finding)
-    return [] if call is None else [f"  {call}"]
+    lines = [] if call is None else [f"  {call}", *(f"    from {frame}" for frame in call.where[:SHOWN_FRAMES])]
+    made = maker_of(finding)
+    return lines if made is None else [*lines, f"  {made[0]}", *(f"    from {frame}" for frame in made[1][:SHOWN_FRAMES])]

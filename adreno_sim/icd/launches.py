@@ -6,7 +6,7 @@ import contextlib
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -164,8 +164,22 @@ class Launches:
         if self._looks_at_values and not explain_births(result.findings):
             findings += self._find_births(launch, held)
         for finding in findings:
+            finding = self._with_maker(finding, launch)
             self._log.add(finding, launch.source, lambda: launch.describe_call(header))
         return any(finding.severity is Severity.ERROR for finding in result.findings)
+
+    def _with_maker(self, finding: Finding, launch: Launch) -> Finding:
+        """The finding with the call that made the memory of which it is."""
+        if finding.access is None:
+            return finding
+        names = [param.name for param in launch.kernel.params]
+        views = [view for name, view in zip(names, launch.arguments, strict=False) if name == finding.access.view]
+        number = self._objects.number_of(views[0]) if views and isinstance(views[0], StorageView) else 0
+        call, frames = self._objects.find_maker(number)
+        if not call:
+            return finding
+        made = {"argument": finding.access.view, "memory": number, "call": call, "where": list(frames)}
+        return replace(finding, detail={**finding.detail, "made": made})
 
     def _hold_warnings(self) -> None:
         """What the device warned of, once, at a launch that is not checked: of a kernel it counts at the next one that is."""

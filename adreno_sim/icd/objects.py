@@ -19,6 +19,7 @@ from ..frontend.units import Unit
 from ..image import layout_of
 from ..memory.heap import Heap
 from ..memory.storage import StorageView
+from .calls.places import Frames
 from .identity import CHANNEL_ORDER, CHANNEL_TYPE
 from .messages import encode_list, encode_text
 from .protocol import FINE_GRAIN, KINDS, MEMORY_REPLY, NO_PLACE, SHARED_VIRTUAL, Argument
@@ -50,6 +51,7 @@ class Objects:
         self._memories: dict[int, StorageView] = {}
         self._parts: set[int] = set()
         self.shared: dict[int, bool] = {}
+        self._makers: dict[int, tuple[int, Frames]] = {}
         self._programs: dict[int, Program] = {}
         self.generation = 0
 
@@ -74,6 +76,14 @@ class Objects:
             self.shared[number] = bool(flags & FINE_GRAIN)
         return self._describe(view, alone=not parent)
 
+    def note_maker(self, number: int, call: int, frames: Frames) -> None:
+        """A memory was made by this call of the host, from these frames of its program."""
+        self._makers[number] = call, frames
+
+    def find_maker(self, number: int) -> tuple[int, Frames]:
+        """The call that made a memory, and from where; 0 and none where that is not known."""
+        return self._makers.get(number, (0, ()))
+
     def image_bytes(self, fields: Sequence[int]) -> int:
         """The bytes of an image of MEMORY_BODY over a buffer, without making it. DeviceError as of `create`."""
         _, kind, _flags, _size, *image, _, _, _ = fields
@@ -92,6 +102,7 @@ class Objects:
         view = self.memory(number)
         del self._memories[number]
         self.shared.pop(number, None)
+        self._makers.pop(number, None)
         self.generation += 1
         if number in self._parts:
             self._parts.remove(number)

@@ -4,14 +4,15 @@
 are little-endian; text is UTF-8 behind its length. The first request is HELLO, which carries the file descriptor of the link
 memory; its reply carries that of the heap.
 
-**Link memory**, made by the shim, sealed: a page of counters (`COUNTERS`), a table of results, and the ring. The shim writes
-commands into the ring in the order in which they are to run and adds to `head`; the server runs them one after another, writes
-the result of command n into place n % RESULTS, then n into `completed`, and adds to `tail` what it has read. A command never
-wraps around the end of the ring: a PAD command fills the rest, and a command takes a rest in which no PAD fits. After a change
-of `head` the shim adds 1 to the futex `work`, and wakes it if `server_sleeps` is set. A thread of the shim that sleeps adds 1 to
-`clients_sleep` and lowers `wanted` to the number for which it waits; when `completed` gets there, the server raises `wanted`
-again (to NOTHING_WANTED), adds 1 to the futex `done` and wakes all, of whom each says anew what it waits for. As long as `alive`
-grows, the shim waits for whatever it asked for, as a build may take long; a server that is silent it gives up.
+**Link memory**, made by the shim, sealed: a page of counters (`COUNTERS`), a table of results, the ring, and a table of calls.
+The shim writes commands into the ring in the order in which they are to run and adds to `head`; the server runs them one after
+another, writes the result of command n into place n % RESULTS, then n into `completed`, and adds to `tail` what it has read. A
+command never wraps around the end of the ring: a PAD command fills the rest, and a command takes a rest in which no PAD fits.
+After a change of `head` the shim adds 1 to the futex `work`, and wakes it if `server_sleeps` is set. A thread of the shim that
+sleeps adds 1 to `clients_sleep` and lowers `wanted` to the number for which it waits; when `completed` gets there, the server
+raises `wanted` again (to NOTHING_WANTED), adds 1 to the futex `done` and wakes all, of whom each says anew what it waits for.
+As long as `alive` grows, the shim waits for whatever it asked for, as a build may take long; a server that is silent it gives
+up.
 
 **Heap**, made by the server: all memory of the device, and sealed against shrinking. A buffer is a range of it, so that the shim
 copies to and from a buffer itself when the commands before it are complete. What the shim wrote it reports by WRITTEN. Where the
@@ -54,7 +55,12 @@ RESULT = struct.Struct("<QQiI")
 """Nanoseconds of CLOCK_MONOTONIC at which a command started and ended, its status (0 or OpenCL's error), 0."""
 
 RING_AT = RESULTS_AT + -(-RESULTS * RESULT.size // PAGE) * PAGE
-LINK_BYTES = RING_AT + RING_BYTES
+CALLS = 65536
+CALLS_AT = RING_AT + RING_BYTES
+"""A table of the last numbered calls of the host: at place n % CALLS, 8 bytes of call n: its number, and that of the place in the
+host's program that it came from (PLACE), 0 where that is not known."""
+
+LINK_BYTES = CALLS_AT + 8 * CALLS
 
 
 class Request(IntEnum):
@@ -74,6 +80,7 @@ class Request(IntEnum):
     REFUSED    u32 number of the host's call, u32 thread, i32 OpenCL's error, s function, s kernel or nothing, s why or nothing
                -> nothing
     IMAGE_BYTES MEMORY_BODY of an image -> u64 bytes that it takes
+    PLACE      u32 number, [s frame] where a call of the host came from, the innermost frame first -> nothing
     GROUP_LIMIT u32 program, u32 kernel -> u32 work-items of the largest group that is not refused
     CLOSE      [s type of object, s where it was made] objects that were never released -> nothing
     """
@@ -89,6 +96,7 @@ class Request(IntEnum):
     IMAGE_BYTES = 9
     GROUP_LIMIT = 10
     REFUSED = 11
+    PLACE = 12
 
 
 REQUEST = struct.Struct("<III")
@@ -248,6 +256,7 @@ def _lines() -> Iterator[str]:
     numbers = {
         "VERSION": VERSION, "PAGE": PAGE, "RESULTS": RESULTS, "RING_BYTES": RING_BYTES, "STAGING_BYTES": STAGING_BYTES,
         "RESULTS_AT": RESULTS_AT, "RING_AT": RING_AT, "LINK_BYTES": LINK_BYTES, "NO_PLACE": NO_PLACE,
+        "CALLS": CALLS, "CALLS_AT": CALLS_AT,
         "NOTHING_WANTED": NOTHING_WANTED,
         **{f"AT_{name.upper()}": place for name, place in COUNTERS.items()},
         **{f"SIZE_{name}": made.size for name, made in STRUCTS.items()},

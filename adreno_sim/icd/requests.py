@@ -47,6 +47,7 @@ class Requests:
             Request.GROUP_LIMIT: self._tell_group_limit,
             Request.MISUSE: self._tell_misuse,
             Request.REFUSED: self._tell_refusal,
+            Request.PLACE: self._tell_place,
         }
 
     def answer(self, kind: Request, call: int, data: bytes) -> tuple[int, bytes]:
@@ -111,6 +112,7 @@ class Requests:
         body.end()
         with self._lock.of_socket:
             made = self._objects.create(fields)
+            self._objects.note_maker(fields[0], call, self._log.places.find(call))
             if self._recorder is not None:
                 self._recorder.add_request(Kind.MEMORY, call, data)
         for warning in self._objects.device.take_warnings():
@@ -168,6 +170,15 @@ class Requests:
         if number not in _MISUSES:
             raise DeviceError("CL_INVALID_VALUE", f"misuse {number}: expected one of {', '.join(map(str, _MISUSES))}")
         self._log.add(Finding(_MISUSES[Misuse(number)], sentence, kernel), "", lambda: HostCall(call, thread, 0))
+        return b""
+
+    def _tell_place(self, body: Body) -> bytes:
+        number, frames = body.number(), body.list(body.text)
+        body.end()
+        try:
+            self._log.places.add(number, frames)
+        except ValueError as error:
+            raise DeviceError("CL_INVALID_VALUE", str(error)) from None
         return b""
 
     def _tell_refusal(self, body: Body) -> bytes:

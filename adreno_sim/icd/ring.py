@@ -14,7 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory.far_mapping import map_far
-from .protocol import COMMAND, COUNTERS, LINK_BYTES, RESULT, RESULTS, RESULTS_AT, RING_AT, RING_BYTES, STAGING_BYTES, Command
+from .protocol import (
+    CALLS,
+    CALLS_AT,
+    COMMAND,
+    COUNTERS,
+    LINK_BYTES,
+    RESULT,
+    RESULTS,
+    RESULTS_AT,
+    RING_AT,
+    RING_BYTES,
+    STAGING_BYTES,
+    Command,
+)
 from .waiting import load_waiting
 
 SPINS = 2000
@@ -87,6 +100,11 @@ class Ring:
             raise BrokenLinkError(f"ring: command {number} of kind {kind} with {waits} waits: expected {expected}")
         waited = struct.unpack_from(f"<{waits}Q", data, COMMAND.size) if waits else ()
         return Header(_KINDS[kind], number, call, thread, queue, waited), data[start:]
+
+    def place_of(self, call: int) -> int:
+        """The number of the place from which a call of the host came; 0 where that is not known any more."""
+        number, place = struct.unpack_from("<II", self._memory, CALLS_AT + call % CALLS * 8)
+        return place if number == call else 0
 
     def show_life(self) -> None:
         """Add 1 to what tells the client that this process lives."""

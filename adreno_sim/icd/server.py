@@ -20,6 +20,7 @@ from ..memory.heap import Heap
 from ..results.readings import ReadingsReport
 from ..results.run_report import ProcessReport
 from . import identity, messages
+from .calls.places import Places
 from .commands import Commands, Executor
 from .device_lock import DeviceLock
 from .finding_log import FindingLog, print_line
@@ -205,6 +206,9 @@ class Server:
             self._keep(field)
         objects = Objects(device, heap)
         recorder = self._recorder
+        self._log.places = Places(ring.place_of)
+        if recorder is not None:
+            recorder.places = self._log.places
         made = self._settings.make_filter()
         commands = Commands(objects, self._log, ring.staging, self._settings.strict, recorder, made)
         if device.options.checks == "full":

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from ..base.text.name_pattern import NamePattern
 from .calls.launch_filter import LaunchFilter
 
+LOG, TRACE = "ADRENO_SIM_ICD_LOG", "ADRENO_SIM_ICD_TRACE"
+"""What the shim reads: the file of the calls, and whether they are shown on standard error."""
 DEVICE, CHECKS, REPORTS, STRICT, RECORD, KERNELS, SKIP, MOST, FINDINGS = (
     f"ADRENO_SIM_ICD_{name}"
     for name in ("DEVICE", "CHECKS", "REPORTS", "STRICT", "RECORD", "KERNELS", "SKIP_LAUNCHES", "LAUNCHES", "MAX_FINDINGS")

@@ -20,7 +20,7 @@ from .unwatched import find_lowest, find_unwatched, level_words
 @dataclass(frozen=True)
 class HostCall:
     """A call of the client: its number in its process (from 1), its thread, its queue (0: no command of a queue); of a launch
-    also the kernel's sizes and its arguments in words.
+    also the kernel's sizes and its arguments in words. where: frames of the program that called, the innermost first.
     """
 
     number: int
@@ -30,6 +30,7 @@ class HostCall:
     local_size: tuple[int, ...] = ()
     offset: tuple[int, ...] = ()
     arguments: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         sizes = f", global size {_sizes(self.global_size)}" if self.global_size else ""
@@ -317,3 +318,12 @@ def host_call_of(finding: Finding) -> HostCall | None:
         return None
     known: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
     return HostCall(known.pop("number", 0), known.pop("thread", 0), known.pop("queue", 0), **known)
+
+
+def maker_of(finding: Finding) -> tuple[str, tuple[str, ...]] | None:
+    """Which call made the memory that a finding is about, in words, and from which frames of the program; None where it says
+    nothing of that."""
+    made = finding.detail.get("made")
+    if not isinstance(made, Mapping):
+        return None
+    return f"{made['argument']} is memory {made['memory']}, made by call {made['call']}", tuple(map(str, made.get("where", ())))

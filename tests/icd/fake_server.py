@@ -170,6 +170,8 @@ class FakeServer:
             sys.stderr.write(f"fake server: {name}: {sentence}\n")
             sys.stderr.flush()
             return 0, b""
+        if kind == Request.PLACE:
+            return 0, b""
         if kind == Request.REFUSED:
             function, kernel, why = texts(body[12:])
             sys.stderr.write(f"fake server: REFUSED: {function} of {kernel or 'nothing'}: {why}\n")

@@ -30,10 +30,19 @@ def run(command: list[str], **options: object) -> subprocess.CompletedProcess[st
     return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)  # type: ignore[call-overload]
 
 
-def compile_client(name: str, folder: Path) -> str:
-    """The path of a client that the driver's libOpenCL serves."""
+def compile_client(name: str, folder: Path, *more: str) -> str:
+    """The path of a client that the driver's libOpenCL serves. more: words for the compiler."""
     library, program = build_libraries().loader, str(folder / name)
-    words = [*FLAGS, str(CLIENTS / f"{name}.c"), f"-L{library}", "-l:libOpenCL.so.1", f"-Wl,-rpath,{library}", "-o", program]
+    words = [
+        *FLAGS,
+        *more,
+        str(CLIENTS / f"{name}.c"),
+        f"-L{library}",
+        "-l:libOpenCL.so.1",
+        f"-Wl,-rpath,{library}",
+        "-o",
+        program,
+    ]
     done = run([*next(compilers()), *words])
     assert done.returncode == 0, done.stderr
     return program

@@ -1,1 +1,1 @@
-"""What is known of the calls of a client: which launches are checked."""
+"""What is known of the calls of a client: where they come from, and which launches are checked."""

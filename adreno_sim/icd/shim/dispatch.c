@@ -1,4 +1,5 @@
 /* Where calls of the host's program come in: the dispatch table, and functions by name. */
+#include "core/call_log.h"
 #include "core/schedule.h"
 #include <string.h>
 
@@ -13,18 +14,27 @@
 
 /* OpenCL's functions return an error or an object. */
 #define IS_STATUS(type) __builtin_types_compatible_p(type, cl_int)
+#define LOG(begun, arguments, gives, error) \
+    if (begun) { \
+        const struct value values[] = {VALUES arguments}; \
+        log_call(#arguments, values, sizeof values / sizeof *values, gives, error, begun); \
+    }
 #define ENTRANCE(name) enter_##name
 #define ENTER(version, type, name, parameters, arguments) \
     static type ENTRANCE(name) parameters { \
         struct entered surrounding = begin_call(#name, __builtin_return_address(0)); \
+        uint64_t begun = logs_calls() ? now_ns() : 0; \
         type outcome = API(name) arguments; \
+        LOG(begun, arguments, &VALUE(outcome), IS_STATUS(type) ? (cl_int)(intptr_t)outcome : entered.error) \
         end_call(&surrounding, IS_STATUS(type) ? (cl_int)(intptr_t)outcome : CL_SUCCESS, HANDLE arguments); \
         return outcome; \
     }
 #define ENTER_VOID(version, name, parameters, arguments) \
     static void ENTRANCE(name) parameters { \
         struct entered surrounding = begin_call(#name, __builtin_return_address(0)); \
+        uint64_t begun = logs_calls() ? now_ns() : 0; \
         API(name) arguments; \
+        LOG(begun, arguments, NULL, CL_SUCCESS) \
         end_call(&surrounding, CL_SUCCESS, NULL); \
     }
 FUNCTIONS(ENTER, ENTER_VOID, NO_SLOT)

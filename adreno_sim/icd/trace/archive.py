@@ -17,8 +17,8 @@ from ...base.bundle_name import RECORDING
 from ...base.errors import AdrenoSimError
 from ...base.output_file import open_output
 
-FORMAT, FORMATS = 2, (1, 2)
-"""Format 1 does not say which calls failed."""
+FORMAT, FORMATS = 3, (1, 2, 3)
+"""Format 1 does not say which calls failed; formats before 3 not where in the program calls came from."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from ..protocol import Command, Request
 MAGIC = b"adreno-sim trace 1\n"
 
 EVENT = struct.Struct("<BBHIIIQQQ")
-"""Kind, whether the body is deflated, 0, CRC-32 of the body as stored; numbers of the host's call, its thread and the queue;
-bytes of the body as stored and as it is."""
+"""Kind, whether the body is deflated, the place in the host's program (0: not known), CRC-32 of the body as stored; numbers of
+the host's call, its thread and the queue; bytes of the body as stored and as it is."""
 
 STORE = struct.Struct("<Q QQQ QQQ QQ")
 """memory; region; origin, row pitch, slice pitch in the memory, as of protocol.TRANSFER. The data is dense."""
@@ -36,7 +36,7 @@ _MOST_RATIO = 1100
 
 
 class Kind(IntEnum):
-    """MEMORY, BUILD, COMPILE, LINK, MISUSE, CLOSE, REFUSED: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of
+    """MEMORY, BUILD, COMPILE, LINK, MISUSE, CLOSE, REFUSED, PLACE: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of
     commands; STORE: itself, then the data; SEEN: any command as the search for commands that nothing orders sees it, before it
     runs; FAILED: an event before it ended with an error; LOOKED: the host reads of a memory. A session that holds these begins
     with an empty one."""
@@ -57,9 +57,10 @@ class Kind(IntEnum):
     FAILED = 14
     LOOKED = 15
     REFUSED = 16
+    PLACE = 17
 
 
-_OF_REQUESTS = (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK, Kind.MISUSE, Kind.CLOSE, Kind.REFUSED)
+_OF_REQUESTS = (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK, Kind.MISUSE, Kind.CLOSE, Kind.REFUSED, Kind.PLACE)
 REQUESTS = {kind: Request[kind.name] for kind in _OF_REQUESTS}
 COMMANDS = {kind: Command[kind.name] for kind in (Kind.LAUNCH, Kind.COPY, Kind.FILL, Kind.FREE, Kind.FREE_PROGRAM)}
 """What the bodies of events are of. STORE, SEEN, FAILED and LOOKED are neither."""
@@ -73,13 +74,20 @@ FAILURE = struct.Struct("<B3xi")
 
 @dataclass(frozen=True)
 class Event:
-    """One event. call, thread, queue: of the client, as findings name them."""
+    """One event. call, thread, queue: of the client, as findings name them. place: from which its call came."""
 
     kind: Kind
     body: bytes
     call: int
     thread: int = 0
     queue: int = 0
+    place: int = 0
+
+    @property
+    def told_call(self) -> int:
+        """The call that it is about: MISUSE and REFUSED tell of another than made the request."""
+        at = {Kind.MISUSE: 4, Kind.REFUSED: 0}.get(self.kind)
+        return self.call if at is None or len(self.body) < at + 4 else int.from_bytes(self.body[at : at + 4], "little")
 
 
 def encode_event(event: Event) -> bytes:
@@ -90,7 +98,7 @@ def encode_event(event: Event) -> bytes:
         if len(smaller) < len(stored):
             stored, deflated = smaller, True
     sizes = len(stored), len(event.body)
-    head = EVENT.pack(event.kind, deflated, 0, zlib.crc32(stored), event.call, event.thread, event.queue, *sizes)
+    head = EVENT.pack(event.kind, deflated, event.place, zlib.crc32(stored), event.call, event.thread, event.queue, *sizes)
     return head + stored
 
 
@@ -135,7 +143,7 @@ def read_events(stream: IO[bytes]) -> Iterator[Event | None]:
         if len(head) < EVENT.size:
             yield None
             return
-        kind, deflated, _, checksum, call, thread, queue, nstored, nbytes = EVENT.unpack(head)
+        kind, deflated, from_place, checksum, call, thread, queue, nstored, nbytes = EVENT.unpack(head)
         if kind not in iter(Kind) or deflated > 1 or nbytes > (nstored * _MOST_RATIO if deflated else nstored):
             raise ValueError(f"event {place}: kind {kind}, {nstored} bytes for {nbytes}: expected an event of this version")
         require_memory(f"event {place}", nstored + nbytes)
@@ -148,7 +156,7 @@ def read_events(stream: IO[bytes]) -> Iterator[Event | None]:
         body = _inflate(stored, nbytes, place) if deflated else stored
         if len(body) != nbytes:
             raise ValueError(f"event {place}: {len(body)} bytes: expected {nbytes}")
-        yield Event(Kind(kind), body, call, thread, queue)
+        yield Event(Kind(kind), body, call, thread, queue, from_place)
 
 
 def count_launches(stream: IO[bytes]) -> int:

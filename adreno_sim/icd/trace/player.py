@@ -110,6 +110,7 @@ class Player:
 
     def _play(self, event: Event) -> None:
         self.outcomes.go_on()
+        self._log.places.note(event.told_call, event.place)
         if event.kind is Kind.SEEN:
             self._see(event)
         elif event.kind is Kind.LOOKED:
@@ -128,7 +129,7 @@ class Player:
         why = decode(reply) if status else ""
         if status:
             self._note_failure(event, status, why)
-        if event.kind not in (Kind.CLOSE, Kind.MISUSE, Kind.REFUSED):
+        if event.kind not in (Kind.CLOSE, Kind.MISUSE, Kind.REFUSED, Kind.PLACE):
             self.outcomes.add(event, status, why.partition("\n")[0])
         if self._counterpart is not None:
             self._counterpart.note_request(event)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from ..calls.places import Places
 from ..protocol import Command
 from ..ring import Header
 from ..transfers import Transfers
@@ -15,11 +17,13 @@ _KINDS = {command: kind for kind, command in COMMANDS.items()}
 
 
 class Recorder:
-    """Events go to `path`. stopped: told once why nothing more is recorded, where the disk takes no more."""
+    """Events go to `path`. places: where calls come from. stopped: told once why nothing more is recorded, where the disk takes
+    no more."""
 
     def __init__(self, path: Path, stopped: Callable[[str], None]):
         self._stopped, self._lock = stopped, threading.Lock()
         self._file = None
+        self.places = Places()
         try:
             self._file = open(path, "wb")  # noqa: SIM115 (until the process ends)
         except OSError as error:
@@ -66,6 +70,7 @@ class Recorder:
 
     def _add(self, event: Event, flush: bool = False) -> None:
         if self._file is not None:
+            event = replace(event, place=self.places.number_of(event.told_call))
             self._write(encode_event(event), flush)
 
     def _write(self, data: bytes, flush: bool = False) -> None:

@@ -7,7 +7,7 @@ import os
 from ...base.json_io import write_text
 from ...findings import rank
 from ...results.plain_text import allow_lines
-from ...results.run_report import LaunchRow, ProcessReport, RunReport, host_call_of
+from ...results.run_report import LaunchRow, ProcessReport, RunReport, host_call_of, maker_of
 from ..counters.html import list_parts as counter_parts
 from ..page import escape
 from ..report.html import of_finding, section
@@ -33,7 +33,9 @@ def of_run(report: RunReport, command: str = "") -> str:
     for number, finding in enumerate(listed):
         call = host_call_of(finding)
         found.append(of_finding(number, finding, report.sources.get(finding.kernel, "")))
-        found += [f"<p>{escape(str(call))}</p>"] if call else []
+        found += [_called(str(call), call.where)] if call else []
+        made = maker_of(finding)
+        found += [_called(*made)] if made else []
     parts += section("Findings", found)
     parts.append(LOOKS)
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
@@ -46,6 +48,12 @@ def of_run(report: RunReport, command: str = "") -> str:
     for process in report.processes:
         parts += section(f"{process.program} ({process.pid})", [_process(process)])
     return view_page(f"{report.command[0]} on {report.device}", parts, report.evidence, listed, command)
+
+
+def _called(sentence: str, where: tuple[str, ...]) -> str:
+    """A call of the program, and its frames."""
+    frames = "".join(f"<br>from <code>{escape(frame)}</code>" for frame in where)
+    return f"<p>{escape(sentence)}{frames}</p>"
 
 
 def _process(process: ProcessReport) -> str:

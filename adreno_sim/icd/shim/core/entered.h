@@ -8,6 +8,7 @@ struct entered {
     const char *function; /* NULL: none, as in a thread of the shim's own */
     void *caller;         /* the address to which it returns */
     uint32_t call;        /* the number that it got; 0: none so far */
+    uint32_t place;       /* of the host's program, as places.c numbers them; 0: nobody asked */
     cl_int error;         /* what it gives through a pointer */
     bool told;            /* a finding says already what is wrong with it */
     bool waited;          /* its error is that of a command for which it waited */

@@ -1,6 +1,7 @@
 /* The link to the server: opened at the first look at platforms, given up when the server ends or after fork. */
 #define _GNU_SOURCE
 #include "misuse.h"
+#include "places.h"
 #include "schedule.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -158,7 +159,7 @@ static bool receive_all(int socket, void *data, size_t size, int *file) {
 /* One request and its reply; `files` go along, a descriptor may come back in `file`. */
 static cl_int exchange(struct link *link, uint32_t kind, struct bytes *body, struct bytes *reply, const int *files, int *file,
                        int seconds) {
-    uint32_t head[3] = {(uint32_t)body->size, kind, count_call()};
+    uint32_t head[3] = {(uint32_t)body->size, kind, kind == ADRENO_REQUEST_PLACE ? 0 : count_request()};
     _Static_assert(sizeof head == ADRENO_SIZE_REQUEST, "REQUEST");
     struct {
         uint32_t size;
@@ -310,6 +311,7 @@ static void after_fork_in_child(void) {
     struct link *link = link_current();
     objects_after_fork();
     misuses_after_fork();
+    places_after_fork();
     pthread_mutex_init(&opening, NULL);
     if (!link) return;
     pthread_mutex_init(&link->state, NULL);

@@ -1,5 +1,6 @@
 /* Objects of OpenCL: made, counted, ended, and kept for a while so that a stale handle is told from a valid one. */
 #include "misuse.h"
+#include "places.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,20 @@ const char *object_kind_name(enum kind kind) {
     return names[kind];
 }
 
-uint32_t count_call(void) { return entered.call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1; }
+static uint32_t next_call(void) { return entered.call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1; }
+
+uint32_t count_call(void) {
+    uint32_t call = next_call();
+    note_place(call);
+    return call;
+}
+
+uint32_t count_request(void) {
+    uint32_t call = next_call();
+    note_known_place(call);
+    return call;
+}
+
 uint32_t last_call(void) { return atomic_load_explicit(&calls, memory_order_relaxed); }
 
 static struct object *take_dead(enum kind kind) {

@@ -53,5 +53,7 @@ void context_end(struct object *), queue_end(struct object *), event_end(struct 
 
 /* The number of this call of the host that makes, enqueues or builds something, or is refused, from 1. */
 uint32_t count_call(void);
+/* The number of a request that such a call makes. */
+uint32_t count_request(void);
 /* The last number given. */
 uint32_t last_call(void);
