@@ -186,13 +186,13 @@ def list_json(text: str) -> Iterator[tuple[str, str]]:
 def list_texts(text: str) -> Iterator[tuple[str, str]]:
     """Name and text of everything that is printed."""
     yield "check", printed(lambda file: report_text.show(report(text), file, notes=True))
-    yield "check explained", printed(lambda file: report_text.show(report(text), file, notes=True, explained=True))
+    yield "check explained", printed(lambda file: report_text.show(report(text), file, notes=True))
     yield "plain check", plain(report(text))
     yield "failure", failure_text(report(text))
     yield "explained", explain.explain(replace(finding(text), file=text), source(text))
     yield "explained findings", printed(lambda file: explain.show([finding(text)], {text: source(text)}, file))
     yield "launch", printed(launch_text.show, launch_report(text))
-    yield "launch explained", printed(lambda file: launch_text.show(launch_report(text), file, explained=True))
+    yield "launch explained", printed(lambda file: launch_text.show(launch_report(text), file))
     yield "machine code", printed(isa_text.show, hold(MachineCodeReport, text))
     yield "run", printed(run_text.show, run_report(text))
     yield "sweep", printed(sweep_text.show, sweep_of(text))

@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
     check.add_argument(
         "--explain",
         action="store_true",
-        help="show findings under their source lines, and for each kernel why an access is not proven in range",
+        help="also say for each kernel why an access is not proven in range",
     )
     cli_options.add(check, "--counters", *cli_options.TIME, "--all-drivers", "--isa", "--isa-of", "--every-reading")
     declare(check, OUTPUTS, (*INPUTS, "--compare"), bundles=("--save",))
@@ -155,7 +155,7 @@ def write_report(report: Report, args: argparse.Namespace) -> None:
     from ..render.report import html, text
     from ..results import encode
 
-    text.show(report, report_stream(args), args.notes, getattr(args, "explain", False))
+    text.show(report, report_stream(args), args.notes)
     write_data(args, lambda: encode.report_to_json(report))
     if args.html:
         html.write_html(args.html, report, command_line(args))

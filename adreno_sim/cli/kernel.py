@@ -135,7 +135,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="show findings under their source lines, and why an access is not proven in range",
+        help="also say why an access is not proven in range",
     )
     parser.add_argument(
         "--dump",
@@ -355,7 +355,7 @@ def _prim_func(args: argparse.Namespace) -> int:
         **cli_options.time_options(args),
         **cli_options.given_options(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),
     )
-    text.show(report, report_stream(args), False, args.explain)
+    text.show(report, report_stream(args))
     write_data(args, lambda: encode.report_to_json(report))
     if args.html:
         html.write_html(args.html, report, command_line(args))
@@ -389,7 +389,7 @@ def _inside(args: argparse.Namespace) -> Inside | None:
 def _write(report: LaunchReport, args: argparse.Namespace) -> None:
     from ..render.launch import encode, html, text
 
-    text.show(report, report_stream(args), args.explain)
+    text.show(report, report_stream(args))
     write_data(args, lambda: encode.to_json(report))
     if args.html:
         html.write_html(args.html, report, command_line(args))

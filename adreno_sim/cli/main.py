@@ -39,7 +39,7 @@ from . import (
 )
 from .debug import command as debug
 from .init import command as init
-from .output import refuse_outputs
+from .output import refuse_outputs, write_failure
 from .streams import drop_output, open_closed_streams
 
 EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 2, 3, 4, 130
@@ -83,18 +83,29 @@ def _run_shown(argv: Sequence[str] | None, is_program: bool) -> int:
             if interrupts.was_interrupted():  # a library made another error of it, or went on
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
-        code, message = EXIT_INTERRUPTED, "interrupted"
+        code, message = EXIT_INTERRUPTED, "error: interrupted"
     if message:
-        print("\n".join(map(_shorten, split_lines(f"error: {message}"))), file=sys.stderr)
+        print("\n".join(map(_shorten, split_lines(message))), file=sys.stderr)
     return code
 
 
 def _run(args: argparse.Namespace, is_program: bool) -> tuple[int, str]:
-    """Run a command; the exit code, and the line that says why there is no result ("" where there is one)."""
+    """Run a command; the exit code, and the line that says why there is no result ("" where there is one). What a compiler says
+    begins with file, line and column, as editors read them."""
+    code, message, said = _try(args, is_program)
+    if not message:
+        return code, ""
+    told = message if _begins_with_place(message, said) else f"error: {message}"
+    write_failure(args, code, told, said)
+    return code, told
+
+
+def _try(args: argparse.Namespace, is_program: bool) -> tuple[int, str, Sequence[object]]:
+    """As `_run`, without the word error, and what a compiler said."""
     try:
         os.getcwd()
     except FileNotFoundError:
-        return EXIT_USAGE, "the working folder is gone: change to another one"
+        return EXIT_USAGE, "the working folder is gone: change to another one", ()
     try:
         refuse_outputs(args)
         with cache.cache_option(args), sandbox.sandbox_option(args):
@@ -103,29 +114,35 @@ def _run(args: argparse.Namespace, is_program: bool) -> tuple[int, str]:
                 isolation.begin(args.progress_file)  # behind the wall: it starts a thread
             code = int(args.run(args))
         sys.stdout.flush()
-        return code, ""
+        return code, "", ()
     except BrokenPipeError:  # the reader of our output went away
         drop_output()
-        return EXIT_USAGE, ""
+        return EXIT_USAGE, "", ()
     except Exception as error:
         from ..base.errors import AdrenoSimError, OptionError, show_error
         from ..base.installed.extras import explain_import
 
         error = explain_import(error) or error
         if isinstance(error, OptionError):
-            return error.exit_code, spell_line(f"{options.flag_of(error.option)}: {error.reason}")
+            return error.exit_code, spell_line(f"{options.flag_of(error.option)}: {error.reason}"), ()
         if isinstance(error, AdrenoSimError):
-            return error.exit_code, show_error(error)
+            return error.exit_code, show_error(error), getattr(error, "diagnostics", ())
         if os.environ.get(TRACEBACK):
             raise
         if isinstance(error, OSError) and (why := _explain_system(error)):
-            return EXIT_USAGE, spell_line(why)
+            return EXIT_USAGE, spell_line(why), ()
         if isinstance(error, MemoryError):
-            return EXIT_USAGE, spell_line(f"the host has not enough memory for this: {error or 'out of memory'}")
+            return EXIT_USAGE, spell_line(f"the host has not enough memory for this: {error or 'out of memory'}"), ()
         if isinstance(error, RecursionError):
-            return EXIT_UNSUPPORTED, "unsupported: nested too deeply to be looked at"
+            return EXIT_UNSUPPORTED, "unsupported: nested too deeply to be looked at", ()
         text = split_lines(f"internal error: {type(error).__name__}: {error}")[0]
-        return EXIT_INTERNAL, f"{spell_line(text)} (a bug; {TRACEBACK}=1 shows where)"
+        return EXIT_INTERNAL, f"{spell_line(text)} (a bug; {TRACEBACK}=1 shows where)", ()
+
+
+def _begins_with_place(message: str, diagnostics: Sequence[object]) -> bool:
+    """Whether an error's text is a compiler's, and begins with the place of what is wrong."""
+    file, line = (getattr(next(iter(diagnostics), None), name, None) for name in ("file", "line"))
+    return bool(file and line) and message.startswith(spell_line(f"{file}:{line}:"))
 
 
 def _explain_system(error: OSError) -> str:

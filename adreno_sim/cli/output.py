@@ -4,6 +4,7 @@ annotations of findings."""
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shlex
 import sys
@@ -12,6 +13,9 @@ from typing import Any, TextIO
 
 OUTPUTS, INPUTS, BUNDLES = "output_flags", "input_names", "bundle_flags"
 """Attributes of parsed arguments: what `declare` said."""
+
+REPORTED, CHECKED = "is_reported", "outputs_are_checked"
+"""Attributes of parsed arguments: a report was written; `refuse_outputs` let all outputs pass."""
 
 PRINTED = ("--json",)
 """Flags whose value - is standard output."""
@@ -42,6 +46,7 @@ def refuse_outputs(args: argparse.Namespace) -> None:
             raise AdrenoSimError(f"{flag} {file}: the same file as {written[key]}: one would overwrite the other; name another")
         written[key] = f"{flag} {file}"
     refuse_overwriting(args, [file for name in getattr(args, INPUTS, ()) for file in _values(args, name)])
+    setattr(args, CHECKED, True)
 
 
 def refuse_overwriting(args: argparse.Namespace, inputs: Iterable[str | os.PathLike[str]]) -> None:
@@ -100,10 +105,32 @@ def write_data(args: argparse.Namespace, encode: Callable[[], dict[str, Any]]) -
     """Write what `encode` returns as JSON where --json says: to a file, or to standard output for "-"; nowhere without it."""
     from ..base.json_io import plain_json, print_json, write_json
 
+    setattr(args, REPORTED, True)
     if args.json == "-":
         print_json(plain_json(encode()), sys.stdout)
     elif args.json:
         write_json(args.json, plain_json(encode()))
+
+
+def write_failure(args: argparse.Namespace, code: int, text: str, diagnostics: Iterable[object]) -> None:
+    """Write why there is no report where the command line asks for one, as JSON, SARIF or a page. Nothing behind a report, nor
+    where outputs were refused. text: as printed on standard error."""
+    from ..base.errors import AdrenoSimError
+    from ..base.json_io import print_json, write_json, write_text
+    from ..render.failure import formats
+
+    data, sarif, page = (getattr(args, name, None) for name in ("json", "sarif", "html"))
+    if getattr(args, REPORTED, False) or not getattr(args, CHECKED, False) or not (data or sarif or page):
+        return
+    with contextlib.suppress(AdrenoSimError, OSError):
+        if data == "-":
+            print_json(formats.to_json(code, text, diagnostics), sys.stdout)
+        elif data:
+            write_json(data, formats.to_json(code, text, diagnostics))
+        if sarif:
+            write_json(sarif, formats.to_sarif(code, text, diagnostics))
+        if page:
+            write_text(page, formats.to_page(code, text, command_line(args)))
 
 
 def write_build_error(args: argparse.Namespace, diagnostics: Iterable[object]) -> None:

@@ -10,6 +10,7 @@ NAMES = (
     "counters",
     "devices",
     "doctor",
+    "failure",
     "finding",
     "footprint",
     "launch",
@@ -42,6 +43,8 @@ def load(name: str) -> dict[str, Any]:
         from ..compiler.artifact.model import bundle_schema
 
         return bundle_schema()
-    text = resources.files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
+    folder = resources.files(__package__)
+    file = folder.joinpath("failures" if name == "failure" else "").joinpath(f"{name}.json")
+    text = file.read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

@@ -31,6 +31,7 @@ def run_case(case: Case, limit: float, content: bytes | None = None, among: isol
         seconds = round(time.perf_counter() - begun, 3)
         text = log.read_text(encoding="utf-8", errors="surrogateescape")[-LOG_CHARACTERS:]
         data = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
+        data = None if data is not None and data.get("schema") == FAILURE else data
     if ended.finding is not None:
         status = "hung" if ended.finding.kind is Kind.DEVICE_HUNG else "crashed"
         return Result(Outcome(status, ended.code, ended.finding.message, seconds), None, text)
@@ -40,6 +41,10 @@ def run_case(case: Case, limit: float, content: bytes | None = None, among: isol
     if data is None:
         return Result(Outcome(STATUS.get(ended.code, "internal-error"), ended.code, _complaint(text), seconds), None, text)
     return Result(outcome_of(data, seconds), data, text)
+
+
+FAILURE = "adreno-sim/failure/1"
+"""The schema of what stands in the place of a report where there is none."""
 
 
 def _complaint(log: str) -> str:

@@ -109,4 +109,4 @@ def _told(target: Path, trial: Trial, function: ir.Function, more: str) -> list[
         told.append(f"the trial launch has an error, by a guess or by the kernel: {first.kind.label} at {location(first)}{more}")
     else:
         told.append(f"the trial launch on {trial.report.device} has no errors")
-    return [*told, f"next: adreno-sim kernel --launch {target}{more} --explain"]
+    return [*told, f"next: adreno-sim kernel --launch {target}{more}"]

@@ -14,14 +14,13 @@ from ..console import open_console, say_line
 from ..counters.text import show_kernel
 from ..isa.text import show_kernels
 from ..report import explain
-from ..report.text import STYLE
 from ..report.unproven import unproven_lines
 from ..time.text import show_times
 
 
-def show(report: LaunchReport, file: IO[str], explained: bool = False, told: str = "") -> None:
-    """Print findings, most severe first, with their source lines where `explained`; then what is not proven, outputs, gaps, the
-    line `told`, and the verdict."""
+def show(report: LaunchReport, file: IO[str], told: str = "") -> None:
+    """Print findings under their source lines, most severe first; then what is not proven, outputs, gaps, the line `told`, and
+    the verdict."""
     file = show_on(file)
     console = open_console(file)
     if report.printed:
@@ -29,13 +28,7 @@ def show(report: LaunchReport, file: IO[str], explained: bool = False, told: str
     findings = [*report.findings, *report.expected]
     if report.tried is None:  # else the smallest launch comes first
         findings = by_severity(findings)
-    if explained:
-        explain.show(findings, {**report.included, report.source: report.text}, file)
-    for finding in () if explained else findings:
-        head, *rest = finding_text.lines(finding)
-        say_line(console, head, STYLE[finding.severity])
-        for line in rest:
-            say_line(console, line)
+    explain.show(findings, {**report.included, report.source: report.text}, file)
     if report.counters is not None:
         show_kernel(console, report.kernel, report.counters)
     show_kernels(console, report.machine_code or ())

@@ -45,7 +45,7 @@ def to_sarif(
         run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
     if sources:
         run["artifacts"] = [
-            {"location": {"uri": _reference(path)}, "sourceLanguage": "opencl", "contents": {"text": spell_lines(text)}}
+            {"location": {"uri": reference_of(path)}, "sourceLanguage": "opencl", "contents": {"text": spell_lines(text)}}
             for path, text in sources.items()
         ]
     return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
@@ -94,7 +94,7 @@ def _message(finding: Finding) -> str:
 def _location(finding: Finding, path: str) -> dict[str, Any]:
     location: dict[str, Any] = {}
     if path:
-        physical: dict[str, Any] = {"artifactLocation": {"uri": _reference(path)}}
+        physical: dict[str, Any] = {"artifactLocation": {"uri": reference_of(path)}}
         if finding.line:
             physical["region"] = {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
         location["physicalLocation"] = physical
@@ -103,7 +103,7 @@ def _location(finding: Finding, path: str) -> dict[str, Any]:
     return location
 
 
-def _reference(path: str) -> str:
+def reference_of(path: str) -> str:
     """A path as a URI: absolute ones with their scheme, others relative to where the run was."""
     return f"{'file://' if Path(path).is_absolute() else ''}{urllib.parse.quote(encode_exactly(path))}"
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import IO
 
 from ...findings import Finding, Severity, rank
-from ...results import finding_text
 from ...results.model import KernelReport, OutputReport, Report, ScopeSummary
 from ...results.plain_text import allow_lines
 from ..console import open_console, say_line, teller
@@ -23,8 +22,8 @@ SHOWN = 3
 """Tensors named for each reason; the JSON has them all."""
 
 
-def show(report: Report, file: IO[str], notes: bool = False, explained: bool = False) -> None:
-    """Print the whole report; findings of severity note only with `notes`, under their source lines where `explained`."""
+def show(report: Report, file: IO[str], notes: bool = False) -> None:
+    """Print the whole report; findings under their source lines, those of severity note only with `notes`."""
     console = open_console(file)
     say = teller(console)
     if report.kernels:
@@ -46,13 +45,7 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
         say(access_line(report))
     say(_timing_line(report))
     shown = [finding for finding in sorted(report.findings, key=rank) if notes or finding.severity is not Severity.NOTE]
-    if explained:
-        _show_explained(report, shown, file)
-    for finding in () if explained else shown:
-        head, *rest = finding_text.lines(finding)
-        say_line(console, head, STYLE[finding.severity])
-        for line in rest:
-            say(line)
+    _show_findings(report, shown, file)
     hidden = report.count(Severity.NOTE)
     if hidden and not notes:
         say(f"{hidden} note{'s' if hidden > 1 else ''} not shown (--notes)")
@@ -70,7 +63,7 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
     say_line(console, report.verdict, "bold green" if report.ok else "bold red")
 
 
-def _show_explained(report: Report, findings: Sequence[Finding], file: IO[str]) -> None:
+def _show_findings(report: Report, findings: Sequence[Finding], file: IO[str]) -> None:
     """Print findings under their source lines; a kernel that a compiler made is KERNEL.cl."""
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
     placed = [f if f.file or f.kernel not in report.sources else replace(f, file=f"{f.kernel}.cl") for f in findings]

@@ -1,0 +1,1 @@
+"""A command without a report: why, in the formats of reports."""
