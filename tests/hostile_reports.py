@@ -35,6 +35,7 @@ from adreno_sim.image import layout_of, layout_svg
 from adreno_sim.profiles.profile import load
 from adreno_sim.render.devices import listing
 from adreno_sim.render.doctor import text as doctor_text
+from adreno_sim.render.failure import formats as failure
 from adreno_sim.render.isa import text as isa_text
 from adreno_sim.render.launch import encode as launch_json
 from adreno_sim.render.launch import html as launch_html
@@ -161,6 +162,7 @@ def list_pages(text: str) -> Iterator[tuple[str, str]]:
     yield "failed launch", report_html.of_launch(text, [finding(text)], source(text), text)
     yield "launch", launch_html.of_report(launch_report(text))
     yield "run", run_html.of_run(run_report(text))
+    yield "no report", failure.to_page(2, text or " ", text)
     yield "scopes", scopes_html.page(hold(ScopeReport, text))
     yield "plan", plan_html.page(footprint(text), "arena")
     yield "session", session_html.page(session_footprint(text))
@@ -172,6 +174,9 @@ def list_json(text: str) -> Iterator[tuple[str, str]]:
     yield "launch", dumped(launch_json.to_json(launch_report(text)))
     yield "machine code", dumped(hold(MachineCodeReport, text).as_json())
     yield "run", dumped(run_to_json(run_report(text)))
+    said = [Diagnostic(text, 1, 1, "error", text, text, text)]
+    yield "no report", dumped(failure.to_json(2, text or " ", said))
+    yield "no report as SARIF", dumped(failure.to_sarif(2, text or " ", said))
     yield "sweep", dumped(sweep_of(text).as_json())
     yield "code quality", dumped(sweep_findings.code_quality(sweep_of(text)))
     yield "footprint", dumped(footprint(text).as_json())
@@ -186,13 +191,11 @@ def list_json(text: str) -> Iterator[tuple[str, str]]:
 def list_texts(text: str) -> Iterator[tuple[str, str]]:
     """Name and text of everything that is printed."""
     yield "check", printed(lambda file: report_text.show(report(text), file, notes=True))
-    yield "check explained", printed(lambda file: report_text.show(report(text), file, notes=True))
     yield "plain check", plain(report(text))
     yield "failure", failure_text(report(text))
     yield "explained", explain.explain(replace(finding(text), file=text), source(text))
     yield "explained findings", printed(lambda file: explain.show([finding(text)], {text: source(text)}, file))
     yield "launch", printed(launch_text.show, launch_report(text))
-    yield "launch explained", printed(lambda file: launch_text.show(launch_report(text), file))
     yield "machine code", printed(isa_text.show, hold(MachineCodeReport, text))
     yield "run", printed(run_text.show, run_report(text))
     yield "sweep", printed(sweep_text.show, sweep_of(text))
