@@ -50,7 +50,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--row-pitch", type=int, metavar="BYTES", help="row pitch that the host gives an image over a buffer")
     parser.add_argument("--at", action="append", default=[], metavar="X[,Y][,LAYER]", help="the byte at which this texel begins")
     parser.add_argument("--byte", action="append", default=[], type=int, metavar="OFFSET", help="the texel this byte is part of")
-    parser.add_argument("--svg", metavar="FILE", help="draw rows, padding and layers")
+    parser.add_argument("--svg", metavar="FILE", help="draw rows, padding and layers; the texels of --at and --byte are marked")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON (- = standard output)")
     declare(parser, ("--json", "--svg"), ("--profile",))
     parser.set_defaults(run=_layout)
@@ -90,7 +90,7 @@ def _layout(args: argparse.Namespace) -> int:
     write_data(args, lambda: layout_text.to_json(shown))
     if args.svg:
         title = f"{spec.kind} {spec.order} {spec.channel_type} on {profile.name} ({shown.rule})"
-        output_file.write_text(args.svg, layout_svg(shown.layouts[shown.rule], title))
+        output_file.write_text(args.svg, layout_svg(shown.layouts[shown.rule], title, shown.marked))
     return 0
 
 

@@ -35,6 +35,11 @@ class LayoutReport:
     refused: str = ""
     refusing: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def marked(self) -> list[tuple[int, ...]]:
+        """The texels that were asked about, by their coordinates or by a byte."""
+        return [texel for texel, at in self.texels if at >= 0] + [texel for _, texel in self.bytes if min(texel) >= 0]
+
     @staticmethod
     def of(
         spec: ImageSpec,

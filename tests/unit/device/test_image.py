@@ -241,4 +241,20 @@ def test_the_drawing_shows_rows_padding_and_layers():
     assert "row pitch 1024 B" in texts and "... 24 more rows" in texts and "... 5 more layers" in texts
     assert f"layer 3 at byte {3 * layout.slice_pitch}" in texts
     tight = layout_svg(image.layout_of(ImageSpec("image2d", 4, 4)))
-    assert 'class="padding"' not in tight and 'class="padding"' in svg
+    assert 'class="padding"' not in tight and 'class="padding"' in svg and 'class="mark"' not in svg
+
+
+def test_the_drawing_marks_texels_wherever_they_are():
+    layout = image.layout_of(ImageSpec("image2d_array", 28, 40, 9), profile.load("adreno-740"), "hardware")
+    svg = layout_svg(layout, marked=[(27, 39, 8), (3, 2, 0)])
+    root = xml.etree.ElementTree.fromstring(svg)
+    named = "{http://www.w3.org/2000/svg}"
+    texts = ["".join(node.itertext()) for node in root.iter(f"{named}text")]
+    far = 8 * layout.slice_pitch + 39 * layout.row_pitch + 27 * 16
+    assert f"(27, 39) at byte {far}" in texts and f"(3, 2) at byte {2 * layout.row_pitch + 48}" in texts
+    assert texts.count("... 4 more layers") == 1 and "layer 8 at byte" in " ".join(texts) and "... 23 more rows" in texts
+    first, second = [node for node in root.iter(f"{named}rect") if node.get("class") == "mark"]
+    rows = [node for node in root.iter(f"{named}rect") if node.get("class") == "texels"]
+    edge = float(rows[0].get("x")) + float(rows[0].get("width"))
+    assert float(second.get("x")) + float(second.get("width")) == pytest.approx(edge, abs=0.02)  # the last texel of its row
+    assert first.get("y") == rows[2].get("y")
