@@ -171,7 +171,7 @@ def _run_command(
         processes,
         allow=allow,
         strict=args.strict,
-        no_driver=_why_not(list(watch.found)),
+        no_driver=watch.explain(),
         most=args.max_findings,
     )
     return report, unrecorded
@@ -246,10 +246,3 @@ def _signals_passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _why_not(libraries: Sequence[str]) -> str:
-    """What is known of a command that did not come to the simulated device."""
-    if not libraries:
-        return "no libOpenCL was seen in its processes"
-    return f"its processes loaded {', '.join(libraries)}: a library that heeds OCL_ICD_VENDORS or LD_LIBRARY_PATH is expected"

@@ -183,3 +183,15 @@ def test_a_server_that_dies_is_no_success(tmp_path, client, capfd, number, said)
     assert status == 2 and data["processes"][0]["failed"].startswith(f"its server died{said}: what it had")
     assert data["processes"][0]["kernels"]["f"]["launches"] == 1
     assert f"its server died{said}: what it had found is here" in capfd.readouterr().err
+
+
+def test_what_keeps_a_process_from_the_driver_is_named(tmp_path, capfd) -> None:
+    sleeps = "import time; time.sleep(0.4)"
+    assert main(["run", "--", "env", "-i", sys.executable, "-c", sleeps]) == 2
+    assert "ran without the environment of the driver, as under sudo or env -i: keep it" in capfd.readouterr().err
+    if os.geteuid():
+        pytest.skip("only root may change its root folder")
+    jail = tmp_path / "jail"
+    jail.mkdir()
+    assert main(["run", "--", sys.executable, "-c", f"import os, time; os.chroot({str(jail)!r}); time.sleep(0.4)"]) == 2
+    assert f"a process ran in another root folder ({jail}), which has neither the driver nor its Python" in capfd.readouterr().err
