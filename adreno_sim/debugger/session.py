@@ -36,12 +36,13 @@ class Writer:
 
 
 class Session:
-    """A launch under the debugger. seconds: how long it may run from one stop to the next.
+    """A launch under the debugger. seconds: how long it may run from one stop to the next, None = until it is
+    interrupted.
 
     reason: why it stopped, in words. lane: the work-item that is looked at; frame: which of its functions, 0 = the innermost.
     """
 
-    def __init__(self, debuggee: Debuggee, seconds: float = 60.0):
+    def __init__(self, debuggee: Debuggee, seconds: float | None = 60.0):
         launch = debuggee.launch
         self.debuggee, self.launch, self.run, self.seconds = debuggee, launch, launch.run, seconds
         self.grid = Grid(launch.total, launch.group, launch.offset, launch.dimensions)

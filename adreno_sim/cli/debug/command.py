@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import cache
+from .. import options as cli_options
 from ..output import declare
 
 if TYPE_CHECKING:
@@ -52,6 +55,11 @@ def add(commands: Any) -> None:
         metavar="DEVICE",
         help="a simulated device, as of check (default: the launch file's, else ADRENO_SIM_DEVICE, ...)",
     )
+    parser.add_argument(
+        "--dap",
+        action="store_true",
+        help="be a debug adapter on standard input and output, as an editor starts it; its request launch may name the files",
+    )
     parser.add_argument("--commands", metavar="FILE", help="run these commands and end, at the first that makes no sense")
     parser.add_argument(
         "--unsafe-includes",
@@ -64,6 +72,9 @@ def add(commands: Any) -> None:
 
 
 def _debug(args: argparse.Namespace) -> int:
+    if args.dap:
+        cli_options.refuse(args, ("--commands",), "is for the terminal, not for --dap")
+        return _serve_editor(args)
     from ...debugger.session import Session
     from ...debugger.terminal import ask_lines, read_lines, run_terminal
 
@@ -77,6 +88,36 @@ def _debug(args: argparse.Namespace) -> int:
         return run_terminal(session, read_lines(sys.stdin or (), sys.stdout), sys.stdout, stops_at_errors=True)
     finally:
         session.close()
+
+
+def _serve_editor(args: argparse.Namespace) -> int:
+    """Speaks the protocol on what standard output was; whatever else prints goes to standard error."""
+    from ...base.errors import OptionError
+    from ...debugger.adapter.adapter import run_adapter
+
+    given = {
+        "program": "file", "launch": "launch", "variant": "variant", "device": "device", "root": "root",
+    }  # fmt: skip
+
+    def open(request: Mapping[str, Any]) -> Debuggee:
+        for name, option in given.items():
+            value = request.get(name)
+            if value is not None and not isinstance(value, str):
+                raise OptionError(name, f"expected a text, got {value!r:.40}")
+            if value is not None:
+                setattr(args, option, value)
+        return _open(args)
+
+    sys.stdout.flush()
+    # Without a buffer: a thread waits in it for ever, and would keep its lock.
+    with os.fdopen(os.dup(0), "rb", buffering=0) as source, os.fdopen(os.dup(1), "wb") as target:
+        kept = os.dup(1)
+        os.dup2(2, 1)
+        try:
+            return run_adapter(source, target, open)
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
 
 
 def _read_script(file: str) -> list[str]:

@@ -160,6 +160,10 @@ class DebugRun:
         """Stops the launch at the next statement."""
         self.words[abi.DEBUG_INTERRUPT] = 1
 
+    def forget_interrupt(self) -> None:
+        """Takes back an interrupt that came while the launch waited."""
+        self.words[abi.DEBUG_INTERRUPT] = 0
+
     def site(self, number: int) -> DiagnosticSite:
         """Returns the diagnostic site of a report."""
         return self._compiled.module.sites[number]
