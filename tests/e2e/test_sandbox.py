@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adreno_sim.base.wall import landlock
+from adreno_sim.icd.build import DRIVER, ICD, build_libraries
 
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(landlock.find_version() == 0, reason="this kernel has no Landlock")]
 
@@ -45,6 +47,12 @@ def added(commands):
 kernel.add = added
 sys.exit(main(sys.argv[2:], is_program=True))
 """
+
+
+@pytest.fixture(scope="module")
+def driver():
+    """The folder of the compiled OpenCL driver, in the cache of all tests: compiling it takes longer than a test."""
+    return build_libraries().driver.parent
 
 
 @pytest.fixture
@@ -151,7 +159,10 @@ print("server", mine)
 
 
 @pytest.mark.parametrize(("switch", "state"), [("on", ["1", "2"]), ("off", ["0", "0"])])
-def test_the_drivers_server_is_behind_it_and_the_client_is_not(place, switch, state, monkeypatch):
+def test_the_drivers_server_is_behind_it_and_the_client_is_not(place, driver, switch, state, monkeypatch):
+    kept = place / "cache" / "driver" / driver.name
+    shutil.copytree(driver, kept)
+    (kept / ICD).write_text(f"{kept / DRIVER}\n")
     monkeypatch.setenv("MARK", f"ADRENO_SIM_ICD_REPORTS={place}")  # the folder of reports lies in TMPDIR
     script = place / "project" / "client.py"
     script.write_text(CLIENT)

@@ -1,4 +1,4 @@
-/* Shared virtual memory: what is right on every device that has it, then what is not, by name; "well" does it right. */
+/* Shared virtual memory: what is right on every device that has it, then what is not, by name; "well" before names does it right. */
 #include "client.h"
 
 typedef struct node {
@@ -302,7 +302,8 @@ int main(int count, char **words) {
     if (count > 1 && !strcmp(words[1], "errors")) {
         test_errors();
     } else if (count > 1) {
-        misuse(words[1], count > 2);
+        bool well = !strcmp(words[1], "well");
+        for (int i = well ? 2 : 1; i < count; i++) misuse(words[i], well);
     } else {
         test_coarse();
         test_lists();

@@ -72,9 +72,8 @@ def test_an_argument_that_is_no_shared_memory_is_named_where_it_is_missing(clien
     assert re.sub(r"call \d+", "call N", message) == wanted
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_same_done_well_is_silent(client: str, name: str, tmp_path: Path) -> None:
-    done, report = simulate(tmp_path, client, name, "well")
+def test_the_same_done_well_is_silent(client: str, tmp_path: Path) -> None:
+    done, report = simulate(tmp_path, client, "well", *CASES)
     found = [finding for finding in report["findings"] if finding["kind"] != "nothing-launched"]  # as some calls are tried alone
     assert (done.returncode, found) == (0, []), done.stderr
 

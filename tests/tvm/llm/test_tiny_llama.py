@@ -36,7 +36,7 @@ def lines(report):
     return [f"{finding.kind.label} {finding.message}" for finding in report.findings if finding.severity > Severity.NOTE]
 
 
-QUICK = {("float16", False, "decode"), ("float16", True, "prefill")}
+QUICK = {("float16", True, "prefill")}
 CASES = [
     pytest.param(
         *case, id="-".join((case[0], "q4" if case[1] else "plain", case[2])), marks=[] if case in QUICK else [pytest.mark.slow]
@@ -94,7 +94,7 @@ def test_a_scheduled_module_gives_what_the_unscheduled_one_gives(one_entry):
     assert outputs_of(report) == outputs_of(plain)
 
 
-@pytest.mark.parametrize("kind", ["pass", "callable"])
+@pytest.mark.parametrize("kind", ["pass", pytest.param("callable", marks=pytest.mark.slow)])
 def test_a_given_pipeline_stands_in_place_of_ours(one_entry, kind):
     """Judged by the functions as they were before it scheduled them."""
     config, arrays, plain = one_entry
