@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,12 @@ OUTPUTS, INPUTS, BUNDLES = "output_flags", "input_names", "bundle_flags"
 
 REPORTED, CHECKED = "is_reported", "outputs_are_checked"
 """Attributes of parsed arguments: a report was written; `refuse_outputs` let all outputs pass."""
+
+_REPORT = re.compile(
+    rb'\{\s*"schema": "adreno-sim/(failure|report|launch-report|run|sweep|footprint|session-footprint|scopes|layers|layout'
+    rb'|devices|doctor|precision|tune|time|machine-code|readings)/|\{\s*"\$schema": "[^"]*sarif|<!doctype html>'
+)
+"""How reports begin, and no input but a report itself."""
 
 PRINTED = ("--json",)
 """Flags whose value - is standard output."""
@@ -58,6 +65,7 @@ def refuse_overwriting(args: argparse.Namespace, inputs: Iterable[str | os.PathL
     for file in inputs:
         key = identify(file)
         if key is not None and key in written:
+            setattr(args, CHECKED, False)
             raise AdrenoSimError(f"{written[key]}: would overwrite an input, {os.fspath(file)}; name another file")
 
 
@@ -114,7 +122,8 @@ def write_data(args: argparse.Namespace, encode: Callable[[], dict[str, Any]]) -
 
 def write_failure(args: argparse.Namespace, code: int, text: str, diagnostics: Iterable[object]) -> None:
     """Write why there is no report where the command line asks for one, as JSON, SARIF or a page. Nothing behind a report, nor
-    where outputs were refused. text: as printed on standard error."""
+    where outputs were refused, nor over a file that is no report: it may be an input that the command did not get to read.
+    text: as printed on standard error."""
     from ..base.errors import AdrenoSimError
     from ..base.json_io import print_json, write_json, write_text
     from ..render.failure import formats
@@ -125,12 +134,20 @@ def write_failure(args: argparse.Namespace, code: int, text: str, diagnostics: I
     with contextlib.suppress(AdrenoSimError, OSError):
         if data == "-":
             print_json(formats.to_json(code, text, diagnostics), sys.stdout)
-        elif data:
+        elif data and _is_report(data):
             write_json(data, formats.to_json(code, text, diagnostics))
-        if sarif:
+        if sarif and _is_report(sarif):
             write_json(sarif, formats.to_sarif(code, text, diagnostics))
-        if page:
+        if page and _is_report(page):
             write_text(page, formats.to_page(code, text, command_line(args)))
+
+
+def _is_report(file: str) -> bool:
+    """Whether a file is a report of an earlier run, or is not there, or is a device as a pipe."""
+    if not os.path.isfile(file):
+        return True
+    with open(file, "rb") as opened:
+        return _REPORT.match(opened.read(1000)) is not None
 
 
 def write_build_error(args: argparse.Namespace, diagnostics: Iterable[object]) -> None:

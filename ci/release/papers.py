@@ -1,7 +1,7 @@
 """What goes with a release's files: python ci/release/papers.py VERSION FOLDER
 
-Writes into FOLDER: NOTES.md, the changelog's section of the version; adreno_sim-VERSION.cdx.json, a bill of materials
-(CycloneDX) of what `adreno-sim[tvm]` installs, by version and hash as pinned in adreno_sim/pins/tvm.txt; SHA256SUMS of every file there.
+Writes into FOLDER: NOTES.md, the changelog's section of the version; adreno_sim-VERSION.cdx.json, a bill of materials (CycloneDX)
+of what `adreno-sim[tvm]` installs, by version and hash as pinned in adreno_sim/pins/tvm.txt; SHA256SUMS of every file there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""infinite-fill: a tensor filled with an infinity or NaN becomes a broadcast (`tvm_bridge/infinite_fills.py`)."""
+"""infinite-fill: a tensor filled with an infinity or NaN becomes a broadcast (`tvm_bridge/infinite_fills.py`).
+
+topi.full looks for the word "float" in the type of such a value, which is a PrimType in TVM 0.27: `TypeError: argument of type
+'PrimType' is not iterable`, from FoldConstant and LegalizeOps. So no causal mask compiles that is written
+`full((n, n), -inf).triu(1)`.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Tensors filled with an infinity or NaN, which TVM 0.27 cannot compile.
-
-topi.full looks for the word "float" in the type of such a value, which is a PrimType there: `TypeError: argument of type
-'PrimType' is not iterable`, from FoldConstant and LegalizeOps. So no causal mask compiles that is written
-`full((n, n), -inf).triu(1)`.
-"""
+"""Tensors filled with an infinity or NaN, written so that TVM 0.27 compiles them (`passes/infinite_fill.py` says why)."""
 
 from __future__ import annotations
 

@@ -118,5 +118,20 @@ def test_every_option_that_names_a_file_is_declared():
         declared = {*(parser.get_default(OUTPUTS) or ()), *(parser.get_default(INPUTS) or ())}
         for action in parser._actions:
             label = action.option_strings[-1] if action.option_strings else action.dest
-            if "FILE" in str(action.metavar) or action.dest in ("model", "models", "source", "launch"):
+            named = action.dest in ("model", "models", "source", "launch") and action.metavar != "N"
+            if "FILE" in str(action.metavar) or named:
                 assert label in declared, f"{name} {label}"
+
+
+def test_a_failure_replaces_reports_alone(tmp_path, monkeypatch):
+    """What the command did not get to read may be its input: here, one that the launch file names behind its mistake."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.cl").write_text("kernel void k(global float *a) { a[get_global_id(0)] = 1; }\n")
+    (tmp_path / "k.toml").write_text('global_size = "four"\n[[argument]]\nkind = "buffer"\nname = "a"\ndata = "a.npy"\n')
+    outputs = {"--json": "a.npy", "--sarif": "old.sarif", "--html": "new.html"}
+    (tmp_path / "a.npy").write_bytes(b"elements")
+    (tmp_path / "old.sarif").write_text('{\n "$schema": "https://json.schemastore.org/sarif-2.1.0.json"\n}\n')
+    words = [word for pair in outputs.items() for word in pair]
+    assert command_line.main(["kernel", "k.cl", "--launch", "k.toml", *words]) == 2
+    assert (tmp_path / "a.npy").read_bytes() == b"elements"
+    assert "executionSuccessful" in (tmp_path / "old.sarif").read_text() and "exit code 2" in (tmp_path / "new.html").read_text()
