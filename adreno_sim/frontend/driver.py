@@ -23,6 +23,7 @@ from .constant_arithmetic import FLAGS as CHECK_FLAGS
 from .constant_arithmetic import has_folded_operation, replace_marks
 from .diagnostics import Diagnostic, parse_diagnostics, summary
 from .file_references import may_read_files
+from .image_access import name_access
 from .llvm_reader.words import read_marker_name
 from .options import BuildOptions, parse_options
 from .visible_files import HEADERS, VisibleFiles, find_visible_files
@@ -187,6 +188,7 @@ class _Compile:
             return UnsupportedError(f"unsupported: assembly at {where}{errors[0].line}:{errors[0].column}")
         if not errors and ended.find_crash():
             return BuildError(explain_crash(ended, self.text, self.command("-S"), _describe_compiler()), diagnostics)
+        diagnostics = name_access(diagnostics)
         lines = [summary(diagnostics) or ended.describe()]
         missing = [match[1] for found in diagnostics if (match := _MISSING_FILE.search(found.message))]
         if missing and self.files is not None:
