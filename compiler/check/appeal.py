@@ -42,7 +42,7 @@ def appeal(
     told = twin.judge(call, before, golden, wrong)
     if not told:
         reason = twin.reasons.get(call.function.name, "")
-        return {i: Ruling(False, f"; it has no twin in wider types: {reason}" if reason else "") for i in wrong}, {}
+        return {i: Ruling(False, f"; not evaluated in wider types: {reason}" if reason else "") for i in wrong}, {}
     wider = twin.describe(call)
     again: Arrays | None = None
     rulings: dict[int, Ruling] = {}
@@ -50,7 +50,7 @@ def appeal(
         if position not in told:
             continue
         if not told[position].ok:
-            rulings[position] = Ruling(False, f"; with {wider} it is wrong too, so this is no rounding")
+            rulings[position] = Ruling(False, f"; still wrong in {wider}: not a rounding error")
             continue
         if again is None:
             try:
@@ -60,7 +60,7 @@ def appeal(
         if _rounds_alike(got[position], again[position], golden[position]):
             rulings[position] = Ruling(True)
         else:
-            why = f"; with {wider} it is right, but in its own types {twin.device.info.name} does not round as much"
+            why = f"; right in {wider}, but in its own types {twin.device.info.name} does not round as much"
             rulings[position] = Ruling(False, why)
     return rulings, told
 

@@ -256,7 +256,7 @@ class KernelObserver(Observer):
             if how and result.ok:
                 continue
             in_twin = result.ok and told is not result and not (told.ok and not result.uninformative)
-            named = f", with {twin.describe(call)}," if in_twin and twin is not None else how
+            named = f", evaluated in {twin.describe(call)}," if in_twin and twin is not None else how
             note = "" if ruling is None else ruling.note
             judged = told if in_twin else result
             right &= self._judge(call, position, before, golden[position], judged, named, note, own=not how)
@@ -356,7 +356,7 @@ class KernelObserver(Observer):
             f"{param} of {call.function.name} (call {call.index}){how} is off by {abs(result.got - result.golden):.3g} at "
             f"{list(result.worst)}, where {float(expected.allowed[result.worst]):.3g} was expected ({result.wrong} of "
             f"{result.elements} elements, rms {result.rms:.3g}): its order of operations rounds more than its PrimFunc's. "
-            f"With {self._twin.describe(call)} it is right, off by {told.max_abs:.3g} at most"
+            f"Evaluated in {self._twin.describe(call)} it is right, off by {told.max_abs:.3g} at most"
         )
         self.findings.add([Finding(Kind.LARGE_ROUNDING, message, kernel=name, tensor=tensor.name)])
 

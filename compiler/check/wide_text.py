@@ -37,8 +37,7 @@ class Width:
         return dtype
 
     def __str__(self) -> str:
-        narrow = "halves and floats" if self.halves and self.doubles else "halves" if self.halves else "floats"
-        return f"{'doubles' if self.doubles else 'floats'} in the place of {narrow}"
+        return "float64" if self.doubles else "float32"
 
 
 _NUMBER = r"(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?"

@@ -242,7 +242,7 @@ def _why(decision: Decision, shape: Sequence[str]) -> str:
     if not decision.asks:
         return "no call reads it"
     if len(shape) != 5 or shape[4] != "4":
-        return "its shape is not five dimensions with 4 innermost"
+        return "not a 5-d shape whose last dimension is 4, as NCHW4c"
     wanting = [ask for ask in decision.asks if is_texture(ask.scope)]
     if wanting:
         return "consumers disagree: " + ", ".join(f"{ask.callee} asks for {ask.scope}" for ask in decision.asks)

@@ -110,12 +110,16 @@ class Footprint:
         } | ({} if self.advice is None else {"advice": self.advice.as_json() | {"next": self.next_step()}})
 
     def next_step(self) -> dict[str, Any]:
-        """The planner with the least bytes, its total, savings and command; empty where that is no less than as compiled."""
+        """The planner with the least bytes, its total, savings, peak of a run, and command; empty where that is no less than as
+        compiled."""
         best, runs = self.smallest, self.rows[0]
         if best is None or self.plan is None or best.total >= runs.total:
             return {}
         saves = runs.total - best.total
-        step = {"planner": best.planner, "total": best.total, "saves": saves}
+        step: dict[str, Any] = {"planner": best.planner, "total": best.total, "saves": saves}
+        row = next((row for row in self.rows if row.planner == best.planner), None)
+        if row is not None and row.peak and runs.peak:
+            step |= {"peak": row.peak, "peak_before": runs.peak}
         return step | ({"command": f"{self.command} --plan {best.planner}"} if self.command else {})
 
 

@@ -34,6 +34,10 @@ def test_a_model_from_onnx(small_onnx, capsys, tmp_path, target):
     assert rows["as compiled"]["total"] == rows["tvm-fixed"]["total"]  # what the fixed pipeline plans
     assert rows["tvm"]["total"] > rows["tvm-fixed"]["total"] if target == "texture" else True
     assert all(not row["violations"] for row in data["planners"])
+    step = data["advice"]["next"]
+    assert step["peak_before"] == rows["as compiled"]["peak"] and step["peak"] == rows[step["planner"]]["peak"]
+    told = "stays" if step["peak"] == step["peak_before"] else "is"
+    assert f"the peak of a run {told} {step['peak']:,} bytes" in said
 
 
 def test_stock_plans_what_planner_tvm_says(small_onnx, capsys, tmp_path):

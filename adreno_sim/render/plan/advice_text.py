@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from ..console import open_console, teller
 from ..table import Column, figure_column, print_table
@@ -51,12 +51,23 @@ def next_result(footprint: Footprint) -> str:
     step = footprint.next_step()
     if step:
         compiled = footprint.rows[0].total
-        less = f"{step['total']:,} bytes in place of {compiled:,} ({step['saves'] / compiled:.0%} less)"
+        less = f"{step['total']:,} bytes planned, not {compiled:,} ({step['saves'] / compiled:.1%} less){_peak_words(step)}"
         return less if footprint.command else f"planner {step['planner']}, {less}"
     best = footprint.advice.tensors[0].best if footprint.advice is not None and footprint.advice.tensors else None
     if best is None:
         return "no planner and no change to one tensor takes less than the plan as compiled"
     return f"no planner takes less than the plan as compiled; {best.text}: {best.saves:,} bytes less"
+
+
+def _peak_words(step: dict[str, Any]) -> str:
+    """What a plan does to the peak of a run, which holds inputs and constants too."""
+    if "peak" not in step:
+        return ""
+    peak, before = step["peak"], step["peak_before"]
+    if peak == before:
+        return f"; the peak of a run stays {before:,} bytes"
+    change = "less" if peak < before else "more"
+    return f"; the peak of a run is {peak:,} bytes, not {before:,} ({abs(before - peak) / before:.1%} {change})"
 
 
 def describe_best(tensor: PeakTensor) -> str:

@@ -101,9 +101,8 @@ def access_line(report: Report) -> str:
     rows = counted or [(name, a.places, a.proven_places) for name, a in known]
     total, proven = sum(n or 0 for _, n, _ in rows), sum(n or 0 for _, _, n in rows)
     left = [f"{name} {(some or 0) / whole:.1%}" for name, whole, some in rows if whole and some != whole]
-    what = "executed accesses" if counted else "accesses in the code (not weighted by how often they run)"
-    share = "all" if proven == total else f"{100 * proven / total:.2f}%"
-    return f"bounds: {share} of {total:,} {what} proven in range{'; less in ' if left else ''}{', '.join(left)}"
+    what = "executed accesses" if counted else "accesses"
+    return f"bounds: {proven:,} of {total:,} {what} proven in range{'; less in ' if left else ''}{', '.join(left)}"
 
 
 def plan_line(report: Report) -> str:

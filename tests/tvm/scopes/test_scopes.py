@@ -317,4 +317,4 @@ def test_channels_that_fill_no_texel_stay_in_buffers(adreno, inputs, outputs):
     uneven = module(lambda x: relax.op.nn.relu(conv(x, outputs, inputs)), (2, inputs, 9, 7))
     report = adreno_sim.check(uneven, device=adreno)
     assert report.ok and report.checked == report.kernels_in_model, report
-    assert any("not five dimensions with 4 innermost" in item.why for item in report.scopes.buffers)
+    assert any("not a 5-d shape whose last dimension is 4" in item.why for item in report.scopes.buffers)
