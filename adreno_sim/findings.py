@@ -291,8 +291,25 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What a finding says of a second place, as a work-item that writes there, or a condition that decides.
+
+    file: "" for the kernel's source itself. line 0: no place.
+    """
+
+    label: str
+    line: int = 0
+    column: int = 0
+    file: str = ""
+
+
+@dataclass(frozen=True)
 class Finding:
-    """One defect, seen `count` times; place, work-item and access are of the first occurrence."""
+    """One defect, seen `count` times; place, work-item and access are of the first occurrence.
+
+    nodes: of the model, that its kernel or tensor belongs to. notes: other places of it. help: what to do about it, where more is
+    known than its kind says. patch: a unified diff of the source with which the same launch ran without a finding.
+    """
 
     kind: Kind
     message: str
@@ -305,10 +322,18 @@ class Finding:
     tensor: str = ""  # name in the model, where there is one
     file: str = ""
     detail: dict[str, object] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    help: str = ""
+    patch: str = ""
 
     @property
     def severity(self) -> Severity:
         return self.kind.severity
+
+
+VARIABLE = "variable"
+"""The key of a finding's detail for the variable to which nothing was assigned."""
 
 
 def rank(finding: Finding) -> tuple[bool, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.processes import isolation
 from . import cache
 from . import options as cli_options
-from .output import add_outputs, command_line, declare, report_stream, write_data, write_outputs
+from .output import add_outputs, command_line, declare, report_stream, write_data, write_model_outputs
 
 if TYPE_CHECKING:
     from ..results.model import Report
@@ -160,4 +160,4 @@ def write_report(report: Report, args: argparse.Namespace) -> None:
     if args.html:
         html.write_html(args.html, report, command_line(args))
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
-    write_outputs(args, report.findings, report.allowed, sources, report.checks)
+    write_model_outputs(args, args.model, report.findings, report.allowed, sources, report.checks)

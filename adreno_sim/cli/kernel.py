@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from .output import (
     report_stream,
     write_build_error,
     write_data,
+    write_model_outputs,
     write_outputs,
 )
 
@@ -33,7 +34,7 @@ OF_FUNCTIONS = (
 )  # fmt: skip
 OF_LAUNCHES = (
     "--launch", "--variant", "--set", "--root", "--save-outputs", "--unsafe-includes", "--dump",
-    "--isa", "--isa-of", *OF_ISA,
+    "--isa", "--isa-of", "--no-patch", *OF_ISA,
 )  # fmt: skip
 OF_ONE = (
     "--dump", "--isa", "--isa-of", "--save-outputs", "--compare", "--compare-with", "--sarif", "--annotations", "--explain",
@@ -43,7 +44,7 @@ OF_ONE = (
 
 OF_RUNS = (
     "--variant", "--set", "--root", "--checks", "--compare-with", "--save-outputs", "--strict", "--unsafe-includes", "--explain",
-    "--counters", "--every-reading", "--html", "--sarif", *cli_options.TIME,
+    "--counters", "--every-reading", "--no-patch", "--html", "--sarif", *cli_options.TIME,
 )  # fmt: skip
 
 DETAILS = """\
@@ -138,6 +139,11 @@ def add(commands: Any) -> None:
         help="also say why an access is not proven in range",
     )
     parser.add_argument(
+        "--no-patch",
+        action="store_true",
+        help="do not look for a patch; without it a launch that fails runs some more times, with edits that its findings suggest",
+    )
+    parser.add_argument(
         "--dump",
         action="append",
         choices=("ir", "llvm", "proofs", "isa"),
@@ -227,6 +233,7 @@ def _launch(args: argparse.Namespace, file: str | None, variant: str | None) -> 
     """Run what the launch file says, of this kernel file in place of its own, as this variant."""
     from ..base.allow import find_config
     from ..base.errors import BuildError
+    from ..launch_spec.mending.launch import run_and_mend
     from ..launch_spec.read import read_launch
     from ..launch_spec.run import run_launch
     from ..launch_spec.values import parse_setting
@@ -241,7 +248,8 @@ def _launch(args: argparse.Namespace, file: str | None, variant: str | None) -> 
     )
     refuse_overwriting(args, launch.files)
     try:
-        return run_launch(
+        run: Callable[..., LaunchReport] = run_launch if args.no_patch else run_and_mend
+        return run(
             launch,
             Path(file) if file else None,
             device=args.device,
@@ -360,7 +368,7 @@ def _prim_func(args: argparse.Namespace) -> int:
     if args.html:
         html.write_html(args.html, report, command_line(args))
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
-    write_outputs(args, report.findings, report.allowed, sources, report.checks)
+    write_model_outputs(args, args.file, report.findings, report.allowed, sources, report.checks)
     return report.exit_code
 
 

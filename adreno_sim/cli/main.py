@@ -38,6 +38,7 @@ from . import (
     tvm_runtime,
 )
 from .debug import command as debug
+from .explain import command as explain
 from .init import command as init
 from .output import refuse_outputs, write_failure
 from .streams import drop_output, open_closed_streams
@@ -172,6 +173,7 @@ def _parser() -> argparse.ArgumentParser:
     cache.add(commands)
     debug.add(commands)
     doctor.add(commands)
+    explain.add(commands)
     footprint.add(commands)
     init.add(commands)
     kernel.add(commands)

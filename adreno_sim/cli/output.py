@@ -171,3 +171,15 @@ def write_outputs(
         print_commands(annotations.lines(findings), report_stream(args))
     if args.sarif:
         json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources, checks, program))
+
+
+def write_model_outputs(args: argparse.Namespace, model: Any, findings: Any, allowed: Any, sources: Any, checks: str) -> None:
+    """As `write_outputs`, of kernels that a compiler made of a model: at the model's file, if it is one."""
+    from dataclasses import replace
+
+    from ..render.report.model_places import place_at_model
+
+    if isinstance(model, str) and os.path.isfile(model):
+        findings = place_at_model(findings, model)
+        allowed = [replace(item, finding=place_at_model([item.finding], model)[0]) for item in allowed]
+    write_outputs(args, findings, allowed, sources, checks)

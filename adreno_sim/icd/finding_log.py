@@ -18,6 +18,7 @@ from ..findings import Finding, Kind
 from ..results import finding_text
 from ..results.encode import finding_to_json
 from ..results.listing.shown import ShownFindings
+from ..results.notes.source_notes import add_source_notes
 from ..results.run_report import (
     HostCall,
     KernelCount,
@@ -173,7 +174,8 @@ class FindingLog:
 
 
 def _with_source(finding: Finding, source: str) -> Finding:
-    """The finding with the text of its line, where the program's source holds it."""
+    """The finding with the text of its line, where the program's source holds it, and what the source says of it."""
+    finding = add_source_notes(finding, source) if source else finding
     text = "" if "source" in finding.detail or not source else number_lines(source, finding.file).get(finding.line, "")
     return replace(finding, detail={**finding.detail, "source": text.strip()}) if text else finding
 

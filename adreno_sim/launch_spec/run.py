@@ -32,6 +32,7 @@ from ..results.comparison import Comparison, compare
 from ..results.evidence import CallNote, Evidence
 from ..results.launch_report import DeviceComparison, LaunchOutput, LaunchReport
 from ..results.merge import FindingList
+from ..results.notes.source_notes import add_source_notes, name_file
 from ..results.stores import describe_stores
 from ..results.time_limits import TimeWish, find_beyond, find_unjudged
 from ..results.time_report import TimeReport
@@ -71,6 +72,7 @@ def run_launch(
     max_time: float | None = None,
     baseline: str | os.PathLike[str] | None = None,
     every_reading: bool = False,
+    text: str | None = None,
 ) -> LaunchReport:
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says. The level is full where
     neither `checks` nor the device's string names another.
@@ -81,7 +83,7 @@ def run_launch(
     report has what arguments hold afterwards. keep_evidence: it has what a page shows. counters: also count what the
     launch does, on a simulated device. chips: also compile the kernel to their machine code, to the device's own where none is
     named. all_drivers: warn of what any known driver compiles wrongly. every_reading: run the launch again under each choice that
-    OpenCL or Qualcomm leaves to the device.
+    OpenCL or Qualcomm leaves to the device. text: the source's, where it is not what its file holds.
     Defects are the report's findings, and so are calls that an OpenCL driver would refuse. Raises AdrenoSimError for a launch
     file that does not fit the kernel, BuildError, UnsupportedError.
     """
@@ -97,7 +99,8 @@ def run_launch(
     if inside is not None or chips is not None:
         require_inspectable(opened, opened.info.name, "isa" if inside is None else "dump")
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
-    text = read_source(path, None if source or spec.below is None else [spec.below])
+    if text is None:
+        text = read_source(path, None if source or spec.below is None else [spec.below])
     timer = LaunchTimer(opened) if time else None
     run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays, chips, timer, every_reading)
     run.keep_evidence = keep_evidence
@@ -386,8 +389,9 @@ class _Run:
         return line, column, {"stores": told}
 
     def _add(self, kernel: Kernel, findings: Sequence[Finding]) -> None:
-        self.add(replace(finding, kernel=finding.kernel or kernel.name) for finding in findings)
+        named = [replace(finding, kernel=finding.kernel or kernel.name) for finding in findings]
+        self.add(add_source_notes(finding, self.text) for finding in named)
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Adds findings of the source."""
-        self.findings.add(replace(finding, file=finding.file or str(self.path)) for finding in findings)
+        self.findings.add(name_file(finding, str(self.path)) for finding in findings)

@@ -10,6 +10,7 @@ from .. import fidelity
 from ..base.allow import Allowed, describe_expired
 from ..base.json_io import plain_json
 from ..base.version import __version__
+from ..explanations import help_of
 from ..findings import Finding
 from . import encode
 from .counters import counters_to_json
@@ -90,6 +91,13 @@ def finding_to_json(finding: Finding) -> dict[str, Any]:
         data["work_item"] = asdict(finding.work_item)
     if finding.access is not None:
         data["access"] = {key: value for key, value in asdict(finding.access).items() if value is not None}
+    if finding.nodes:
+        data["nodes"] = list(finding.nodes)
+    if finding.notes:
+        data["notes"] = [{key: value for key, value in asdict(note).items() if value} for note in finding.notes]
+    data["help"] = help_of(finding)
+    if finding.patch:
+        data["patch"] = finding.patch
     if finding.detail:
         data["detail"] = dict(finding.detail)
     return plain_json(data)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..base.text.spelling import spell_line
-from ..findings import Access, Finding, WorkItem
+from ..base.text.spelling import spell_line, split_lines
+from ..explanations import help_of
+from ..findings import Access, Finding, Note, WorkItem
 
 TAB = 4
 """Columns of a tab in a source line."""
+MOST_NODES = 3
+"""Nodes shown of a kernel that serves several; the JSON has them all."""
 MOST_STORES = 8
 """Stores shown of one element; the JSON has them all."""
 
@@ -25,6 +28,8 @@ def _lines(finding: Finding) -> list[str]:
     where = location(finding)
     if where:
         out.append(f"  at {where}{called_from(finding)}")
+    if finding.nodes:
+        out.append(f"  {node_words(finding)}")
     if finding.tensor:
         out.append(f"  tensor {finding.tensor}")
     if finding.work_item is not None:
@@ -34,7 +39,32 @@ def _lines(finding: Finding) -> list[str]:
     if finding.detail.get("source"):
         out.append(f"  | {finding.detail['source']}".expandtabs(TAB))
     out += stores(finding.detail)
-    return out
+    out += [f"  {note_line(note, finding)}" for note in finding.notes]
+    out.append(f"  help: {help_of(finding)}")
+    return out + patch_lines(finding)
+
+
+def node_words(finding: Finding) -> str:
+    """The nodes of the model that a finding is of: "node conv1", "nodes conv1, conv2 and 3 more"; "" where none is known."""
+    names, more = finding.nodes[:MOST_NODES], len(finding.nodes) - MOST_NODES
+    if not names:
+        return ""
+    return f"node{'s' if len(finding.nodes) > 1 else ''} {', '.join(names)}{f' and {more} more' if more > 0 else ''}"
+
+
+def note_line(note: Note, finding: Finding) -> str:
+    """A note with its place: "line 7: work-item (1, 0, 0) writes it here", or "util.h:7: ...", where the file is another one."""
+    if not note.line:
+        return f"note: {note.label}"
+    other = note.file if note.file != finding.file else ""
+    return f"{f'{other}:' if other else 'line '}{note.line}: {note.label}"
+
+
+def patch_lines(finding: Finding) -> list[str]:
+    """The patch of a finding, if it has one."""
+    if not finding.patch:
+        return []
+    return ["  patch, with which the same launch ran clean:", *(f"  {line}" for line in split_lines(finding.patch.rstrip("\n")))]
 
 
 def location(finding: Finding) -> str:

@@ -10,7 +10,7 @@ from .. import fidelity
 from ..base.allow import describe_expired
 from ..base.json_io import plain_json
 from ..base.version import __version__
-from ..findings import Access, Finding, Kind, WorkItem, rank
+from ..findings import Access, Finding, Kind, Note, WorkItem, rank
 from .counters import counters_to_json
 from .encode import allowed_to_json, finding_to_json
 from .run_report import KernelCount, Leak, ProcessReport, RunReport
@@ -84,7 +84,7 @@ _KINDS = {kind.label: kind for kind in Kind}
 
 def finding_from_json(data: Mapping[str, Any]) -> Finding:
     """What `finding_to_json` made of a finding. KeyError or TypeError for anything else."""
-    known = {key: data[key] for key in ("kernel", "tensor", "file", "line", "column") if key in data}
+    known = {key: data[key] for key in ("kernel", "tensor", "file", "line", "column", "help", "patch") if key in data}
     item, access = data.get("work_item"), data.get("access")
     return Finding(
         _KINDS[data["kind"]],
@@ -93,6 +93,8 @@ def finding_from_json(data: Mapping[str, Any]) -> Finding:
         work_item=WorkItem(**_tuples(item)) if item else None,
         access=Access(**_tuples(access)) if access else None,
         detail=dict(data.get("detail", {})),
+        nodes=tuple(data.get("nodes", ())),
+        notes=tuple(Note(**note) for note in data.get("notes", ())),
         **known,
     )
 

@@ -218,7 +218,7 @@ class CheckRun:
                 self._judge_outputs(report, ready, outputs, observer.sorted_places)
         self._judge_times(report, whole=outputs is not None)
         self._add_machine_code(report, ready.compiled)
-        sort_findings(report, self.findings.as_list(), entries)
+        sort_findings(report, self.findings.as_list(), entries, ready.compiled)
         report.unproven = observer.unproven.by_kernel if observer.unproven is not None else {}
         self._keep_evidence(report, ready.compiled)
         report.timings, report.unchecked, report.readings = self.timings, self.unchecked, self.readings.report

@@ -85,8 +85,8 @@ def test_devices_lists_profiles(capsys):
 
 @pytest.mark.tvm
 def test_report_json_fits_its_schema_and_the_texture_store_is_replayed(small_onnx, capsys, tmp_path):
-    page = tmp_path / "page.html"
-    code, out, err = check(capsys, small_onnx, "--without-fix", "texture-store", "--json", "-", "--html", page)
+    page, sarif = tmp_path / "page.html", tmp_path / "found.sarif"
+    code, out, err = check(capsys, small_onnx, "--without-fix", "texture-store", "--json", "-", "--html", page, "--sarif", sarif)
     expected = expected_code(["texture-store"])
     data = json.loads(out)
     validator("report").validate(data)
@@ -107,6 +107,10 @@ def test_report_json_fits_its_schema_and_the_texture_store_is_replayed(small_onn
     assert shown["at"] - array["first"] in array["wrong"] and drawn["tensors"][shown["tensor"]][0] == array["name"]
     assert len(drawn["calls"]) > shown["calls"][0] + 1, "also those that the run did not come to"
     assert page.stat().st_size < 5_000_000 and "adreno-sim check" in page.read_text()
+    assert wrong["nodes"] and f"node {wrong['nodes'][0]}" in err
+    results = json.loads(sarif.read_text())["runs"][0]["results"]
+    places = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
+    assert set(places) == {f"file://{small_onnx}"} and results[0]["relatedLocations"]
 
 
 @pytest.mark.tvm

@@ -225,7 +225,7 @@ def test_a_failing_launch_of_a_model_is_reproduced(stock, capsys):
     code, out, _ = run(capsys, "reproduce", stock, "--pipeline", "stock", "--to", "case", "--annotations", "--sarif", "x.sarif")
     assert code == 1
     assert next(line for line in out.splitlines() if line.startswith("reproduction: ")).startswith("reproduction: case: kernel ")
-    assert "::error title=wrong-value::kernel " in out
+    assert f"::error file={stock},line=1,title=wrong-value::kernel " in out
     (artifact, *_) = json.loads(Path("x.sarif").read_text())["runs"][0]["artifacts"]
     assert artifact["location"]["uri"].endswith(".cl") and "kernel void" in artifact["contents"]["text"]
     code, out, _ = run(capsys, "kernel", "--launch", "case/launch.toml", "--explain")

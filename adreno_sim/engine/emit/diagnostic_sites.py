@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...findings import Kind
+from ...findings import Kind, Note
 from ...ir import ir
 
 
@@ -23,6 +23,7 @@ class DiagnosticSite:
     statement: where statements that share a place (a macro, one line) are told apart, the number of the instruction.
     target: the argument to which an undefined value is stored, ANY_ARGUMENT if only the run knows; None of other sites. It is a
     finding if the value is still there when somebody looks.
+    variable: what nothing was assigned to, as the source names it. notes: other places that a finding names.
     """
 
     kind: Kind
@@ -34,6 +35,8 @@ class DiagnosticSite:
     text: str = ""
     statement: int = 0
     target: int | None = None
+    variable: str = ""
+    notes: tuple[Note, ...] = ()
 
 
 ANY_ARGUMENT = -1

@@ -241,7 +241,21 @@ class RegionEmitter(Emitter):
     def _result(self) -> list[str]:
         if len(self._ends) == 1:
             return [f"  ret i64 {self._ends.pop()}"]
-        return ["  %agreed.last = load i64, ptr %agreed", "  ret i64 %agreed.last"]
+        return [
+            "  %agreed.last = load i64, ptr %agreed",
+            "  %parted.last = load i64, ptr %parted",
+            "  %whole = icmp eq i64 %parted.last, 0",
+            "  br i1 %whole, label %together, label %apart",
+            "together:",
+            "  ret i64 %agreed.last",
+            "apart:",
+            "  %elsewhere.last = load i64, ptr %elsewhere",
+            "  %there.last = load i64, ptr %there",
+            "  %item.last = load i64, ptr %parted.item",
+            "  call void @diverged(ptr %ctx, i64 %gl, i64 %item.last, i64 %elsewhere.last, i64 %agreed.last, i64 %there.last, "
+            "i64 %parted.last)",
+            f"  ret i64 {ABANDONED}",
+        ]
 
     def _open_item(self) -> None:
         """Reloads the values live across synchronisation points. In the first region it also zeroes private variables."""
@@ -320,14 +334,16 @@ class RegionEmitter(Emitter):
         self.body.jump("left")
 
     def _close_item(self) -> None:
-        """Emits the common exit of work-items: the first records where it left, the others must have left at the same point."""
+        """Emits the common exit of work-items: the first records where it left, the others must have left at the same point.
+        Those that did not are counted: all run to their ends before the group is ended."""
         t = self.body
         t.block("left")
         if len(self._ends) == 1:
             t.jump("latch")
             return
-        self.prologue.do("%agreed = alloca i64")
-        self.prologue.do("store i64 -2, ptr %agreed")
+        for name, begin in (("agreed", -2), ("parted", 0), ("elsewhere", 0), ("there", 0), ("parted.item", 0)):
+            self.prologue.do(f"%{name} = alloca i64")
+            self.prologue.do(f"store i64 {begin}, ptr %{name}")
         number = t.op("phi i64 " + ", ".join(f"[ {n}, %{label} ]" for label, n in self.exits))
         agreed = t.op("load i64, ptr %agreed")
         other = t.op(f"icmp ne i64 {agreed}, {number}")
@@ -338,11 +354,22 @@ class RegionEmitter(Emitter):
         t.jump("latch")
         cold = t.aside()
         cold.block("diverged")
-        group, local = self.report_ids(cold)
-        self._flush(cold)
-        cold.do(f"call void @diverged(ptr %ctx, i64 {group}, i64 {local}, i64 {number}, i64 {agreed})")
-        cold.do(f"ret i64 {ABANDONED}")
+        _, local = self.report_ids(cold)
+        parted = cold.op("load i64, ptr %parted")
+        is_first = cold.op(f"icmp eq i64 {parted}, 0")
+        for slot, value in (("elsewhere", number), ("parted.item", local)):
+            kept = cold.op(f"load i64, ptr %{slot}")
+            cold.do(f"store i64 {cold.op(f'select i1 {is_first}, i64 {value}, i64 {kept}')}, ptr %{slot}")
+        cold.do(f"store i64 {cold.op(f'add i64 {parted}, 1')}, ptr %parted")
+        cold.do(f"store i64 {self._count_there(cold, number)}, ptr %there")
+        cold.jump("latch")
         t.put_aside(cold)
+
+    def _count_there(self, t: Text, number: str) -> str:
+        """Emits how many work-items have left where the first one left that parted from the others."""
+        elsewhere = t.op("load i64, ptr %elsewhere")
+        is_there = t.op(f"zext i1 {t.op(f'icmp eq i64 {number}, {elsewhere}')} to i64")
+        return t.op(f"add i64 {t.op('load i64, ptr %there')}, {is_there}")
 
     def poll(self, loc: ir.SourceLoc) -> None:
         t = self.body

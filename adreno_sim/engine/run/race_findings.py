@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...findings import Finding, Kind, WorkItem
+from ...findings import Finding, Kind, Note, WorkItem
 from ...ir import ir
 from ..abi import context, race_cells
+from ..abi.kernel_shape import GLOBAL_FLAG, IMAGE_FLAG, LOCAL_FLAG
 from ..analysis.hand_over import HandOvers
 from ..analysis.retries import Retries
 from ..emit.diagnostic_sites import DiagnosticSite
 from . import results
+from .finding_notes import FENCES, Sides, explain_race, note_at
 
 if TYPE_CHECKING:
     from .compiled_kernel import CompiledKernel
@@ -195,6 +197,7 @@ def _finding(compiled: CompiledKernel, clashes: list[Clash], args: Sequence[Any]
     detail["reads"] = sorted({(site.loc.file, site.loc.line) for site in sides if site.text == "reads"})
     if loc.callers:
         detail["callers"] = list(loc.callers)
+    notes, help = _explain(compiled.kernel, first, access.view)
     return Finding(
         kind,
         _message(compiled.kernel, first, access.view, where),
@@ -206,7 +209,29 @@ def _finding(compiled: CompiledKernel, clashes: list[Clash], args: Sequence[Any]
         sum(clash.count for clash in clashes),
         file=loc.file,
         detail=detail,
+        notes=notes,
+        help=help,
     )
+
+
+_BETWEEN_GROUPS = (
+    "within a launch nothing orders the work-items of different groups: use atomic functions, give each group a place of its "
+    "own, or launch twice"
+)
+
+
+def _explain(kernel: ir.Function, clash: Clash, view: str) -> tuple[tuple[Note, ...], str]:
+    """Returns the notes of a finding, the other access first, and its help."""
+    if clash.kind is Kind.STORE_OVERWRITTEN:
+        return (note_at("what it wrote here is lost", clash.earlier.loc),), ""
+    other = note_at(f"work-item {clash.other.global_id} {clash.earlier.text} it here", clash.earlier.loc)
+    if clash.kind is Kind.SAME_VALUE_RACE:
+        return (other,), ""
+    if clash.item.group_id != clash.other.group_id:
+        return (other,), _BETWEEN_GROUPS
+    statements = clash.earlier.statement, clash.later.statement
+    notes, help = explain_race(kernel, Sides(clash.earlier.loc, clash.later.loc, statements, _fence_flag(kernel, clash, view)))
+    return (other, *notes), help
 
 
 def _message(kernel: ir.Function, clash: Clash, view: str, where: str) -> str:
@@ -218,16 +243,17 @@ def _message(kernel: ir.Function, clash: Clash, view: str, where: str) -> str:
     if clash.item.group_id == clash.other.group_id:
         apart = "no barrier orders them"
         if clash.waited:
-            apart = f"no barrier of the group with {_fence_flag(kernel, clash, view)} stands between them, only what orders less"
+            fence = FENCES[_fence_flag(kernel, clash, view)]
+            apart = f"no barrier of the group with {fence} stands between them, only what orders less"
     same = "; the value stays the same" if clash.kind is Kind.SAME_VALUE_RACE else ""
     if clash.retried:
         same = "; the compare-and-swap tries again where the value read is old"
     return f"{clash.later.text} {view} {where}, which {other}: {apart}{same}"
 
 
-def _fence_flag(kernel: ir.Function, clash: Clash, view: str) -> str:
+def _fence_flag(kernel: ir.Function, clash: Clash, view: str) -> int:
     """Returns the flag of a barrier that orders accesses to a view."""
     if clash.later.shape == "coordinate":
-        return "CLK_IMAGE_MEM_FENCE"
+        return IMAGE_FLAG
     type = next((param.type for param in kernel.params if param.name == view), ir.Pointer(ir.LOCAL))
-    return f"CLK_{'LOCAL' if isinstance(type, ir.Pointer) and type.space == ir.LOCAL else 'GLOBAL'}_MEM_FENCE"
+    return LOCAL_FLAG if isinstance(type, ir.Pointer) and type.space == ir.LOCAL else GLOBAL_FLAG

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...device.protocol import StoreEvent
-from ...findings import Access, Finding, Kind, WorkItem
+from ...findings import VARIABLE, Access, Finding, Kind, WorkItem
 from ...ir import ir
 from ..abi import context
 from ..emit.diagnostic_sites import DiagnosticSite
+from .finding_notes import NULL, explain_access, explain_divergence
 
 if TYPE_CHECKING:
     from .compiled_kernel import CompiledKernel
@@ -60,7 +62,7 @@ def findings_of(
             group, local = record[context.SITE_GROUP], record[context.SITE_LOCAL]
             item = work_item(compiled.spec.local_size, global_size, offset, group, local)
             values = record[context.SITE_VALUES : context.SITE_VALUES + context.SITE_VALUE_COUNT]
-            found.append(_finding(compiled, site, record[context.SITE_COUNT], item, values, args))
+            found.append(_finding(compiled, site, record[context.SITE_COUNT], item, values, args, (global_size, offset)))
     found += [_certain_finding(compiled, note) for note in compiled.module.static_findings]
     found += _unread_tensors(found, read)
     return sorted(found, key=lambda f: (f.line, f.column, f.kind.label))
@@ -108,16 +110,31 @@ def _certain_finding(compiled: CompiledKernel, site: DiagnosticSite) -> Finding:
 
 
 def _finding(
-    compiled: CompiledKernel, site: DiagnosticSite, count: int, item: WorkItem, values: list[int], args: Sequence[Any]
+    compiled: CompiledKernel,
+    site: DiagnosticSite,
+    count: int,
+    item: WorkItem,
+    values: list[int],
+    args: Sequence[Any],
+    sizes: Sequence[Sequence[int]],
 ) -> Finding:
     access = access_of(compiled, site, values, args)
-    message = _message(compiled, site, access, values)
+    if site.kind is Kind.DIVERGENT_BARRIER:
+        message = _divergence(compiled, values, _items_that_meet(compiled, item, sizes))
+    else:
+        message = _message(compiled, site, access, values)
     loc = site.loc
     detail: dict[str, object] = {"callers": list(loc.callers)} if loc.callers else {}
     if site.target is not None:
         detail[TARGET] = site.target
+    if site.variable:
+        detail[VARIABLE] = site.variable
+    notes, help = site.notes, explain_access(site.kind, access)
+    if site.kind is Kind.DIVERGENT_BARRIER:
+        notes, help = explain_divergence(compiled.kernel, loc)
     return Finding(
-        site.kind, message, compiled.name, loc.line, loc.column, item, access, count, file=loc.file, detail=detail
+        site.kind, message, compiled.name, loc.line, loc.column, item, access, count, file=loc.file, detail=detail, notes=notes,
+        help=help,
     )  # fmt: skip
 
 
@@ -132,29 +149,34 @@ def access_of(compiled: CompiledKernel, site: DiagnosticSite, values: list[int],
 
 
 def _offset_access(compiled: CompiledKernel, site: DiagnosticSite, values: list[int], args: Sequence[Any]) -> Access:
-    offset, length, base = values[:3]
-    view = site.view or _argument_name(compiled, base, args)
-    return Access(view, site.size or values[3], _signed(offset, 64), None, (length,))
+    offset, length, base = _signed(values[0], 64), *values[1:3]
+    view = site.view or _object_name(compiled, base, offset, args)
+    return Access(view, site.size or values[3], offset, None, (length,))
 
 
-def _argument_name(compiled: CompiledKernel, base: int, args: Sequence[Any]) -> str:
-    """Returns the name of the argument that lies at `base`."""
+def _object_name(compiled: CompiledKernel, base: int, offset: int, args: Sequence[Any]) -> str:
+    """Returns the name of the argument that lies at `base`; what a pointer leads to that leads to no argument."""
     for param, arg in zip(compiled.kernel.params, args, strict=True):
         if base and getattr(arg, "address", None) == base:
             return param.name
-    return "no object" if not base else "private or local memory"
+    return "private or local memory" if base else NULL if 0 <= offset < _NEAR_NULL else "no object"
+
+
+_NEAR_NULL = 1 << 16
+"""Addresses below are an index away from a null pointer."""
 
 
 def _message(compiled: CompiledKernel, site: DiagnosticSite, access: Access | None, values: list[int]) -> str:
-    if site.kind is Kind.DIVERGENT_BARRIER:
-        here, there = values[:2]
-        places = [_sync_point_name(compiled, n) for n in (here, there)]
-        return f"work-items of one group part here: one {places[0]}, another {places[1]}; the group was ended"
     if site.shape == "index":
         return site.text.format(index=_signed(values[0], 64))
     if site.text:
         return site.text if access is None else site.text.format(**_fields(access))
+    if access is not None and access.view == NULL and site.kind in _THROUGH_NULL:
+        return f"{_THROUGH_NULL[site.kind]} {access.size} bytes through a null pointer, at offset {access.offset}"
     return _MEANING[site.kind].format(**(_fields(access) if access else {}))
+
+
+_THROUGH_NULL = {Kind.OUT_OF_BOUNDS_READ: "reads", Kind.OUT_OF_BOUNDS_WRITE: "writes"}
 
 
 def _fields(access: Access) -> dict[str, object]:
@@ -164,11 +186,41 @@ def _fields(access: Access) -> dict[str, object]:
     return {"view": access.view, "size": access.size, "offset": access.offset, "coordinate": access.coordinate, "extent": extent}
 
 
-def _sync_point_name(compiled: CompiledKernel, number: int) -> str:
+def _divergence(compiled: CompiledKernel, values: Sequence[int], items: int) -> str:
+    """Returns the message of work-items that parted. items: how many should meet. Where they are counted, the first value reached
+    is the barrier, else the second is."""
+    here, there, count, parted = values[:4]
+    if not parted:
+        places = [f"waits at line {line}" if (line := _sync_line(compiled, n)) else "has ended" for n in (here, there)]
+        return f"work-items of one group part here: one {places[0]}, another {places[1]}; the group was ended"
+    reached, other = (count, there) if here else (items - parted, here)
+    line, rest = _sync_line(compiled, other), items - reached
+    who, verbs = ("the others", ("wait", "have")) if rest > 1 else ("the other one", ("waits", "has"))
+    told = f"{who} {verbs[0]} at line {line}" if line else f"{who} {verbs[1]} ended"
+    if count != parted:
+        told = "the others have ended, or wait elsewhere"
+    return f"{reached} of {items} work-items of the group reached the barrier, {told}; the group was ended"
+
+
+def _items_that_meet(compiled: CompiledKernel, item: WorkItem, sizes: Sequence[Sequence[int]]) -> int:
+    """Returns how many work-items are in the group of one, or in its sub-group. sizes: of the grid, and its offset."""
+    (global_size, offset), size = sizes, compiled.spec.local_size
+    begins = [o + g * s for o, g, s in zip(offset, item.group_id, size, strict=True)]
+    extents = [min(s, o + whole - b) for s, whole, o, b in zip(size, global_size, offset, begins, strict=True)]
+    items = math.prod(extents)
+    if not compiled.module.by_subgroup:
+        return items
+    wave = compiled.spec.wave_size
+    x, y, z = item.local_id
+    linear = x + extents[0] * (y + extents[1] * z)
+    return min(wave, items - linear // wave * wave)
+
+
+def _sync_line(compiled: CompiledKernel, number: int) -> int:
+    """Returns the line of a synchronisation point; 0 for the end of the kernel."""
     if number == 0:
-        return "has ended"
-    site = next(s for s in compiled.module.sites if s.shape == "split" and s.size == number)
-    return f"waits at line {site.loc.line}"
+        return 0
+    return next(site.loc.line for site in compiled.module.sites if site.shape == "split" and site.size == number)
 
 
 def _signed(value: int, bits: int) -> int:

@@ -28,10 +28,11 @@ COLD void report(uint64_t *ctx, uint64_t site, uint64_t group, uint64_t local, V
   keep_first(ctx, site, group, local, VALUES);
 }
 
-/* Reports that work-items of a group reached different synchronisation points; 0 is the end. */
-COLD void diverged(uint64_t *ctx, uint64_t group, uint64_t local, uint64_t here, uint64_t there) {
+/* Reports that work-items of a group reached different synchronisation points; 0 is the end. `parted` work-items, 0 if that is
+ * not counted, did not reach `there`; `count` of them reached `here`. */
+COLD void diverged(uint64_t *ctx, uint64_t group, uint64_t local, uint64_t here, uint64_t there, uint64_t count, uint64_t parted) {
   const uint64_t reached = here ? here : there;
-  report(ctx, kernel_shape.first_divergence_site + reached - 1, group, local, here, there, 0, 0, 0, 0);
+  report(ctx, kernel_shape.first_divergence_site + reached - 1, group, local, here, there, count, parted, 0, 0);
 }
 
 /* Reports that the launch was stopped between two synchronisation points. */

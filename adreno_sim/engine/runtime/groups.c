@@ -46,7 +46,7 @@ INLINE int64_t run_by_subgroup(GROUP_PARAMETERS) {
       states[number] = reached;
       if (reached == ABANDONED) return ABANDONED;
       if (number && reached != agreed) {
-        diverged(ctx, gl, begin, reached, agreed);
+        diverged(ctx, gl, begin, reached, agreed, 0, 0);
         return ABANDONED;
       }
     }

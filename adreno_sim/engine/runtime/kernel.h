@@ -35,7 +35,7 @@ extern const uint64_t event_counters[][2];
 extern const float srgb_edges[255];
 
 void report(uint64_t *ctx, uint64_t site, uint64_t group, uint64_t local, VALUE_PARAMETERS);
-void diverged(uint64_t *ctx, uint64_t group, uint64_t local, uint64_t here, uint64_t there);
+void diverged(uint64_t *ctx, uint64_t group, uint64_t local, uint64_t here, uint64_t there, uint64_t count, uint64_t parted);
 void stopped(uint64_t *ctx, uint64_t group, uint64_t local, uint64_t reached);
 void shadow_tick(uint64_t *ctx);
 void shadow_group(uint64_t *ctx, uint64_t turn);

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ...findings import Kind
+from ...findings import Kind, Note
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.provenance import is_pointer
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from ..emit.kernel_plan import KernelPlan
     from ..emit.region import RegionEmitter
     from ..llvm.text import Text
+
+
+@dataclass(frozen=True)
+class Use:
+    """Where a value that was read matters: why, the argument to which it is stored, and the place, where that is another one."""
+
+    why: str
+    target: int | None
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass
@@ -86,20 +95,22 @@ class Origins:
         known = id(origin) in self._stacked or id(origin) in self._plan.across
         return t.op(f"load i1, ptr {self._slots(t, origin)[0]}, align 1") if known else "false"
 
-    def report(self, t: Text, origin: ir.Instr, why: str, target: int | None) -> None:
+    def report(self, t: Text, origin: ir.Instr, use: Use) -> None:
         """Emits the report of a statement by which the work-item read something unwritten."""
         site = self._plan.sites.get(id(origin))
         if site is None:
-            self.report_place(t, origin, why, target)
+            self.report_place(t, origin, use)
             return
         values = [t.op(f"load i64, ptr {slot}, align 1") for slot in self._slots(t, origin)[1:]]
-        self._e.report(t, replace(site, text=f"{site.text}; {why}", target=target), *values)
+        told = replace(site, text=f"{site.text}; {use.why}", target=use.target, notes=use.notes)
+        self._e.report(t, told, *values)
 
-    def report_place(self, t: Text, origin: ir.Instr, why: str, target: int | None) -> None:
+    def report_place(self, t: Text, origin: ir.Instr, use: Use) -> None:
         """Emits the report of a statement of which nothing is remembered but where it stands."""
         view = self._view_of(origin)
-        text = f"reads {view or 'memory'}, some of which nobody has written; {why}"
-        self._e.report(t, DiagnosticSite(Kind.UNINITIALIZED_READ, origin.loc, view=view, text=text, target=target))
+        text = f"reads {view or 'memory'}, some of which nobody has written; {use.why}"
+        site = DiagnosticSite(Kind.UNINITIALIZED_READ, origin.loc, view=view, text=text, target=use.target, notes=use.notes)
+        self._e.report(t, site)
 
     def _slots(self, t: Text, origin: ir.Instr) -> list[str]:
         """Emits the addresses of the flag and of the values."""

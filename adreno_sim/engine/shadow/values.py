@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...findings import Kind
+from ...findings import Kind, Note
 from ...ir import ir, llvm_types
 from ..emit.collectives import is_collective
 from ..emit.diagnostic_sites import DiagnosticSite
 from .access_info import AccessInfo
-from .origins import OriginPlan, Origins, emit_under
+from .origins import OriginPlan, Origins, Use, emit_under
 from .propagation import Propagation, shadow_of_constant, spell_shadow
 from .sinks import find_sinks
 from .undefined_values import VARIABLE, UndefinedValues
@@ -149,7 +149,7 @@ class ShadowValues:
         origins = self.undefined.reads(use.operand)
         reasons = frozenset().union(*(self.undefined.lanes(use.operand)[lane] for lane in use.lanes))
         if len(origins) == 1 and self.origins.is_here(origins[0]) and VARIABLE not in reasons:
-            self.origins.report(t, origins[0], _describe_use(use, origins[0].loc), use.target)
+            self.origins.report(t, origins[0], _describe_use(use, origins[0].loc))
             return
         found = "false"
         for origin in origins:
@@ -157,7 +157,7 @@ class ShadowValues:
             if flag != "false":
                 found = flag if found == "false" else t.op(f"or i1 {found}, {flag}")
                 with emit_under(t, flag):
-                    self.origins.report(t, origin, _describe_use(use, origin.loc), use.target)
+                    self.origins.report(t, origin, _describe_use(use, origin.loc))
         with emit_under(t, "true" if found == "false" else t.op(f"xor i1 {found}, true")):
             self._report_unknown(t, use, origins, VARIABLE in reasons)
 
@@ -165,18 +165,22 @@ class ShadowValues:
         """Emits the report of a value of which no read is remembered: it comes from a variable, from another work-item, or from
         more statements than are remembered."""
         if not of_variable and len(origins) == 1:
-            self.origins.report_place(t, origins[0], _describe_use(use, origins[0].loc), use.target)
+            self.origins.report_place(t, origins[0], _describe_use(use, origins[0].loc))
             return
+        variable = self.undefined.describe(use.operand, use.lanes) if of_variable else ""
         text = f"uses a value that comes from memory which nobody has written: {use.why}"
         if of_variable:
-            text = f"uses {self.undefined.describe(use.operand, use.lanes)}, to which nothing was assigned: {use.why}"
-        self.e.report(t, DiagnosticSite(Kind.UNINITIALIZED_READ, use.loc, text=text, target=use.target))
+            text = f"uses {variable}, to which nothing was assigned: {use.why}"
+        site = DiagnosticSite(Kind.UNINITIALIZED_READ, use.loc, text=text, target=use.target, variable=variable)
+        self.e.report(t, site)
 
 
-def _describe_use(use: _Use, read: ir.SourceLoc) -> str:
-    """Returns where, if it is not in the line of the read, and why a value matters."""
-    elsewhere = use.loc.line and (use.loc.file, use.loc.line) != (read.file, read.line)
-    return f"line {use.loc.line}: {use.why}" if elsewhere else use.why
+def _describe_use(use: _Use, read: ir.SourceLoc) -> Use:
+    """Returns why a value matters, and where, if it is not in the line of the read."""
+    if not use.loc.line or (use.loc.file, use.loc.line) == (read.file, read.line):
+        return Use(use.why, use.target)
+    note = Note(f"{use.why} here", use.loc.line, use.loc.column, use.loc.file)
+    return Use(f"line {use.loc.line}: {use.why}", use.target, (note,))
 
 
 def _are_alike(a: ir.Type, b: ir.Type) -> bool:

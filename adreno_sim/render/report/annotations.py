@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...base.text.spelling import ANYWHERE_COMMAND, spell_line, spell_lines
+from ...explanations import help_of
 from ...findings import Finding, Severity, rank
 from ...frontend.diagnostics import Diagnostic
-from ...results.finding_text import work_item
+from ...results.finding_text import node_words, note_line, work_item
 from ...results.run_report import host_call_of
 
 _COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -44,8 +45,9 @@ def diagnostic_lines(diagnostics: Iterable[object]) -> list[str]:
 def _message(finding: Finding) -> str:
     """What an annotation says; where it has no file to point into, also the line of the kernel, its text, and the host's call."""
     of_program = host_call_of(finding) if not finding.file else None
+    of_nodes = f" ({node_words(finding)})" if finding.nodes else ""
     line = f", line {finding.line}" if finding.line and of_program else ""
-    parts = [f"kernel {finding.kernel}{line}: {finding.message}" if finding.kernel else finding.message]
+    parts = [f"kernel {finding.kernel}{of_nodes}{line}: {finding.message}" if finding.kernel else f"{finding.message}{of_nodes}"]
     if of_program and finding.detail.get("source"):
         parts.append(str(finding.detail["source"]))
     if finding.work_item is not None:
@@ -54,7 +56,8 @@ def _message(finding: Finding) -> str:
         parts.append(str(of_program))
     if finding.count > 1:
         parts.append(f"{finding.count} times")
-    return "; ".join(parts)
+    notes = [note_line(note, finding) for note in finding.notes]
+    return "\n".join(["; ".join(parts), *notes, f"help: {help_of(finding)}"])
 
 
 def escape(text: str) -> str:

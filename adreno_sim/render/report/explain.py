@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
 from ...base.text.line_markers import number_lines
 from ...base.text.spelling import encode_exactly, spell_line, spell_printed
-from ...findings import Finding, Severity
+from ...explanations import help_of
+from ...findings import Finding, Note, Severity
 from ...results import finding_text
 from ..console import open_console
 
@@ -26,8 +27,9 @@ Span = tuple[str, str]
 
 
 def explain(finding: Finding, source: str) -> str:
-    """The finding with its source lines and a caret, as plain text."""
-    return spell_printed("\n".join("".join(text for text, _ in line) for line in _shown_lines(finding, source)))
+    """The finding with its source lines, a caret, and its notes below theirs, as plain text."""
+    lines = _shown_lines(finding, {finding.file: source})
+    return spell_printed("\n".join("".join(text for text, _ in line) for line in lines))
 
 
 def show(findings: Iterable[Finding], sources: Mapping[str, str], file: IO[str]) -> None:
@@ -35,7 +37,7 @@ def show(findings: Iterable[Finding], sources: Mapping[str, str], file: IO[str])
     findings any file's name with a line directive."""
     console = open_console(file)
     for finding in findings:
-        for line in _shown_lines(finding, sources.get(finding.file, "")):
+        for line in _shown_lines(finding, sources):
             console.print(_text(line), soft_wrap=True)
         console.print()
 
@@ -46,44 +48,81 @@ def _text(line: Sequence[Span]) -> Text:
     return Text.assemble(*(Text(text, style) for text, style in line))
 
 
-def _shown_lines(finding: Finding, source: str) -> Iterator[list[Span]]:
-    for line in _lines(finding, source):
+def _shown_lines(finding: Finding, sources: Mapping[str, str]) -> Iterator[list[Span]]:
+    for line in _lines(finding, sources):
         yield [(spell_line(text), style) for text, style in line]
 
 
-def _lines(finding: Finding, source: str) -> Iterator[list[Span]]:
+def _lines(finding: Finding, sources: Mapping[str, str]) -> Iterator[list[Span]]:
     style = STYLE[finding.severity]
     place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part) if finding.line else finding.file
     yield [(f"{place}: " if place else "", "bold"), (f"{finding.severity}: ", style), (finding.message, "bold"),
            (f" [{finding.kind.label}]", style)]  # fmt: skip
-    yield from _excerpt(finding, source, style)
-    for note in _notes(finding):
-        yield [("   = ", "blue"), (note, "")]
+    lines = number_lines(sources.get(finding.file, ""))
+    shown = [note for note in finding.notes if note.file in ("", finding.file) and note.line in lines and finding.line in lines]
+    yield from _excerpt(finding, lines, shown)
+    for note in finding.notes:
+        if note not in shown:
+            yield [("   = ", "blue"), (finding_text.note_line(note, finding), "")]
+    for told in _facts(finding):
+        yield [("   = ", "blue"), (told, "")]
+    yield [("   = ", "blue"), ("help: ", "bold"), (help_of(finding), "")]
+    for line in finding_text.patch_lines(finding):
+        yield [(f"   {line.removeprefix('  ')}" if line.startswith("  patch") else f" {line}", _patch_style(line))]
 
 
-def _excerpt(finding: Finding, source: str, style: str) -> Iterator[list[Span]]:
-    lines = number_lines(source)
+def _patch_style(line: str) -> str:
+    return {"+": "green", "-": "red"}.get(line[2:3], "")
+
+
+def _excerpt(finding: Finding, lines: Mapping[int, str], notes: Sequence[Note]) -> Iterator[list[Span]]:
+    """The line of the finding with those before it, and the lines of its notes, each with what there is to say of it."""
     if finding.line not in lines:
         return
-    width = len(str(finding.line))
-    for number in range(finding.line - CONTEXT, finding.line):
-        if number in lines:
-            yield [(f" {number:>{width}} | ", "blue"), (_show_source(lines[number])[:SHOWN], "")]
-    text = _show_source(lines[finding.line])
-    before = encode_exactly(lines[finding.line])[: max(0, finding.column - 1)]  # columns are bytes
-    caret = len(_show_source(before.decode("utf-8", "surrogateescape")))
-    start = max(0, caret - SHOWN // 2) if len(text) > SHOWN else 0
-    yield [(f" {finding.line:>{width}} | ", "blue"), (text[start : start + SHOWN], "")]
-    if finding.column:
-        yield [(f" {'':>{width}} | ", "blue"), (" " * (caret - start) + "^", style)]
+    marks: dict[int, list[tuple[int, str, str]]] = {finding.line: [(finding.column, "^", "")]}
+    for note in notes:
+        marks.setdefault(note.line, []).append((note.column, "-", note.label))
+    before = [number for number in range(finding.line - CONTEXT, finding.line) if number in lines]
+    numbers = _fill_gaps({*marks, *before}, lines)
+    width = len(str(numbers[-1]))
+    for last, number in zip([numbers[0] - 1, *numbers], numbers, strict=False):
+        if number > last + 1:
+            yield [(f" {'':>{width}} ...", "blue")]
+        at = sorted(marks.get(number, ()), key=lambda mark: (mark[0], mark[1] != "^"))
+        start = _first_column(lines[number], at)
+        yield [(f" {number:>{width}} | ", "blue"), (_show_source(lines[number])[start : start + SHOWN], "")]
+        for column, mark, label in at:
+            if column or label:
+                pointer = " " * max(0, _shown_column(lines[number], column) - start) + (mark if column else "")
+                style = STYLE[finding.severity] if mark == "^" else "bold blue"
+                yield [(f" {'':>{width}} | ", "blue"), (f"{pointer} {label}".rstrip() if column else label, style)]
+
+
+def _fill_gaps(chosen: Collection[int], lines: Mapping[int, str]) -> list[int]:
+    """The numbers of lines in order, with those that alone lie between two of them: a gap would take as much room."""
+    return sorted({*chosen, *(number + 1 for number in chosen if number + 2 in chosen and number + 1 in lines)})
+
+
+def _first_column(line: str, marks: Sequence[tuple[int, str, str]]) -> int:
+    """The column with which the part of a line begins that is shown: all of it, or what is around its first mark."""
+    if not marks or len(_show_source(line)) <= SHOWN:
+        return 0
+    return max(0, _shown_column(line, marks[0][0]) - SHOWN // 2)
+
+
+def _shown_column(line: str, column: int) -> int:
+    """Where a column, counted in bytes, is in a line as it is shown."""
+    return len(_show_source(encode_exactly(line)[: max(0, column - 1)].decode("utf-8", "surrogateescape")))
 
 
 def _show_source(line: str) -> str:
     return spell_line(line.expandtabs(TAB))
 
 
-def _notes(finding: Finding) -> Iterator[str]:
+def _facts(finding: Finding) -> Iterator[str]:
     """What is known besides the place, one thing a line."""
+    if finding.nodes:
+        yield finding_text.node_words(finding)
     if finding.kernel:
         yield f"kernel {finding.kernel}{finding_text.called_from(finding)}" + (
             f", tensor {finding.tensor}" if finding.tensor else ""

@@ -78,18 +78,24 @@ def of_finding(number: int, finding: Finding, source: str, file: str | None = No
     detail = f"<pre>{escape(chr(10).join(line[2:] for line in rest))}</pre>" if rest else ""
     shown = " open" if finding.severity is Severity.ERROR else ""
     summary = f'<summary class="{finding.severity}">{escape(head)}</summary>'
-    return f'<details data-finding="{number}"{shown}>{summary}{detail}{_excerpt(lines, finding.line)}</details>'
+    labels = {note.line: note.label for note in reversed(finding.notes) if note.line and note.file in ("", finding.file)}
+    return f'<details data-finding="{number}"{shown}>{summary}{detail}{_excerpt(lines, finding.line, labels)}</details>'
 
 
-def _excerpt(lines: Mapping[int, str], line: int) -> str:
+def _excerpt(lines: Mapping[int, str], line: int, labels: Mapping[int, str]) -> str:
+    """The lines around a finding's, and those of its notes, with what they say. labels: by line."""
     if line not in lines:
         return ""
+    around = set(range(line - AROUND, line + AROUND + 1))
+    numbers = sorted(number for number in {*around, *labels} if number in lines)
     shown = []
-    for number in range(line - AROUND, line + AROUND + 1):
-        if number not in lines:
-            continue
+    for last, number in zip([numbers[0] - 1, *numbers], numbers, strict=False):
+        if number > last + 1:
+            shown.append("  ...")
         row = f"{number:5} {escape(lines[number])}"
         shown.append(f"<mark>{row}</mark>" if number == line else row)
+        if number in labels:
+            shown.append(f"      <em>{escape(labels[number])}</em>")
     return f"<pre>{chr(10).join(shown)}</pre>"
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from ...base.allow import Allowed
 from ...base.text.spelling import encode_exactly, spell_line, spell_lines
 from ...base.version import __version__
-from ...findings import Finding, Kind
+from ...explanations import explanations, help_of
+from ...findings import Finding, Kind, Note
 from ...results import encode, finding_text
 from ...results.run_report import host_call_of
 from ...results.unwatched import find_unwatched
@@ -57,9 +58,13 @@ def uri(finding: Finding) -> str:
 
 
 def _rule(kind: Kind) -> dict[str, Any]:
+    told = explanations()[kind.label]
     return {
         "id": kind.label,
         "shortDescription": {"text": kind.sentence},
+        "fullDescription": {"text": told.means},
+        "help": {"text": f"{told.mend}\n\n{told.example}", "markdown": f"{told.mend}\n\n```c\n{told.example}\n```\n"},
+        "helpUri": told.reference,
         "defaultConfiguration": {"level": str(kind.severity)},
     }
 
@@ -77,17 +82,31 @@ def _result(finding: Finding, rules: Sequence[Kind], program: str) -> dict[str, 
     location = _location(finding, uri(finding) or program)
     if location:
         result["locations"] = [location]
+    if related := [_related(number, note, finding) for number, note in enumerate(finding.notes, 1)]:
+        result["relatedLocations"] = related
     return result
 
 
+def _related(number: int, note: Note, finding: Finding) -> dict[str, Any]:
+    """A note as a location of its own."""
+    place = {"artifactLocation": {"uri": reference_of(note.file or uri(finding))}, "region": _region(note)} if note.line else None
+    placed = {"physicalLocation": place} if place and (note.file or uri(finding)) else {}
+    return {"id": number, "message": {"text": spell_line(note.label)}, **placed}
+
+
+def _region(place: Finding | Note) -> dict[str, int]:
+    return {"startLine": place.line, **({"startColumn": place.column} if place.column else {})}
+
+
 def _message(finding: Finding) -> str:
-    parts = [finding.message]
+    parts = [finding.message, *([f"Of {finding_text.node_words(finding)}."] if finding.nodes else [])]
     if finding.work_item is not None:
         parts.append(f"Work-item {finding_text.work_item(finding.work_item)}.")
     if finding.access is not None:
         parts.append(f"Access {finding_text.access(finding.access)}.")
     if (call := host_call_of(finding)) is not None:
         parts.append(f"{str(call)[0].upper()}{str(call)[1:]}.")
+    parts.append(f"Help: {help_of(finding)}.")
     return "\n".join(map(spell_line, parts))
 
 
@@ -96,10 +115,12 @@ def _location(finding: Finding, path: str) -> dict[str, Any]:
     if path:
         physical: dict[str, Any] = {"artifactLocation": {"uri": reference_of(path)}}
         if finding.line:
-            physical["region"] = {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
+            physical["region"] = _region(finding)
         location["physicalLocation"] = physical
-    if finding.kernel:
-        location["logicalLocations"] = [{"name": spell_line(finding.kernel), "kind": "function"}]
+    logical = [{"name": spell_line(finding.kernel), "kind": "function"}] if finding.kernel else []
+    logical += [{"name": spell_line(name), "kind": "object"} for name in finding.nodes]
+    if logical:
+        location["logicalLocations"] = logical
     return location
 
 

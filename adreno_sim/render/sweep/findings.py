@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...base.text.spelling import encode_exactly, spell_line
@@ -61,7 +62,8 @@ def _at_model(case: Case, data: dict[str, Any]) -> Finding:
     place = f" (line {data['line']}:{data.get('column', 0)})" if data.get("line") else ""
     message = f"{data['message']}{place}"
     kernel, tensor = data.get("kernel", ""), data.get("tensor", "")
-    return Finding(KINDS[data["kind"]], message, kernel, line=1, count=data["count"], tensor=tensor, file=case.path)
+    nodes = tuple(data.get("nodes", ()))
+    return Finding(KINDS[data["kind"]], message, kernel, line=1, count=data["count"], tensor=tensor, file=case.path, nodes=nodes)
 
 
 def _where(case: Case) -> str:
@@ -70,12 +72,4 @@ def _where(case: Case) -> str:
 
 def _with_location(finding: Finding, where: list[str]) -> Finding:
     told = ", ".join(where[:3]) + (f" and {len(where) - 3} more" if len(where) > 3 else "")
-    return Finding(
-        finding.kind,
-        f"{finding.message}; on {told}",
-        finding.kernel,
-        line=finding.line,
-        count=finding.count,
-        tensor=finding.tensor,
-        file=finding.file,
-    )
+    return replace(finding, message=f"{finding.message}; on {told}")

@@ -317,7 +317,7 @@ class Session:
         every.add(observer.findings.as_list())
         every.add(find_strays(self._golden, model))
         every.add(self._findings.as_list())
-        sort_findings(report, every.as_list(), entries)
+        sort_findings(report, every.as_list(), entries, model)
         named = {finding.kernel for finding in report.findings}
         report.sources = {name: code.source for name, code in model.kernels.items() if name in named}
         report.timings = dict(self._timings)

@@ -71,6 +71,9 @@ SARIF = {
                                             "properties": {
                                                 "id": STRING,
                                                 "shortDescription": MESSAGE,
+                                                "fullDescription": MESSAGE,
+                                                "help": MESSAGE,
+                                                "helpUri": {"type": "string", "pattern": "^https://"},
                                                 "defaultConfiguration": {
                                                     "properties": {"level": {"enum": ["none", "note", "warning", "error"]}}
                                                 },
@@ -117,30 +120,8 @@ SARIF = {
                                         },
                                     },
                                 },
-                                "locations": {
-                                    "type": "array",
-                                    "items": {
-                                        "type": "object",
-                                        "additionalProperties": False,
-                                        "properties": {
-                                            "physicalLocation": {
-                                                "type": "object",
-                                                "required": ["artifactLocation"],
-                                                "additionalProperties": False,
-                                                "properties": {
-                                                    "artifactLocation": {"$ref": "#/$defs/artifactLocation"},
-                                                    "region": {
-                                                        "type": "object",
-                                                        "required": ["startLine"],
-                                                        "additionalProperties": False,
-                                                        "properties": {"startLine": WHOLE, "startColumn": WHOLE},
-                                                    },
-                                                },
-                                            },
-                                            "logicalLocations": {"type": "array"},
-                                        },
-                                    },
-                                },
+                                "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
+                                "relatedLocations": {"type": "array", "items": {"$ref": "#/$defs/location"}},
                             },
                         },
                     },
@@ -148,7 +129,32 @@ SARIF = {
             },
         },
     },
-    "$defs": {"artifactLocation": {"properties": {"uri": {"type": "string", "pattern": r"^[^ \\]+$"}}, "required": ["uri"]}},
+    "$defs": {
+        "artifactLocation": {"properties": {"uri": {"type": "string", "pattern": r"^[^ \\]+$"}}, "required": ["uri"]},
+        "location": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "id": WHOLE,
+                "message": MESSAGE,
+                "physicalLocation": {
+                    "type": "object",
+                    "required": ["artifactLocation"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "artifactLocation": {"$ref": "#/$defs/artifactLocation"},
+                        "region": {
+                            "type": "object",
+                            "required": ["startLine"],
+                            "additionalProperties": False,
+                            "properties": {"startLine": WHOLE, "startColumn": WHOLE},
+                        },
+                    },
+                },
+                "logicalLocations": {"type": "array"},
+            },
+        },
+    },
 }
 """What SARIF 2.1.0 asks of the parts that are written here."""
 
@@ -204,9 +210,9 @@ def test_annotations_escape_and_order():
     assert lines[0].startswith(
         "::error file=k/conv.cl,line=2,col=3,title=out-of-bounds-write::kernel conv: writes 16 bytes; work-item"
     )
-    assert lines[0].endswith("; 3 times")
-    assert lines[1] == "::warning title=plan-inflated::100%25, more%0Aor less: much"
-    assert lines[2] == "::notice file=k/conv.cl,line=1,col=1,title=clamped-read::kernel conv: edge"
+    assert "; 3 times%0Ahelp: test the index" in lines[0]
+    assert lines[1].startswith("::warning title=plan-inflated::100%25, more%0Aor less: much%0Ahelp: ")
+    assert lines[2].startswith("::notice file=k/conv.cl,line=1,col=1,title=clamped-read::kernel conv: edge%0Ahelp: ")
     assert annotations.annotation(replace(NOTE, file="a:b,c.cl")).startswith("::notice file=a%3Ab%2Cc.cl,line=1")
 
 
@@ -219,7 +225,7 @@ def test_explained_has_the_caret_under_the_column():
         "   |   ^",
     ]
     assert "   = work-item global (5, 1, 0) local (1, 1, 0) group (1, 0, 0)" in text
-    assert text[-1] == "   = 3 times; this is the first"
+    assert text[-2] == "   = 3 times; this is the first" and text[-1].startswith("   = help: test the index")
 
 
 @pytest.mark.parametrize(

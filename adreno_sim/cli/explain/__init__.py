@@ -1,0 +1,1 @@
+"""`adreno-sim explain`: what the kinds of findings mean."""

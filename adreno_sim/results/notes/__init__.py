@@ -1,0 +1,1 @@
+"""What is added to findings before they are reported."""
