@@ -42,7 +42,8 @@ again; name another with --device sim:PROFILE, or look closer with --checks full
     adreno-sim replay trace.asim --device cl:0        # each launch also on a real device, from the same memory
 
 With --device cl:... what a launch leaves there is compared with what it leaves on the recorded simulated device: integers
-exactly, floats within the tolerance of their type. A difference is a finding of the real device, at the launch that made it.
+exactly, floats within the tolerance of their type, but for what is undefined, and for how floats become pixels. A difference is
+a finding of the real device, at the launch that made it.
 
 exit code: 0 ok; 1 findings, with --strict also warnings; 2 usage, a file that is no recording, one of which nothing builds or
 runs, that takes longer than --time-limit, or calls that end otherwise than they were recorded; 3 something unsupported

@@ -108,6 +108,11 @@ class Block:
         if self._valid is not None:
             self._valid.reshape(-1, 4)[self._changed()] = 1
 
+    def find_fresh(self) -> Bytes:
+        """For each byte whether its 32 bits are the pattern of bytes that nobody has written: 255, else 0."""
+        fresh: Bytes = np.repeat(np.where(self._changed(), np.uint8(0), np.uint8(255)), 4)
+        return fresh
+
     def has_foreign_writes(self) -> bool:
         """Whether bytes that nobody is known to have written are no more the pattern of such bytes."""
         return self.valid is not None and bool((self._changed() & ~self.valid.reshape(-1, 4).any(1)).any())

@@ -21,6 +21,15 @@ def undefined_bits(view: StorageView) -> NDArray[np.uint8] | None:
     return found
 
 
+def find_undefined(view: StorageView) -> NDArray[np.uint8]:
+    """The same where nobody keeps it, too: 32 bits that still are the pattern of fresh memory, or a copy of it, count as
+    undefined."""
+    known = undefined_bits(view)
+    if known is not None:
+        return known
+    return np.ascontiguousarray(view.elements_in(view.block.find_fresh())).reshape(-1).view(np.uint8)
+
+
 def set_undefined_bits(view: StorageView, bits: NDArray[np.uint8]) -> None:
     """Say of each byte of a view's elements which of its bits are undefined, where that is kept."""
     marks = view.marks()

@@ -203,7 +203,7 @@ def play_session(stream: IO[bytes], session: Session, how: Playing) -> tuple[Pro
     device, heap = open_device(how.settings, unsafe_includes=False)  # who recorded it may be a stranger: its files are in it
     report = ProcessReport(session.program, session.pid, how.settings.device, device.options.checks, opened=True)
     log = FindingLog(report, most_said=how.most_said)
-    counterpart = None if how.real is None else Counterpart(how.real, log)
+    counterpart = None if how.real is None else Counterpart(how.real, log, device)
     how.filter.begin_process()
     objects = Objects(device, heap)
     player = Player(objects, log, how.limit, counterpart, how.filter)
