@@ -17,6 +17,9 @@ TOP = {
 }
 """Pages above docs/ -> their names in the site."""
 
+THEIR_WORKER, OUR_WORKER = "https://unpkg.com/iframe-worker/shim", "assets/frame_worker.js"
+"""The script that the theme's search needs where the site is a folder of files: theirs would come from a server."""
+
 LINK = re.compile(r"(\]\()([^)#:\s]*)")
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?$", re.MULTILINE)
 LANGUAGES = {"opencl": "c", "output": "text"}
@@ -26,7 +29,24 @@ LANGUAGES = {"opencl": "c", "output": "text"}
 def on_files(files: Any, config: Any) -> Any:
     for source, name in TOP.items():
         files.append(File.generated(config, name, content=(ROOT / source).read_text(encoding="utf-8")))
+    script = (Path(__file__).parent / "frame_worker.js").read_text(encoding="utf-8")
+    files.append(File.generated(config, OUR_WORKER, content=script))
     return files
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    return _with_own_worker(output, "../" * page.url.count("/"))
+
+
+def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
+    return _with_own_worker(output_content, "/") if template_name == "404.html" else output_content
+
+
+def _with_own_worker(page: str, base: str) -> str:
+    """A page whose script for a search without a server is the site's own. base: of its links."""
+    if THEIR_WORKER not in page:
+        raise ValueError(f"expected {THEIR_WORKER} in each page: the theme's search has changed, see ci/site/frame_worker.js")
+    return page.replace(THEIR_WORKER, base + OUR_WORKER)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -39,3 +39,15 @@ def test_the_front_page_names_every_page(site):
     front = (site / "index.html").read_text(encoding="utf-8")
     missing = [page.stem for page in (ROOT / "docs").glob("*.md") if f'href="{page.stem}.html"' not in front]
     assert not missing
+
+
+def test_no_page_fetches_anything_and_the_index_is_a_script(site):
+    """The search of a folder of files: browsers read no JSON and start no worker there."""
+    for page in site.rglob("*.html"):
+        sources = re.findall(r'<(?:script|link|img)[^>]*?\b(?:src|href)="([^"]+)"', page.read_text(encoding="utf-8"))
+        assert not [source for source in sources if source.startswith(("http:", "https:", "//"))], page
+        scripts = [page.parent / source for source in sources if source.endswith("frame_worker.js") and source[0] != "/"]
+        assert page.name == "404.html" or [script.resolve() for script in scripts] == [
+            (site / "assets/frame_worker.js").resolve()
+        ]
+    assert (site / "assets/frame_worker.js").exists() and (site / "search/search_index.js").exists()
