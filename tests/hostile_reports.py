@@ -94,7 +94,7 @@ def finding(text: str) -> Finding:
 
 def evidence(text: str) -> Evidence:
     """What a page draws, of tensors, kernels and arguments with such names."""
-    return hold(Evidence, text, stores=[(hold(Finding, text), finding(text).detail["stores"])])
+    return hold(Evidence, text, launch="", stores=[(hold(Finding, text), finding(text).detail["stores"])])
 
 
 def source(text: str) -> str:

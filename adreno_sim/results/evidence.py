@@ -85,7 +85,8 @@ class TensorNote:
 @dataclass
 class Evidence:
     """arrays: of arguments and results. calls: in the order in which they ran. tensors: of the plan, of `planned` bytes. stores:
-    to the element of a finding, in order, where a launch was run again for them. cut: sentences on what was left out."""
+    to the element of a finding, in order, where a launch was run again for them. cut: sentences on what was left out. launch: of
+    which of several launches it is, as findings name them (`launch` of their detail), "" where there is one."""
 
     arrays: list[ArrayPair] = field(default_factory=list)
     calls: list[CallNote] = field(default_factory=list)
@@ -93,6 +94,7 @@ class Evidence:
     planned: int = 0
     stores: list[tuple[Finding, list[dict[str, Any]]]] = field(default_factory=list)
     cut: dict[str, None] = field(default_factory=dict)
+    launch: str = ""
 
     def add_array(
         self,
@@ -132,8 +134,14 @@ class Evidence:
         told = finding.detail.get("stores")
         if isinstance(told, list):
             return told
+        if not self.is_about(finding):
+            return None
         alike = (stores for one, stores in self.stores if _place_of(one) == _place_of(finding))
         return next(alike, None)
+
+    def is_about(self, finding: Finding) -> bool:
+        """Whether a finding is of the launch that this is of."""
+        return not self.launch or finding.detail.get("launch") == self.launch
 
     def find_array(self, name: str, kernel: str) -> int:
         """The number of the array of this argument or tensor; -1 where there is none."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import options as cli_options
-from ..output import report_stream, write_build_error, write_data, write_outputs
+from ..output import command_line, report_stream, write_build_error, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ...results.launch_report import LaunchReport
@@ -72,7 +72,7 @@ def run_kernels(args: argparse.Namespace) -> int:
     source, target = Path(args.file), Path(args.failing or _name_failing(args.file))
     wanted = Wanted(
         args.device, args.checks, args.kernel or "", args.build_options or "", args.sizes or SIZES, find_config(Path.cwd()),
-        args.strict, args.unsafe_includes, args.all_drivers,
+        args.strict, args.unsafe_includes, args.all_drivers, bool(args.html),
     )  # fmt: skip
     try:
         report, failing = run_inferred(source, target, wanted)
@@ -90,7 +90,7 @@ def _write(report: LaunchReport, args: argparse.Namespace, told: str) -> None:
     text.show(report, report_stream(args), told=told)
     write_data(args, lambda: encode.to_json(report))
     if args.html:
-        html.write_html(args.html, report)
+        html.write_html(args.html, report, command_line(args))
     write_outputs(args, report.findings, report.allowed, checks=report.checks)
 
 

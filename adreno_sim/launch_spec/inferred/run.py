@@ -41,7 +41,8 @@ SHOWN = 4
 @dataclass(frozen=True)
 class Wanted:
     """What is asked for. device: a simulated one's string; checks: as of run_launch. kernel: by name, "" for all of the file.
-    sizes: the least and the most that an axis has."""
+    sizes: the least and the most that an axis has. keep_evidence: the report has what a page shows, of the smallest launch that
+    fails."""
 
     device: str | None = None
     checks: str | None = None
@@ -52,6 +53,7 @@ class Wanted:
     strict: bool = False
     unsafe_includes: bool = False
     all_drivers: bool = False
+    keep_evidence: bool = False
 
 
 def run_inferred(source: Path, target: Path, wanted: Wanted) -> tuple[LaunchReport, str]:
@@ -121,6 +123,7 @@ def _run_kernel(inferred: InferredKernel, source: Path, wanted: Wanted, report: 
             one = run_launch(
                 spec, source, device=wanted.device, checks=wanted.checks, allow=wanted.allow, strict=wanted.strict,
                 unsafe_includes=wanted.unsafe_includes, all_drivers=wanted.all_drivers,
+                keep_evidence=wanted.keep_evidence,
             )  # fmt: skip
         except AdrenoSimError as error:
             refused = refused or str(error).splitlines()[0]
@@ -132,6 +135,8 @@ def _run_kernel(inferred: InferredKernel, source: Path, wanted: Wanted, report: 
         report.included |= one.included
         if one.counting and not failing:
             failing = f"{MARK}\n{text}"
+            if report.evidence is None and one.evidence is not None:
+                report.evidence, one.evidence.launch = one.evidence, words
             if not report.global_size:
                 _take_sizes(report, tried[-1])
         _add_new(report, one, words, seen)

@@ -51,7 +51,7 @@ def view_data(evidence: Evidence, findings: Sequence[Finding]) -> dict[str, Any]
 def _finding(finding: Finding, evidence: Evidence, tensors: dict[str, int]) -> dict[str, Any]:
     """array, at: the picture of what it is about, and the element there; -1 for none."""
     view = finding.detail.get("argument") or (finding.access.view if finding.access is not None else "") or finding.tensor
-    number = evidence.find_array(str(view), finding.kernel)
+    number = evidence.find_array(str(view), finding.kernel) if evidence.is_about(finding) else -1
     at = -1
     if number >= 0:
         array = evidence.arrays[number]

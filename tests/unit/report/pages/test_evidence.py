@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,3 +99,7 @@ def test_a_finding_points_at_its_array_and_its_stores():
     found, other = view_data(evidence, [race, at(offset=4)])["findings"]
     assert (found["array"], found["at"]) == (1, 2) and found["stores"] == [["2.5", "1, 0, 0", "1, 0, 0", "k", 3, "s"]]
     assert other["stores"] is None
+    evidence.launch = "n = 4"  # of several launches, of which the second finding is another's
+    of_it, of_other = (replace(race, detail={"launch": words}) for words in ("n = 4", "n = 5"))
+    found, other = view_data(evidence, [of_it, of_other])["findings"]
+    assert found["array"] == 1 and found["stores"] and (other["array"], other["stores"]) == (-1, None)
