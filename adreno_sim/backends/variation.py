@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.errors import OptionError
-from ..device.protocol import Device, Kernel
-from ..ir import ir
+from ..device.protocol import Device
 from .sim.device import SimDevice
-from .sim.program import SimKernel
 
 
 def vary_device(device: Device, profile: Mapping[str, Any], options: Mapping[str, Any]) -> Device:
@@ -24,9 +22,3 @@ def require_variable(device: Device) -> SimDevice:
     if not isinstance(device, SimDevice):
         raise OptionError("every-reading", f"{device.info.name} is a real device, which has made its choices; expected sim:...")
     return device
-
-
-def find_function(kernel: Kernel) -> ir.Function:
-    """Returns the kernel IR of a kernel of a simulated device."""
-    assert isinstance(kernel, SimKernel)
-    return kernel.function

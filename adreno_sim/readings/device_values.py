@@ -30,6 +30,7 @@ PITCH_RULE = Reading(
         Choice(f"pitch_rule={rule}", {"pitch_rule": rule}) for rule in PITCH_RULES if rule != subject.profile["pitch_rule"]
     ],
     _why_no_pitch,
+    may_refuse=True,
 )
 
 
@@ -68,6 +69,7 @@ MEMORY = Reading(
     lambda subject: ", ".join(f"{key}={subject.profile[key]}" for key in _find_smallest(subject)),
     _smaller,
     _why_no_memory,
+    may_refuse=True,
 )
 
 
@@ -86,4 +88,5 @@ VERSION = Reading(
         Choice(f"opencl={version}", {"opencl": version}) for version in _VERSIONS if version != subject.profile["opencl"]
     ],
     _why_no_version,
+    may_refuse=True,
 )

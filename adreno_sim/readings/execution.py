@@ -28,7 +28,7 @@ def _why_no_wave(subject: Subject) -> str:
         return "it asks for no sub-group"
     if subject.function.required_sub_group_size:
         return "it requires its sub-group size"
-    return "the device string sets wave_sizes" if subject.is_given("wave_sizes") else ""
+    return "the device string sets wave_sizes" if subject.is_given("wave_sizes", "sub_group_rule") else ""
 
 
 def _other_waves(subject: Subject) -> Sequence[Choice]:
@@ -78,13 +78,14 @@ GROUP_SIZE = Reading(
     lambda subject: f"groups of {_spell(subject.group)}",
     _other_groups,
     _why_no_group,
+    may_refuse=True,
 )
 
 
 def _why_no_order(subject: Subject) -> str:
     if math.prod(subject.total) <= 1:
         return "there is one work-item"
-    if any(map(is_atomic, subject.instrs)) or subject.shares_storage or subject.calls("printf"):
+    if any(map(is_atomic, subject.instrs)) or subject.shares_storage:
         return ""
     return "" if any(subject.find_conflicts()) else "no two work-items meet in one place of memory, by proof"
 

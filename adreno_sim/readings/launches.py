@@ -60,7 +60,7 @@ class LaunchReadings:
             kernel,
             (global_size, local_size),
             arguments,
-            self._conflicts(kernel, global_size, local_size, arguments),
+            self._conflicts(kernel, sizes, arguments),
         )
         launch = ViewLaunch(self._device, kernel, global_size, offset, arguments)
         report = ReadingsReport(kernel=kernel.name)
@@ -96,13 +96,16 @@ class LaunchReadings:
         return bool(reason)
 
     def _conflicts(
-        self, kernel: SimKernel, global_size: Sequence[int], local_size: Sequence[int] | None, arguments: Sequence[Any]
+        self,
+        kernel: SimKernel,
+        sizes: tuple[Sequence[int], Sequence[int] | None, Sequence[int] | None],
+        arguments: Sequence[Any],
     ) -> Callable[[], Sequence[str]]:
         inspectable = find_inspectable(self._device)
         assert inspectable is not None
 
         def find() -> Sequence[str]:
-            proofs = inspectable.explain(kernel, global_size, local_size, arguments)
+            proofs = inspectable.explain(kernel, *sizes[:2], arguments, offset=sizes[2])
             return [*(proof.reason for proof in proofs.sharing), *proofs.failures]
 
         return find

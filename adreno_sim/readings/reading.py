@@ -23,7 +23,8 @@ class Choice:
 @dataclass(frozen=True)
 class Reading:
     """name: as reports have it. leaves_open: what is left to the device, a clause. source: where that is said. present: what the
-    device at hand chooses. choices: what others choose. why_not: why it cannot matter to a launch, "" where it can."""
+    device at hand chooses. choices: what others choose. why_not: why it cannot matter to a launch, "" where it can. is_of_order:
+    it changes the order of work alone. may_refuse: under another choice a device may rightly refuse the launch."""
 
     name: str
     leaves_open: str
@@ -32,3 +33,4 @@ class Reading:
     choices: Callable[[Subject], Sequence[Choice]]
     why_not: Callable[[Subject], str]
     is_of_order: bool = False
+    may_refuse: bool = False

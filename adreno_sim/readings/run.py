@@ -88,10 +88,10 @@ class ReadingRun:
             return
         try:
             other = self._run(choice)
-        except (DeviceError, BuildError) as error:
-            self._note(reading, choice, [self._refused(reading, choice, error)])
-            return
         except AdrenoSimError as error:
+            if isinstance(error, (DeviceError, BuildError)) and reading.may_refuse:
+                self._note(reading, choice, [self._refused(reading, choice, error)])
+                return
             self._leave_out(reading, f"{choice.label}: {str(error).splitlines()[0]}")
             return
         if any(finding.kind is Kind.WATCHDOG for finding in other.findings):
