@@ -2,7 +2,7 @@
 
 The other combinations are marked slow. So a test whose parameters are of different kinds (an operator, a target, a level of
 checks) says of each value that it is right, and not of each pair of them. A parameter is what one `parametrize` gives, also where
-that are several arguments.
+that are several arguments, or a fixture with parameters.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def mark_others_slow(items: Iterable[pytest.Item]) -> None:
 
 
 def read_combination(item: pytest.Item) -> Combination:
-    """The values of a test by the names that each `parametrize` gives; equal ones of two tests are the same object."""
-    params = item.callspec.params  # type: ignore[attr-defined]
+    """The values of a test by the names that each `parametrize` or fixture gives; equal ones of two tests are the same object."""
+    params = dict(item.callspec.params)  # type: ignore[attr-defined]
     combination: dict[str, Hashable] = {}
     for mark in item.iter_markers("parametrize"):
         given = mark.args[0] if mark.args else mark.kwargs["argnames"]
         names = [name.strip() for name in given.split(",")] if isinstance(given, str) else [*given]
-        combination[",".join(names)] = tuple(id(params[name]) for name in names)
-    return combination
+        combination[",".join(names)] = tuple(id(params.pop(name)) for name in names)
+    return combination | {name: id(value) for name, value in params.items()}
 
 
 def choose_combinations(combinations: Sequence[Combination]) -> set[int]:

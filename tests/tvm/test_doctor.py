@@ -140,6 +140,7 @@ def test_every_fix_of_a_defect_is_known_to_the_doctor() -> None:
     assert named == {fix.name for fix in FIXES} - {"elementwise-texels"}  # which fixes no defect: it keeps more in textures
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(tvm_series() != "0.27", reason="TVM 0.27 has these kernels")
 def test_attention_kernels_do_not_compile_without_their_fixes(tmp_path: Path) -> None:
     code, found = doctor(tmp_path, "--only", "texture-flatten,vector-store-address")
@@ -147,6 +148,7 @@ def test_attention_kernels_do_not_compile_without_their_fixes(tmp_path: Path) ->
     assert all(item["stock"].startswith("does not compile (") for item in found["defects"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(tvm_series() != "0.27", reason="TVM 0.27 has these kernels")
 def test_kernels_of_language_models_race_and_read_out_of_bounds_without_their_fixes(tmp_path: Path) -> None:
     code, found = doctor(tmp_path, "--only", "condition-range,neighbour-read,group-update")

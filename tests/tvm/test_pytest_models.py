@@ -194,6 +194,7 @@ def test_a_file_in_tvm_style_passes(run):
         result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
 
 
+@pytest.mark.slow
 def test_a_file_of_tvm_runs_unchanged_where_utils_is_this(run, pytester):
     """As it lies in TVM's repository: the module of helpers, which is not to be taken, beside it."""
     pytester.makeconftest(ALIAS)
@@ -219,6 +220,7 @@ def test_the_plugin_of_tvm_skips_other_targets_alone(run, pytester):
         result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
 
 
+@pytest.mark.slow
 def test_what_the_pipeline_does_not_compile_fails_and_what_the_device_lacks_is_skipped(run, pytester):
     pytester.makepyfile(test_uncompiled=UNCOMPILED)
     run("test_uncompiled.py").assert_outcomes(passed=1, skipped=1)

@@ -13,7 +13,7 @@ from shim_clients import compile_changed, fake_environment
 
 from adreno_sim.icd.protocol import BEAT, COUNTERS
 
-SECONDS = 3
+SECONDS = 2
 TOLD = f"adreno-sim: the simulator has shown no sign of life for {SECONDS} s; from now on OpenCL's functions return"
 
 

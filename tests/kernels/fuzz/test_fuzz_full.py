@@ -16,7 +16,7 @@ SEED = 1
 PART = 8
 
 
-@pytest.mark.parametrize("start", [0, 600, 1200, 1800])
+@pytest.mark.parametrize("start", [0, 600, *(pytest.param(start, marks=pytest.mark.slow) for start in (1200, 1800))])
 def test_nothing_is_found_and_no_bit_differs(start: int) -> None:
     wrong = [text for number in range(start, start + PART) if (text := difference(number))]
     assert not wrong, "\n".join(wrong)

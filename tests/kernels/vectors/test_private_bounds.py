@@ -61,6 +61,7 @@ EVERY = list(itertools.product([0, 1, 2, -1], [True, False], [True, False]))
 FEW = [(0, True, True), (1, True, True), (-1, False, False)]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("type", "local", "cases"),
     [

@@ -18,7 +18,7 @@ from degenerate.spread import run_spread
 
 pytestmark = pytest.mark.tvm
 
-FAST, ALL, SEED = 8, 50, 7
+FAST, ALL, SEED = 5, 50, 7
 
 
 @pytest.mark.parametrize("number", [pytest.param(n, marks=[] if n < FAST else [pytest.mark.slow]) for n in range(ALL)])

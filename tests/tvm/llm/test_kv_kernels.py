@@ -60,7 +60,9 @@ def test_without_its_fix_a_kernel_has_its_defect(name, sizes):
     assert all(race.line and race.detail["earlier"]["line"] for race in races), "both lines are named"
 
 
-@pytest.mark.parametrize("name", ["decode", "prefill", "merge", "rope"])
+@pytest.mark.parametrize(
+    "name", ["decode", "merge", *(pytest.param(name, marks=pytest.mark.slow) for name in ("prefill", "rope"))]
+)
 def test_values_are_judged_at_level_bounds_too(name):
     """In lockstep, as the simulator's vectors run, the race of merge shows no wrong value if a vector holds all that race."""
     shows = name == "merge" and objects.machine().processor.lane_counts[0] < 16

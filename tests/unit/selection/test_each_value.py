@@ -33,7 +33,7 @@ def test_where_combinations_are_missing_the_others_are_enough():
     assert choose_combinations(combinations[1:]) == {0, 1, 2}
 
 
-@pytest.mark.parametrize("arguments, passed", [([], 7), (["--slow"], 15), (["-k", "test_f"], 2)], ids=str)
+@pytest.mark.parametrize("arguments, passed", [([], 10), (["--slow"], 21), (["-k", "test_f"], 2)], ids=str)
 def test_the_others_are_slow(tmp_path, arguments, passed):
     """Those that are slow anyway are not chosen."""
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow\n    each_value\n")
@@ -52,6 +52,8 @@ def test_the_others_are_slow(tmp_path, arguments, passed):
         "@pytest.mark.each_value\n@pytest.mark.parametrize('n', [[1], [2]])\n"
         "@pytest.mark.parametrize(('x', 'y'), [(1, 1), (1, 2), (2, 1), (2, 2)])\ndef test_g(x, y, n): pass\n"
         "def test_h(): pass\n"
+        "@pytest.fixture(params=['p', 'q', 'r'])\ndef made(request): return request.param\n"
+        "@pytest.mark.each_value\n@pytest.mark.parametrize('n', [1, 2])\ndef test_i(made, n): pass\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:adreno_sim", *arguments]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
