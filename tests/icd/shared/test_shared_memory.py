@@ -29,6 +29,8 @@ CASES = {
     "freed": "use-after-release",
     "refused_pointer": "argument-not-set",
 }
+SECOND = {"unwritten_fine", "unmapped_at_first", "freed_in_list"}
+"""Of the same kind as another one that is told in the same way."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,7 @@ def test_wrong_calls_are_refused_as_drivers_do(client: str, tmp_path: Path) -> N
     assert {finding["kind"] for finding in report["findings"]} <= {"call-refused", "probe-refused", "nothing-launched"}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SECOND)) for name in CASES])
 def test_a_wrong_program_is_told(client: str, name: str, tmp_path: Path) -> None:
     done, report = simulate(tmp_path, client, name)
     assert done.returncode == 1, done.stderr

@@ -22,8 +22,9 @@ from adreno_sim.results.expected import Expected
 
 
 def test_no_right_kernel_is_blamed_and_hardly_a_defect_passes():
-    tally = tally_runs(run_campaign(choose_problems(quick=True, only=""), repeats=1, seed=0, say=lambda text: None))
-    assert tally.runs > 100 and tally.total.detectable > 0.8 * tally.runs
+    problems = choose_problems(quick=True, only="")[::2]
+    tally = tally_runs(run_campaign(problems, repeats=1, seed=0, say=lambda text: None))
+    assert tally.runs > 50 and tally.total.detectable > 0.8 * tally.runs
     assert not tally.alarms, tally.alarms
     assert not tally.twinless, tally.twinless
     assert tally.total.missed <= (1 - LEAST_FOUND) * tally.total.detectable, tally.misses
