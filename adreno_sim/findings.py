@@ -138,6 +138,11 @@ class Kind(enum.Enum):
         Severity.NOTE,
         "A call of OpenCL that returns an error, as where a program only asks what there is, or tries a build in several ways.",
     )
+    LEAK_GROWS = (
+        "leak-grows",
+        Severity.WARNING,
+        "Objects that a program never releases, and of which one place makes more with every launch.",
+    )
     NOTHING_LAUNCHED = (
         "nothing-launched",
         Severity.WARNING,

@@ -31,6 +31,7 @@ from ..results.run_report import (
 )
 from .calls.places import Places
 from .journal import CHANGED, Journal
+from .watches.growing_leaks import GrowingLeaks
 
 MOST_FINDINGS = 10_000
 """Places of which a session keeps findings; more are only counted."""
@@ -51,7 +52,8 @@ def print_line(text: str) -> None:
 class FindingLog:
     """report: filled while the session goes on. say: prints a finding's lines (`quiet` runs say nothing). journal: is told of
     what is new, if there is one. most_said: findings that are printed, None: all. calls: if it is there, the kinds of findings of
-    each call of the host are counted in it. places: where calls of the host came from."""
+    each call of the host are counted in it. places: where calls of the host came from.
+    growth: is told of launches."""
 
     report: ProcessReport
     say: Callable[[str], None] = print_line
@@ -59,6 +61,7 @@ class FindingLog:
     most_said: int | None = None
     calls: dict[int, Counter[str]] | None = None
     places: Places = field(default_factory=Places)
+    growth: GrowingLeaks = field(default_factory=GrowingLeaks)
     _said: int = 0
     _frozen: bool = False
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
@@ -159,6 +162,8 @@ class FindingLog:
         for kind, where in leaks:
             self.report.leaks.append(Leak(kind, where))
             self._keep("leaks", {"type": kind, "where": where})
+        for finding in self.growth.find(self.report.leaks):
+            self.add(finding, "", None)
 
     def _say(self, finding: Finding) -> None:
         """Print a finding, or once that those which come are not printed."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import IO
 
 from ...results.plain_text import allow_lines
 from ...results.run_report import ProcessReport, RunReport
 from ..console import open_console, say_line
+
+MOST_PLACES = 5
+"""Places of the program that are named of objects which it never released."""
 
 
 def show(report: RunReport, file: IO[str], command: str = "run") -> None:
@@ -36,3 +40,7 @@ def _process_lines(process: ProcessReport) -> Iterator[str]:
     if process.leaks:
         kinds = sorted({leak.type for leak in process.leaks})
         yield f"never released: {who}: {len(process.leaks)} objects ({', '.join(kinds)})"
+        places = Counter((leak.type, leak.where.partition(", from ")[2]) for leak in process.leaks)
+        for (kind, place), count in places.most_common(MOST_PLACES):
+            if place:
+                yield f"  {count} {kind} from {place}"

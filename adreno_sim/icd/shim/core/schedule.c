@@ -17,7 +17,7 @@ static bool in_order(const struct queue *queue) { return !(queue->properties & C
 static struct event *make_event(const struct command *command, cl_uint wait_count, const cl_event *waits) {
     struct queue *queue = command->queue;
     uint32_t call = count_call();
-    struct event *made = object_new(EVENT, sizeof *made, 0, NULL);
+    struct event *made = object_new(EVENT, sizeof *made, 0, CALLER);
     if (!made) return NULL;
     made->link = queue->context->link;
     made->queue = queue;

@@ -1,0 +1,42 @@
+/* Objects that are never released: more with every launch ("leak"), for a while ("cache"), before launches ("setup"), one for each
+   of different launches ("layers"), or none ("well"). */
+#include "client.h"
+
+#define LAUNCHES 20
+
+static cl_mem kept[2 * LAUNCHES];
+
+__attribute__((noinline)) static void step(cl_command_queue queue, cl_kernel kernel, cl_mem buffer, size_t size) {
+    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    OK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL));
+}
+
+int main(int count, char **words) {
+    const char *how = count > 1 ? words[1] : "well";
+    bool leaks = !strcmp(how, "leak"), caches = !strcmp(how, "cache"), before = !strcmp(how, "setup"), layers = !strcmp(how, "layers");
+    const char *text = "kernel void k(global int *a) { a[get_global_id(0)] = 1; }";
+    cl_int error;
+    open_device();
+    cl_program own = clCreateProgramWithSource(context, 1, &text, NULL, &error);
+    OK(clBuildProgram(own, 1, &device, "", NULL, NULL));
+    cl_kernel kernel = clCreateKernel(own, "k", &error);
+    cl_command_queue queue = make_queue(0);
+    cl_mem first = make_buffer(4096);
+    for (int i = 0; before && i < 2 * LAUNCHES; i++) make_buffer(64);
+    for (int i = 0; i < LAUNCHES; i++) {
+        bool makes = leaks || layers || (caches && i < LAUNCHES / 2);
+        int each = makes ? leaks ? 2 : 1 : 0;
+        for (int j = 0; j < each; j++) kept[2 * i + j] = make_buffer(4096);
+        step(queue, kernel, makes ? kept[2 * i] : first, layers ? i + 1 : 16);
+        cl_event event;
+        OK(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event));
+        OK(clReleaseEvent(event));
+    }
+    OK(clFinish(queue));
+    OK(clReleaseMemObject(first));
+    OK(clReleaseCommandQueue(queue));
+    OK(clReleaseKernel(kernel));
+    OK(clReleaseProgram(own));
+    close_device();
+    return 0;
+}

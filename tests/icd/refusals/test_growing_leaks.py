@@ -1,0 +1,40 @@
+"""Objects that are never released: told where they grow with the launches, and only there; in a run and in its replay."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from shim_clients import compile_client, run
+
+from adreno_sim.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return compile_client("growing", tmp_path_factory.mktemp("growing"))
+
+
+def growth_of(report: Path) -> list[str]:
+    return [found["message"] for found in json.loads(report.read_text())["findings"] if found["kind"] == "leak-grows"]
+
+
+def test_only_what_grows_with_launches_is_told(client: str, tmp_path: Path) -> None:
+    report, trace = tmp_path / "report.json", tmp_path / "trace.asim"
+    for how, leaks in (("leak", 40), ("cache", 10), ("setup", 40), ("layers", 20), ("well", 0)):
+        command = [sys.executable, "-m", "adreno_sim", "run", "--record", str(trace), "--json", str(report)]
+        done = run([*command, "--", client, how])
+        assert done.returncode == 0, done.stderr
+        assert len(json.loads(report.read_text())["processes"][0]["leaks"]) == leaks
+        if how != "leak":
+            assert growth_of(report) == [], how
+            continue
+        (message,) = told = growth_of(report)
+        grows = r"38 objects cl_mem that were made since the first launch are never released: they grow by 2 a launch"
+        assert re.fullmatch(grows + r", the first made by call \d+, from \S+ of \S+growing\+0x\w+", message)
+        assert re.search(r"  40 cl_mem from \S+ of \S+growing\+0x", done.stderr)
+        assert main(["replay", str(trace), "--json", str(report)]) == 0
+        assert growth_of(report) == told
