@@ -136,6 +136,7 @@ def _run_command(
     could not be written."""
     from ..base.errors import AdrenoSimError
     from ..base.json_io import write_text
+    from ..base.processes.orphans import adopting_orphans
     from ..base.processes.scratch import scratch_folder
     from ..icd.environment import environment
     from ..icd.loaded_libraries import LibraryWatch
@@ -151,10 +152,12 @@ def _run_command(
         )  # fmt: skip
         if args.log:
             write_text(args.log, "")
-        process = _start(command, {**os.environ, **variables}, aside=args.json == "-")
-        watch = LibraryWatch(process.pid, lambda: has_reports(folder))
-        with _signals_passed_on(process):
-            status = process.wait()
+        with adopting_orphans() as orphans:
+            process = _start(command, {**os.environ, **variables}, aside=args.json == "-")
+            orphans.kept = process.pid
+            watch = LibraryWatch(process.pid, lambda: has_reports(folder))
+            with _signals_passed_on(process):
+                status = process.wait()
         watch.stop()
         processes = collect_reports(folder, device, WAIT)
         unrecorded = None
@@ -228,19 +231,17 @@ def _start(command: list[str], environment: dict[str, str], aside: bool) -> subp
 
 @contextlib.contextmanager
 def _signals_passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Context in which Ctrl-C is the command's own affair, whose terminal sends it, and SIGTERM is sent on to it and all that it
-    started."""
+    """Context in which Ctrl-C and its like are the command's own affair, whose terminal sends them, and SIGTERM and SIGHUP are
+    sent on to it and all that it started, also where what is between has ended."""
     from ..base.processes.descendants import find_descendants, signal_all
 
     def send_on(number: int, _frame: object) -> None:
-        started = find_descendants(process.pid)  # while it is there to name them
+        started = [each for each in find_descendants(os.getpid()) if each != process.pid]  # while they are there to be named
         process.send_signal(number)  # first: it may end in another way once they do
         signal_all(started, number)
 
-    before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, send_on),
-    }
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    before |= {number: signal.signal(number, send_on) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

@@ -166,6 +166,28 @@ def test_a_signal_for_the_command_reaches_all_that_it_started(tmp_path) -> None:
     running.stdout.close()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_reaches_what_was_left_alone(number) -> None:
+    """A daemon, as shells make it: its parent ends at once. It is ended with the command."""
+    words = [sys.executable, "-m", "adreno_sim", "run", "--", "sh", "-c", "(sh -c 'echo $$; exec sleep 60' &); sleep 60"]
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert running.stdout is not None
+    daemon = int(running.stdout.readline())
+    time.sleep(0.1)
+    running.send_signal(number)
+    assert running.wait(timeout=20) == 128 + number
+    assert wait_for(lambda: has_ended(daemon))
+    running.stdout.close()
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or waits for whoever has it now to look."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 def wait_for(look):
     """What `look` finds, within some seconds."""
     end = time.monotonic() + 10
