@@ -87,6 +87,8 @@ def _find_reason(args: argparse.Namespace) -> str:
         return "none, since a real device's driver runs programs and keeps files of its own"
     if any(Path(word).suffix.lower() == LOADED_BY_TORCH for word in _words(args)):
         return "none, since PyTorch reads the model"
+    if getattr(args, "dap", False) and args.launch is None:
+        return "none, since an editor names the files (with --launch on the command line there is one)"
     return ""
 
 

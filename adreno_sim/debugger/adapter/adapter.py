@@ -279,7 +279,8 @@ class Adapter:
         scope = session.scope()
         assert self._unfolded is not None
         found = self._unfolded.describe(expression.value(scope), scope, text)
-        return {**found, "result": found.pop("value")}
+        result = found.pop("value")
+        return {**found, "result": result}
 
     def _command(self, text: str) -> Any:
         session = self.session

@@ -217,7 +217,7 @@ def test_what_is_no_message_ends_the_adapter(tmp_path, data):
 def test_the_command_serves_a_client_of_the_registry(tmp_path):
     """`adreno-sim debug --dap`, as an editor starts it; dap-python's models of the protocol check what it answers.
 
-    Its models of answers without a body want one with a whole response in it: those it cannot read. Nor does it send its types.
+    Its models of answers without a body want one with a whole response in it: those it cannot read. It cannot send its own types.
     """
     dap = pytest.importorskip("dap", reason="dap-python, of the extra dap")
     from pydantic import ValidationError
