@@ -48,6 +48,7 @@ ELSEWHERE = (
     r"adreno-sim tvm-runtime|.*-- pytest tests/python",  # tests/tvm/runtime, with a checkout of TVM
     r"adreno-sim replay trace\.asim",  # tests/icd/recordings
     r"adreno-sim debug conv\.cl",  # asks a person
+    r"adreno-sim debug --replay trace",  # tests/kernels/debugger
     r"adreno-sim kernel llama\.cpp/",  # a kernel of another project
 )
 """Commands that other tests run, or that fetch something."""

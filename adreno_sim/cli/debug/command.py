@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from ..output import declare
 
 if TYPE_CHECKING:
     from ...debugger.open import Debuggee
+    from ...debugger.session import Session
+
+OF_LAUNCH_FILES = ("file", "--variant", "--set", "--root", "--unsafe-includes")
 
 DETAILS = """\
 Commands (help lists them; docs/debugger.md):
@@ -24,7 +28,9 @@ Commands (help lists them; docs/debugger.md):
     print x  print x --all  print in[0:8]     print img(3, 4)    who out[10]
     info items              info locals       where              list
 
-They come from the terminal, from standard input, or from --commands FILE, which ends at the first that makes no sense.
+    adreno-sim debug --replay trace.asim --launch 3      a launch of a recording (replay --list)
+
+The commands come from the terminal, from standard input, or from --commands FILE, which ends at the first that makes no sense.
 
 Work-items run one after the other, those of a group to the next barrier, at level bounds: the same moments in every run.
 
@@ -42,7 +48,12 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="the kernel, a .cl (default: the launch file's source)")
-    parser.add_argument("--launch", metavar="SPEC.toml", help="what to run it with, as of the command kernel")
+    parser.add_argument(
+        "--launch",
+        metavar="SPEC.toml",
+        help="what to run it with, as of the command kernel; with --replay the number of a launch",
+    )
+    parser.add_argument("--replay", metavar="RECORDING", help="a launch of a recording, with the memory that it found")
     parser.add_argument("--variant", metavar="NAME", help="with the keys of [variant.NAME] in the launch file")
     parser.add_argument(
         "--set", action="append", metavar="NAME=NUMBER", help="another number for one of the launch file's [values]"
@@ -67,19 +78,37 @@ def add(commands: Any) -> None:
         help="let the kernel read any file; without it, those below its own folder and below the folders of -I",
     )
     cache.add_option(parser)
-    declare(parser, (), ("file", "--launch", "--commands"))
+    declare(parser, (), ("file", "--launch", "--commands", "--replay"))
     parser.set_defaults(run=_debug)
 
 
 def _debug(args: argparse.Namespace) -> int:
     if args.dap:
-        cli_options.refuse(args, ("--commands",), "is for the terminal, not for --dap")
+        cli_options.refuse(args, ("--commands", "--replay"), "is for the terminal, not for --dap")
         return _serve_editor(args)
     from ...debugger.session import Session
-    from ...debugger.terminal import ask_lines, read_lines, run_terminal
 
     script = None if args.commands is None else _read_script(args.commands)
-    session = Session(_open(args))
+    with _opened(args) as debuggee:
+        return _run_session(Session(debuggee), script)
+
+
+@contextlib.contextmanager
+def _opened(args: argparse.Namespace) -> Iterator[Debuggee]:
+    """What is debugged, of a launch file or a recording."""
+    if args.replay is None:
+        yield _open(args)
+        return
+    from .recording import open_recorded
+
+    cli_options.refuse(args, OF_LAUNCH_FILES, "is for a launch file, not for --replay")
+    with open_recorded(args.replay, args.launch, args.device) as debuggee:
+        yield debuggee
+
+
+def _run_session(session: Session, script: list[str] | None) -> int:
+    from ...debugger.terminal import ask_lines, read_lines, run_terminal
+
     try:
         if script is not None:
             return run_terminal(session, read_lines(script, sys.stdout), sys.stdout, stops_at_errors=True)
