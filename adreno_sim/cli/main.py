@@ -10,7 +10,6 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from ..base.processes import interrupts, isolation
 from ..base.text.spelling import shorten, spell_line, split_lines
@@ -41,12 +40,12 @@ from .debug import command as debug
 from .explain import command as explain
 from .init import command as init
 from .output import refuse_outputs, write_failure
+from .shell import completion
+from .shell.parser import EXIT_USAGE, LONGEST_LINE, Parser
+from .shell.project import apply_project
 from .streams import drop_output, open_closed_streams
 
-EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 2, 3, 4, 130
-
-LONGEST_LINE = 1200
-"""Characters of an error's line that are shown."""
+EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 3, 4, 130
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of the system where what is printed is not taken: a full disk, a limit on the size of files, a terminal that is gone."""
@@ -55,11 +54,14 @@ TRACEBACK = "ADRENO_SIM_TRACEBACK"
 """Environment variable: not empty = show the traceback of an internal error."""
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+EXAMPLES = """\
+examples:
+  adreno-sim kernel conv.cl                # a kernel by hand: what is wrong with it
+  adreno-sim check model.onnx              # a network: every kernel, its memory plan, its outputs
+  adreno-sim run -- ./program args         # any OpenCL program, unmodified
 
-    def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, _shorten(spell_line(f"error: {message} (see {self.prog} --help)")) + "\n")
+exit code: 0 ok; 1 findings; 2 usage or bad input; 3 unsupported; 4 a bug in this program; 130 interrupted
+"""
 
 
 def main(argv: Sequence[str] | None = None, is_program: bool = False) -> int:
@@ -73,9 +75,15 @@ def main(argv: Sequence[str] | None = None, is_program: bool = False) -> int:
 
 
 def _run_shown(argv: Sequence[str] | None, is_program: bool) -> int:
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser()
     try:
-        args = _parser().parse_args(argv)
-        args.argv = list(sys.argv[1:] if argv is None else argv)
+        if not words:
+            parser.print_help()
+            return 0
+        args, unknown = parser.parse_known_args(words)
+        args.parser.refuse_unknown(unknown)
+        args.argv = words
     except SystemExit as end:
         return int(end.code or 0)
     try:
@@ -108,6 +116,7 @@ def _try(args: argparse.Namespace, is_program: bool) -> tuple[int, str, Sequence
     except FileNotFoundError:
         return EXIT_USAGE, "the working folder is gone: change to another one", ()
     try:
+        apply_project(args)
         refuse_outputs(args)
         with cache.cache_option(args), sandbox.sandbox_option(args):
             sandbox.enter_sandbox(args, is_program)
@@ -164,10 +173,10 @@ def _shorten(line: str) -> str:
     return shorten(line, LONGEST_LINE)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="adreno-sim", description="A simulated Adreno GPU for testing compilers.")
+def _parser() -> Parser:
+    parser = Parser(prog="adreno-sim", description="A simulated Adreno GPU for testing compilers.", epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"adreno-sim {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     check.add(commands)
     bundle.add(commands)
     cache.add(commands)
@@ -188,6 +197,9 @@ def _parser() -> argparse.ArgumentParser:
     tvm_runtime.add(commands)
     devices.add(commands)
     layout.add(commands)
+    completion.add(commands)
     for name, command in commands.choices.items():
         sandbox.add_option(name, command)
+        command.set_defaults(parser=command)
+        command.group_options()
     return parser

@@ -142,7 +142,16 @@ def _words(args: argparse.Namespace) -> Iterator[str]:
 
     outputs = set(_outputs(args))
     for name, value in vars(args).items():
-        if name not in ("argv", "command_name", "progress_file", "output_flags", "input_names", "bundle_flags", "more_outputs"):
+        if name not in (
+            "argv",
+            "command_name",
+            "progress_file",
+            "output_flags",
+            "input_names",
+            "bundle_flags",
+            "more_outputs",
+            "parser",
+        ):
             yield from (text for text in texts(value) if text and text not in outputs)
 
 

@@ -252,4 +252,4 @@ def test_help_and_version(capsys):
     assert capsys.readouterr().out.strip() == f"adreno-sim {adreno_sim.__version__}"
     assert main(["check", "--help"]) == 0
     assert "exit code" in capsys.readouterr().out
-    assert main([]) == 2
+    assert main([]) == 0

@@ -29,6 +29,7 @@ class Input(enum.Enum):
     ALLOW_LIST = "an allow-list"
     MODEL = "a model"
     TUNED = "a tuning folder"
+    PROJECT = "a project's pyproject.toml"
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,11 @@ MAY_SET: Mapping[Input, frozenset[str]] = {
     Input.ALLOW_LIST: frozenset(),
     Input.MODEL: frozenset(),
     Input.TUNED: frozenset(),
+    Input.PROJECT: frozenset(),
 }
 """The options that a file of each kind may set, within LIMITS."""
 
-MAY_NAME_DEVICE = frozenset({Input.RECORDING, Input.LAUNCH})
+MAY_NAME_DEVICE = frozenset({Input.RECORDING, Input.LAUNCH, Input.PROJECT})
 """Kinds of files that may name a simulated device: a built-in profile, with values of its own. A real one only the command line
 names."""
 

@@ -1,0 +1,103 @@
+"""A parser whose errors are one line, with the word that was meant, and whose help is grouped and as wide as the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from ...base.text.spelling import shorten, spell_line
+
+EXIT_USAGE = 2
+LONGEST_LINE = 1200
+"""Characters of an error's line that are shown."""
+
+GROUPS = {
+    "model": (
+        "--target", "--entry", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--clml-min-flops",
+        "--clml-min-operators", "--recast", "--layout", "--skip-layers", "--rule", "--weights", "--tuned",
+        "--shape", "--input", "--input-value", "--seed", "--plan", "--function", "--scalar", "--expected",
+        "--launch", "--variant", "--set", "--root", "--build-options", "--options", "--kernel", "--sizes",
+        "--planners", "--budget", "--bound",
+    ),
+    "device": (
+        "--device", "--devices", "--profiles", "--compare-with", "--all-drivers", "--isolate", "--time-limit",
+        "--sandbox", "--no-cache", "--unsafe-includes", "--scheduler", "--jobs", "--isa-of",
+    ),
+    "looking": (
+        "--checks", "--every-reading", "--strict", "--allow", "--keep-going", "--explain", "--notes",
+        "--counters", "--time", "--max-time", "--compare", "--isa", "--max-registers", "--min-waves",
+        "--against", "--kernels", "--skip-launches", "--launches", "--max-findings", "--dump", "--audit",
+    ),
+    "output": (
+        "--json", "--html", "--sarif", "--annotations", "--save", "--save-outputs", "--failing",
+        "--reproduce", "--to", "--output", "--svg", "--png", "--markdown", "--record", "--export",
+        "--write-allow", "--results", "--toml", "--draw", "--all",
+    ),
+}  # fmt: skip
+"""Headings of a command's help, with the options under each; others stay under the first."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **{**options, "formatter_class": _Formatter})
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, shorten(spell_line(f"error: {message} (see {self.prog} --help)"), LONGEST_LINE) + "\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = list(map(str, action.choices))
+            raise argparse.ArgumentError(
+                action, f"invalid choice: {value!r}{suggest(str(value), known)} (choose from {', '.join(known)})"
+            )
+
+    def refuse_unknown(self, words: Sequence[str]) -> None:
+        """End with the error of words that no option takes, with the one that was meant."""
+        if words:
+            known = list(self._option_string_actions)
+            hint = next((found for word in words if (found := suggest(word.partition("=")[0], known))), "")
+            self.error(f"unrecognized arguments: {' '.join(words)}{hint}")
+
+    def group_options(self) -> None:
+        """Put the options under headings; those that are under another than the parser's own stay there."""
+        own = self._optionals._group_actions
+        for title, flags in GROUPS.items():
+            found = [action for action in own if any(flag in flags for flag in action.option_strings)]
+            if found:
+                group = self.add_argument_group(title)
+                for action in found:
+                    own.remove(action)
+                    group._group_actions.append(action)
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """ "; did you mean ...?" for names close to a wrong one, else nothing."""
+    close = difflib.get_close_matches(word, list(known), n=2)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Keeps the lines of descriptions and examples, but wraps between words those that are wider than the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(indent + line for whole in text.splitlines() for line in _wrap(whole, width - len(indent)))
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_long_words=True, break_on_hyphens=False)
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    """A line in parts that fit, indented as it is; a comment behind a command below it."""
+    if len(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    command, mark, comment = line.partition("  # ")
+    if mark and command.strip() and len(command.rstrip()) <= width:
+        return [command.rstrip(), *_wrap(f"{indent}    # {comment}", width)]
+    wrapped = textwrap.wrap(line.strip(), max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False)
+    return [indent + part for part in wrapped]
