@@ -15,6 +15,7 @@ from ..base.pytest_settings import Settings
 from ..base.specs import BufferSpec, ImageSpec
 from ..findings import Finding, Severity
 from ..results import finding_text
+from ..results.plain_text import kind_first
 from . import kernel_folder, results
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class AdrenoKernel:
         """What is wrong with a launch, "" where nothing is."""
         wrong = [f for f in result.findings if f.severity is Severity.ERROR and f.kind.label not in expect]
         if wrong:
-            return "\n".join(line for finding in wrong for line in finding_text.lines(finding))
+            return "\n".join(kind_first([line for finding in wrong for line in finding_text.lines(finding)]))
         seen = {finding.kind.label for finding in result.findings}
         absent = [label for label in expect if label not in seen] if self._device.info.checks_accesses else []
         return f"expected findings that did not appear: {', '.join(absent)}" if absent else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..base.allow import Allowed, AllowEntry, describe_expired
 from ..base.text.spelling import spell_line, spell_printed
-from ..findings import rank
+from ..findings import Severity, rank
 from . import finding_text
 
 if TYPE_CHECKING:
@@ -39,14 +39,19 @@ MOST_FINDINGS = 3
 
 
 def failure_text(report: Report) -> str:
-    """A failed check in a few lines: the verdict, the worst findings with kernel, line and index, how many more there are."""
+    """A failed check in a few lines: the worst findings with kernel, line and index, how many more there are, the verdict. The
+    first begins with the kind, as a summary shows of a failure what its text begins with."""
     found = sorted((f for f in report.findings if f.severity > 0), key=rank)
-    lines = [f"{report.model} on {report.device} ({report.target}, {report.pipeline}): {report.verdict}"]
-    for finding in found[:MOST_FINDINGS]:
-        lines += finding_text.lines(finding)
+    lines = kind_first([line for finding in found[:MOST_FINDINGS] for line in finding_text.lines(finding)])
     if len(found) > MOST_FINDINGS:
         lines.append(f"and {len(found) - MOST_FINDINGS} more findings")
-    return _print(lines)
+    return _print([*lines, f"{report.model} on {report.device} ({report.target}, {report.pipeline}): {report.verdict}"])
+
+
+def kind_first(lines: Sequence[str]) -> list[str]:
+    """Lines of findings without the severity of the first, so that they begin with its kind."""
+    severities = tuple(f"{severity}: " for severity in Severity)
+    return [line.partition(": ")[2] if not place and line.startswith(severities) else line for place, line in enumerate(lines)]
 
 
 def _print(lines: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ def process(request) -> oracle.Oracle:
 
 
 def test_one_process_at_least_can_be_had():
-    assert judges_there(), "no OpenCL driver: pip install 'adreno-sim[opencl,oracle]'"
+    assert judges_there(), "no OpenCL driver: pip install -e '.[opencl,oracle]'"
 
 
 def judges_there() -> list[str]:

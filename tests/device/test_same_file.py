@@ -163,7 +163,7 @@ def test_an_unfit_device_says_so_in_the_summary(run, request):
 
 
 def test_the_command_names_them_all(opencl_child):
-    assert THERE, "no OpenCL driver: pip install 'adreno-sim[opencl,oracle]'"
+    assert THERE, "no OpenCL driver: pip install -e '.[opencl,oracle]'"
     code = "import sys; from adreno_sim.cli.main import main; sys.exit(main(['devices']))"
     shown = opencl_child("cl", code=code, env={drivers.VARIABLE: "", drivers.OURS: ""}).stdout
     assert all(re.search(rf"^  cl:{name} ", shown, re.MULTILINE) for name in THERE), shown

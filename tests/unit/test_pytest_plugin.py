@@ -184,7 +184,8 @@ def test_failures_are_short_and_say_what_is_wrong(run, pytester):
     result.assert_outcomes(failed=4, errors=2)
     result.stdout.fnmatch_lines_random(
         [
-            "error: out-of-bounds-read: reads 4 bytes at offset 128 of x, which has 128 bytes (32 times)",
+            "*out-of-bounds-read: reads 4 bytes at offset 128 of x, which has 128 bytes (32 times)",
+            "FAILED *::* - *out-of*",
             "  at add:1:*",
             "expected findings that did not appear: data-race",
             "*use of undeclared identifier 'z'*",
