@@ -64,7 +64,7 @@ def look_at_sizes_and_schemes(tab: Browser, page: Path, folder: Path) -> None:
             tab.evaluate("new Promise(go => setTimeout(go, 50))")
             assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, scheme)
             found = tab.evaluate(CONTRAST)
-            assert found["seen"] > 10 and found["poor"] == [], (width, scheme, found)
+            assert found["seen"] > 3 and found["poor"] == [], (width, scheme, found)
             dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
             assert dark == (scheme == "dark")
             tab.photograph(folder / f"{page.stem}-{width}-{scheme}.png")
