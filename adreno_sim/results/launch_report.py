@@ -131,7 +131,7 @@ class LaunchReport:
     included: dict[str, str] = field(default_factory=dict, repr=False)
     unproven: list[AccessProof] = field(default_factory=list)
     arrays: dict[str, np.ndarray] | None = field(default=None, repr=False)
-    evidence: Evidence | None = field(default=None, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     @property
     def counting(self) -> list[Finding]:

@@ -242,7 +242,7 @@ class Report:
     outputs_in_model: int = 0
     time: TimeReport | None = None
     readings: ReadingsReport | None = None
-    evidence: Evidence | None = field(default=None, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     def count(self, severity: Severity) -> int:
         """Distinct findings of exactly this severity."""

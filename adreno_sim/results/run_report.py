@@ -137,7 +137,7 @@ class RunReport:
     expired: list[AllowEntry] = field(default_factory=list)
     no_driver: str = ""
     idle: str = ""
-    evidence: Evidence | None = field(default=None, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
     most: int | None = None
     counters: dict[str, LaunchCounters] = field(default_factory=dict)
     time: TimeReport | None = None
