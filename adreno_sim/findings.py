@@ -143,6 +143,16 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "Objects that a program never releases, and of which one place makes more with every launch.",
     )
+    NEWER_THAN_DEVICE = (
+        "newer-than-device",
+        Severity.ERROR,
+        "A call of a function of a later OpenCL than the device has: its driver has none, and the call ends the program.",
+    )
+    EXTENSION_NOT_LISTED = (
+        "extension-not-listed",
+        Severity.WARNING,
+        "An extension that a source enables, or whose function is called, and that the device does not list.",
+    )
     NOTHING_LAUNCHED = (
         "nothing-launched",
         Severity.WARNING,

@@ -148,6 +148,8 @@ class Misuse(IntEnum):
     HOST_MEMORY_CHANGED = 4
     NEVER_UNMAPPED = 5
     UNORDERED_TRANSFER = 6
+    NEWER_THAN_DEVICE = 7
+    EXTENSION_NOT_LISTED = 8
 
 
 class Command(IntEnum):

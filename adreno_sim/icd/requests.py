@@ -11,6 +11,7 @@ from ..base.text.spelling import encode_exactly
 from ..findings import Finding, Severity
 from ..findings import Kind as FindingKind
 from ..frontend.driver import inline_files
+from ..frontend.unlisted_extensions import find_unlisted_extensions
 from ..results.run_report import HostCall
 from .device_lock import DeviceLock
 from .finding_log import FindingLog
@@ -93,7 +94,18 @@ class Requests:
         if self._recorder is not None and kind in _KINDS:
             self._recorder.add_request(_KINDS[kind], call, self._with_files(data) if kind in _OF_SOURCES else data)
             self._is_recorded = True
-        return self._answers[kind](Body(data))
+        reply = self._answers[kind](Body(data))
+        if kind in (Request.BUILD, Request.LINK):
+            self._tell_extensions(Body(data).number(), call)
+        return reply
+
+    def _tell_extensions(self, number: int, call: int) -> None:
+        """What a program, which was built, enables and the device does not list."""
+        program = self._objects.program(number)
+        if program.built is not None:
+            listed = self._objects.device.info.extensions
+            for finding in find_unlisted_extensions(program.built.warnings, listed):
+                self._log.add(finding, program.source, lambda: HostCall(call, 0, 0))
 
     def _with_files(self, data: bytes) -> bytes:
         """A BUILD or COMPILE whose source holds the files that it includes, but for headers that come with it."""

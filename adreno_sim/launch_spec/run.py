@@ -27,6 +27,7 @@ from ..device.protocol import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind
 from ..frontend.file_options import require_known_options
 from ..frontend.options import include_folders
+from ..frontend.unlisted_extensions import find_unlisted_extensions
 from ..frontend.visible_files import is_visible
 from ..results.comparison import Comparison, compare
 from ..results.evidence import CallNote, Evidence
@@ -214,6 +215,7 @@ class _Run:
     def _kernel(self, device: Device) -> Kernel:
         with name_source(self.path):
             program = device.build(self.text, self._options(device))
+        self.add(find_unlisted_extensions(getattr(program, "warnings", ()), device.info.extensions))
         names = program.kernel_names()
         chosen = self.spec.kernel or (names[0] if len(names) == 1 else "")
         if chosen not in names:

@@ -19,10 +19,13 @@
         const struct value values[] = {VALUES arguments}; \
         log_call(#arguments, values, sizeof values / sizeof *values, gives, error, begun); \
     }
+/* Whether the device has a function: of this version, or of an extension of this name. */
+#define CHECK_DEVICE(from) _Generic((from), int: check_version, char *: check_extension)(from)
 #define ENTRANCE(name) enter_##name
 #define ENTER(version, type, name, parameters, arguments) \
     static type ENTRANCE(name) parameters { \
         struct entered surrounding = begin_call(#name, __builtin_return_address(0)); \
+        CHECK_DEVICE(version); \
         uint64_t begun = logs_calls() ? now_ns() : 0; \
         type outcome = API(name) arguments; \
         LOG(begun, arguments, &VALUE(outcome), IS_STATUS(type) ? (cl_int)(intptr_t)outcome : entered.error) \
@@ -32,6 +35,7 @@
 #define ENTER_VOID(version, name, parameters, arguments) \
     static void ENTRANCE(name) parameters { \
         struct entered surrounding = begin_call(#name, __builtin_return_address(0)); \
+        CHECK_DEVICE(version); \
         uint64_t begun = logs_calls() ? now_ns() : 0; \
         API(name) arguments; \
         LOG(begun, arguments, NULL, CL_SUCCESS) \

@@ -260,9 +260,9 @@
 #define NO_SLOT(name)
 FUNCTIONS(DECLARE, DECLARE_VOID, NO_SLOT)
 
-/* Of extensions: found by clGetExtensionFunctionAddressForPlatform alone. */
+/* Of extensions, whose names come first: found by clGetExtensionFunctionAddressForPlatform alone. */
 #define EXTENSION_FUNCTIONS(E) \
-    E(30, cl_int, clGetImageRequirementsInfoEXT, (cl_context context, const cl_properties *properties, cl_bitfield flags, \
+    E("cl_ext_image_requirements_info", cl_int, clGetImageRequirementsInfoEXT, (cl_context context, const cl_properties *properties, cl_bitfield flags, \
         const cl_image_format *format, const cl_image_desc *desc, ANSWER), \
         (context, properties, flags, format, desc, ANSWERED))
 EXTENSION_FUNCTIONS(DECLARE)

@@ -25,6 +25,10 @@ struct entered begin_call(const char *function, void *caller);
    other value. A call that is refused is told to the server, and to its context if that wants to know. */
 void end_call(const struct entered *before, cl_int status, const void *handle);
 
+/* The function that was called is of this version of OpenCL, 21 for 2.1, or of this extension: told where the device has it not. */
+void check_version(int version);
+void check_extension(const char *extension);
+
 /* programs.c: the context of an object that lives; NULL: it has none, or is none. */
 struct context *context_of(const void *handle);
 /* Says why the call is refused, in words that end its sentence, for a call about a kernel with its name. Returns `code`. */

@@ -65,3 +65,22 @@ void end_call(const struct entered *before, cl_int status, const void *handle) {
     }
     entered = *before;
 }
+
+void check_version(int version) {
+    struct link *link = version > 10 ? link_current() : NULL;
+    if (!link || 10u * version <= link->version) return;
+    note_misuse((struct misuse){.what = ADRENO_MISUSE_NEWER_THAN_DEVICE},
+                "%s is a function of OpenCL %d.%d, and the device has OpenCL %u.%u: its driver has no such function", entered.function,
+                version / 10, version % 10, link->version / 100, link->version / 10 % 10);
+    tell_misuses();
+}
+
+void check_extension(const char *extension) {
+    struct link *link = link_current();
+    uint32_t size = 0;
+    const char *listed = link ? link_answer(link->device_answers, link->device_count, CL_DEVICE_EXTENSIONS, &size) : NULL;
+    if (!listed || memmem(listed, size, extension, strlen(extension))) return;
+    note_misuse((struct misuse){.what = ADRENO_MISUSE_EXTENSION_NOT_LISTED},
+                "%s is a function of %s, which the device does not list", entered.function, extension);
+    tell_misuses();
+}
