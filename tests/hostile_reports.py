@@ -50,6 +50,7 @@ from adreno_sim.render.report import html as report_html
 from adreno_sim.render.report import text as report_text
 from adreno_sim.render.run import html as run_html
 from adreno_sim.render.run import text as run_text
+from adreno_sim.render.run.launches import show_launches
 from adreno_sim.render.scopes import html as scopes_html
 from adreno_sim.render.scopes import text as scopes_text
 from adreno_sim.render.session_footprint import html as session_html
@@ -89,7 +90,8 @@ def dumped(data: Any) -> str:
 def finding(text: str) -> Finding:
     stores = [{"order": 1, "value": 1.0, "global_id": (5, 0, 0), "kernel": text, "line": 2, "column": 3, "source": text}]
     found = hold(Finding, text, kind=Kind.DATA_RACE, line=2, column=3, detail={"source": text, "stores": stores})
-    return with_host_call(found, hold(HostCall, text))
+    made = {"argument": text, "memory": 1, "call": 1, "where": [text]}
+    return with_host_call(replace(found, detail={**found.detail, "made": made}), hold(HostCall, text))
 
 
 def evidence(text: str) -> Evidence:
@@ -198,6 +200,7 @@ def list_texts(text: str) -> Iterator[tuple[str, str]]:
     yield "launch", printed(launch_text.show, launch_report(text))
     yield "machine code", printed(isa_text.show, hold(MachineCodeReport, text))
     yield "run", printed(run_text.show, run_report(text))
+    yield "launches", printed(show_launches, run_report(text))
     yield "sweep", printed(sweep_text.show, sweep_of(text))
     yield "footprint", printed(footprint_text.show, footprint(text))
     yield "advice", printed(advice_text.show, footprint(text))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from recorded_client import record, replay
 
+from adreno_sim.base.allow import read_file
 from adreno_sim.cli.main import main
+from adreno_sim.cli.recordings.allow_text import list_entries
+from adreno_sim.findings import Finding, Kind
 
 TWO_BAD = """
 shim.build(1, '''kernel void good(global int *o, int by) { o[get_global_id(0)] = by; }
@@ -131,3 +135,13 @@ def test_a_run_takes_the_same_filters(tmp_path, capfd) -> None:
     assert status == 1 and data["verdict"].startswith("findings: 0 errors, 1 warning, 2 of 5 launches checked")
     assert main(["run", "--kernels", "a{3", "--kernels", "[", "--", "true"]) == 2
     assert "unterminated character set" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["odd\x1b[31m*?[x]", "ünï\udcff", "::error::x"])
+def test_an_allow_list_accepts_names_of_any_characters(tmp_path, name) -> None:
+    found = Finding(Kind.DATA_RACE, f"message of {name}", name, line=3, column=4, file=f"{name}.cl")
+    file = tmp_path / "known.toml"
+    file.write_text(list_entries([found, replace(found, line=0, column=0)]))
+    entries = read_file(file)
+    assert all(any(entry.accepts(one) for entry in entries) for one in (found, replace(found, line=0, column=0)))
+    assert not any(entry.accepts(replace(found, kernel="another")) for entry in entries)
