@@ -72,7 +72,7 @@ def run_kernels(args: argparse.Namespace) -> int:
     source, target = Path(args.file), Path(args.failing or _name_failing(args.file))
     wanted = Wanted(
         args.device, args.checks, args.kernel or "", args.build_options or "", args.sizes or SIZES, find_config(Path.cwd()),
-        args.strict, args.unsafe_includes, args.all_drivers, bool(args.html),
+        args.strict, args.unsafe_includes, args.all_drivers, bool(args.html), not args.no_patch,
     )  # fmt: skip
     try:
         report, failing = run_inferred(source, target, wanted)

@@ -21,6 +21,7 @@ from ...results.launch_report import LaunchReport, TriedLaunch
 from ...results.run_report import place_of
 from ..build_errors import name_source
 from ..include_folders import add_source_folder
+from ..mending.launch import run_and_mend
 from ..model import BufferArgument, ImageArgument, LaunchSpec
 from ..run import read_source, run_launch
 from . import infer
@@ -42,7 +43,7 @@ SHOWN = 4
 class Wanted:
     """What is asked for. device: a simulated one's string; checks: as of run_launch. kernel: by name, "" for all of the file.
     sizes: the least and the most that an axis has. keep_evidence: the report has what a page shows, of the smallest launch that
-    fails."""
+    fails. patch: a patch of that one is looked for."""
 
     device: str | None = None
     checks: str | None = None
@@ -54,6 +55,7 @@ class Wanted:
     unsafe_includes: bool = False
     all_drivers: bool = False
     keep_evidence: bool = False
+    patch: bool = False
 
 
 def run_inferred(source: Path, target: Path, wanted: Wanted) -> tuple[LaunchReport, str]:
@@ -120,7 +122,8 @@ def _run_kernel(inferred: InferredKernel, source: Path, wanted: Wanted, report: 
     for shape in inferred.list_shapes(*wanted.sizes):
         try:
             text, spec = inferred.launch(shape)
-            one = run_launch(
+            run = run_and_mend if wanted.patch and not failing else run_launch
+            one = run(
                 spec, source, device=wanted.device, checks=wanted.checks, allow=wanted.allow, strict=wanted.strict,
                 unsafe_includes=wanted.unsafe_includes, all_drivers=wanted.all_drivers,
                 keep_evidence=wanted.keep_evidence,

@@ -84,6 +84,14 @@ def test_the_command_offers_it_and_changes_no_file(patch_of, capsys):
     assert "int acc = 0" not in capsys.readouterr().out
 
 
+def test_a_kernel_alone_is_enough(patch_of, capsys):
+    patch_of(UNSET)
+    assert main(["kernel", "k.cl"]) == 1
+    assert "   +  int acc = 0;" in capsys.readouterr().out.splitlines()
+    assert main(["kernel", "k.cl", "--no-patch"]) == 1
+    assert "int acc = 0" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "text, inside, statement",
     [
