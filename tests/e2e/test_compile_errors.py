@@ -20,6 +20,7 @@ global_size = [4]
 kind = "buffer"
 dtype = "float32"
 count = 4
+data = "ones"
 """
 HEADER = "float far(global float *a) {\n  return a[9];\n}\n"
 KERNEL = "#include <far.h>\nkernel void k(global float *a) {\n  a[0] = far(a);\n}\n"
@@ -46,11 +47,15 @@ def run(capsys, *args: str) -> tuple[int, str, str]:
 
 def test_errors_name_the_file_as_given(capsys, monkeypatch):
     code, _, err = run(capsys, "--launch", "case/bad.toml")
-    assert code == 2 and "case/bad.cl:3:10: error: use of undeclared identifier 'nothing'\n  a[0] = nothing;" in err
+    assert (
+        code == 2
+        and err.startswith("case/own.h:2:10: error: ")
+        and "case/bad.cl:3:10: error: use of undeclared identifier 'nothing'\n  a[0] = nothing;" in err
+    )
     assert "case/own.h:2:10: error: use of undeclared identifier 'none'" in err and "kernel:" not in err
     shutil.copy("case/bad.cl", "elsewhere/other.cl")
     Path("elsewhere/own.h").touch()
-    assert "error: elsewhere/other.cl:3:10: error: " in run(capsys, "elsewhere/other.cl", "--launch", "case/bad.toml")[2]
+    assert run(capsys, "elsewhere/other.cl", "--launch", "case/bad.toml")[2].startswith("elsewhere/other.cl:3:10: error: ")
     monkeypatch.chdir("case")
     assert "\nbad.cl:3:10: error: " in run(capsys, "--launch", "bad.toml")[2]
 
@@ -70,7 +75,7 @@ def test_an_include_folder_is_named_from_the_launch_file_too(capsys, monkeypatch
     launch = folder / "case" / "k.toml"
     code, out, _ = run(capsys, "--launch", str(launch))
     assert code == 1 and "reads 4 bytes at offset 36 of a" in out
-    header = next(line.removeprefix("  at ").partition(":k:2:")[0] for line in out.splitlines() if line.startswith("  at "))
+    header = out.partition(":2:")[0]
     assert Path(header).resolve() == folder / "case" / "inc" / "far.h"
 
 

@@ -12,28 +12,38 @@ from ...base.errors import AdrenoSimError, OptionError
 from ...base.trust.confined_path import is_below
 
 if TYPE_CHECKING:
+    from ...backends.sim.device import SimDevice
+    from ...backends.sim.program import SimKernel
     from ...ir import ir
     from ...launch_spec.skeleton.trial import Trial
 
 DEFAULT = "launch.toml"
+SIZES = (1024, 32, 4)
+"""Of the axes of a first launch."""
 
 
 def init_kernel(args: argparse.Namespace) -> None:
     """Write the launch file that `args` ask for. Raises AdrenoSimError, BuildError or UnsupportedError where it cannot."""
+    from ...launch_spec.inferred.infer import InferredKernel
     from ...launch_spec.skeleton.guess import guess_launch
     from ...launch_spec.skeleton.kernel_use import KernelUse
-    from ...launch_spec.skeleton.trial import settle
+    from ...launch_spec.skeleton.trial import run_trial, settle
     from .command import require_new, write_files
 
     source, target = Path(args.file), Path(args.output or DEFAULT)
     require_new({target: ""}, args.force)
     device = _simulated(args.device)
     root = _common_folder(source, target)
-    function = _build(source, target.parent, args.options or "", args.kernel or "", device)
+    opened, kernel = _build(source, target.parent, args.options or "", args.kernel or "", device)
+    function = kernel.function
     relative = os.path.relpath(source, target.parent)
     stated = _stated_device(args.device, target.parent)
-    made = guess_launch(KernelUse(function), relative, args.options or "", stated)
-    trial = settle(made, target, source, device, root)
+    first = InferredKernel(opened, kernel, target, relative, args.options or "", root).write_first(SIZES, stated)
+    if first is not None:
+        trial = run_trial(first, target, source, device, root)
+    else:  # as large as a trial needs
+        made = guess_launch(KernelUse(function), relative, args.options or "", stated)
+        trial = settle(made, target, source, device, root)
     write_files({target: trial.text})
     more = "" if root is None else f" --root {shlex.quote(str(root))}"
     more += "" if stated == (args.device or "") else f" --device {shlex.quote(args.device)}"
@@ -69,17 +79,20 @@ def _simulated(device: str | None) -> str:
     return device or (default if default.startswith("sim:") else "sim:adreno-740")
 
 
-def _build(source: Path, folder: Path, options: str, name: str, device: str) -> ir.Function:
-    """The code of the kernel that is meant."""
+def _build(source: Path, folder: Path, options: str, name: str, device: str) -> tuple[SimDevice, SimKernel]:
+    """The kernel that is meant, and the device that looks at what it touches."""
     from ...backends.open import open_device
+    from ...backends.sim.device import SimDevice
     from ...backends.sim.program import SimKernel
     from ...launch_spec.build_errors import name_source
     from ...launch_spec.include_folders import add_launch_folders, add_source_folder
+    from ...launch_spec.inferred.infer import SECONDS
     from ...launch_spec.run import read_source
 
     text = read_source(source)
     with name_source(source):
-        program = open_device(device).build(text, add_source_folder(add_launch_folders(options, folder), text, source))
+        opened = open_device(device, checks="bounds", timeout=SECONDS)
+        program = opened.build(text, add_source_folder(add_launch_folders(options, folder), text, source))
     names = program.kernel_names()
     if not names:
         raise AdrenoSimError(f"{source}: no kernel in it")
@@ -88,8 +101,8 @@ def _build(source: Path, folder: Path, options: str, name: str, device: str) -> 
     if name and name not in names:
         raise AdrenoSimError(f"--kernel: {name}: the kernels of {source} are {', '.join(names)}")
     kernel = program[name or names[0]]
-    assert isinstance(kernel, SimKernel)
-    return kernel.function
+    assert isinstance(kernel, SimKernel) and isinstance(opened, SimDevice)
+    return opened, kernel
 
 
 def _told(target: Path, trial: Trial, function: ir.Function, more: str) -> list[str]:
@@ -107,6 +120,7 @@ def _told(target: Path, trial: Trial, function: ir.Function, more: str) -> list[
         first = trial.errors[0]
         more = f", and {len(trial.errors) - 1} more" if len(trial.errors) > 1 else ""
         told.append(f"the trial launch has an error, by a guess or by the kernel: {first.kind.label} at {location(first)}{more}")
+        told.append(f"  {first.message}")
     else:
         told.append(f"the trial launch on {trial.report.device} has no errors")
     return [*told, f"next: adreno-sim kernel --launch {target}{more}"]

@@ -62,6 +62,14 @@ class InferredKernel:
         """The shapes to be tried, fewest work-items first."""
         return list_shapes(self.chooser, least, most)
 
+    def write_first(self, wanted: Sequence[int], device: str) -> Skeleton | None:
+        """A first launch next to these sizes, to be decided on; None where the extent of an argument is not known."""
+        if self.unknown:
+            return None
+        made = self.writer.tight(self.chooser.choose(wanted), self.extents, decide=True)
+        made.device = device
+        return made
+
     def launch(self, shape: Shape) -> tuple[str, LaunchSpec]:
         """The launch file of a shape, and what it says. Raises AdrenoSimError for what cannot be a launch."""
         extents: dict[int, Sequence[Formula]] = dict(self.extents)

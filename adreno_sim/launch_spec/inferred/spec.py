@@ -73,9 +73,14 @@ class LaunchWriter:
         params = self.chooser.function.params
         return self._make(shape, lambda index, keys: _room(params[index], keys))
 
-    def tight(self, shape: Shape, extents: Extents) -> Skeleton:
-        """The launch whose arguments are as large as is meant."""
-        return self._make(shape, lambda index, keys: [str(formula) for formula in extents.get(index, ())])
+    def tight(self, shape: Shape, extents: Extents, decide: bool = False) -> Skeleton:
+        """The launch whose arguments are as large as is meant. decide: with the comments of what is guessed."""
+        made = self._make(shape, lambda index, keys: [str(formula) for formula in extents.get(index, ())])
+        if decide:
+            made.decide = dict(self.base.decide)
+            for argument, guess in zip(made.arguments, self.base.arguments, strict=True):
+                argument.decide = dict(guess.decide) if argument.keys["kind"] != "scalar" or "value" in guess.decide else {}
+        return made
 
     def _make(self, shape: Shape, extents: Callable[[int, dict[str, Any]], Sequence[int | str]]) -> Skeleton:
         made = copy.deepcopy(self.base)

@@ -64,11 +64,18 @@ def settle(made: Skeleton, target: Path, source: Path, device: str | None, root:
     return replace(trial, text=skeleton_text(made))
 
 
-def _run(made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None) -> Trial:
+def run_trial(made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None) -> Trial:
+    """Run a launch as it is written, at level full."""
+    return _run(made, target, source, device, root, checks=None)
+
+
+def _run(
+    made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None, checks: str | None = "bounds"
+) -> Trial:
     text = skeleton_text(made)
     try:
         spec = read_tables(tomllib.loads(text), target, root=root)
-        return Trial(text, run_launch(replace(spec, run={"timeout": SECONDS}), source, device=device, checks="bounds"))
+        return Trial(text, run_launch(replace(spec, run={"timeout": SECONDS}), source, device=device, checks=checks))
     except AdrenoSimError as error:
         return Trial(text, None, str(error).splitlines()[0])
 

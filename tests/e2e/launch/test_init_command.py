@@ -46,7 +46,7 @@ def run(capsys, *args):
 
 def refused(capsys, *args):
     code, out, err = run(capsys, "init", *args)
-    assert code == 2 and not out and err.startswith("error: ") and "Traceback" not in err
+    assert code == 2 and not out and err.startswith(("error: ", "src/k.cl:")) and "Traceback" not in err
     return err.removeprefix("error: ")
 
 
@@ -62,6 +62,24 @@ def test_a_launch_file_runs_as_it_stands(folder, capsys):
     assert code == 0, out
     code, out, _ = run(capsys, "kernel", "--launch", "launches/one.toml", "--root", ".", "--set", "n=2000")
     assert code == 0, out
+
+
+SHIFTED = """kernel void shift(write_only image2d_t y, global const float4 *x) {
+  int i = get_global_id(0);
+  write_imagef(y, (int2)(i + 1, 0), x[i]);
+}
+"""
+
+
+def test_extents_are_no_larger_than_is_meant(folder, capsys):
+    """What a kernel needs more is told: it is no reason for a larger image. The clean twin needs no more."""
+    for source, errs in [(SHIFTED, True), (SHIFTED.replace("i + 1", "i"), False)]:
+        Path("shift.cl").write_text(source)
+        code, out, _ = run(capsys, "init", "shift.cl", "--force")
+        text = Path("launch.toml").read_text()
+        assert code == 0 and 'width = "items_x"' in text and 'count = "4 * items_x"' in text and "items_x = 1024" in text
+        assert ("writes y at (1024, 0), outside its extents (1024, 1)" in out) == errs
+        assert run(capsys, "kernel", "--launch", "launch.toml")[0] == errs
 
 
 def test_files_that_exist_stay(folder, capsys):
