@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from selection.durations import Durations, split_id
 
 BUDGET = 220.0
-"""Seconds of all tests of the fast set together, by the mean of each function where all tests run. Alone they take more than half
-as much again, for what the first one of a file or a process makes for all: fixtures, imports, compiled code."""
+"""Seconds of all tests of the fast set together, by the mean of each function where all tests run. Alone they take nearly twice
+that, for what the first one of a file or a process makes for all: fixtures, imports, compiled code."""
 
 SHARE = 0.5
 """Seconds of one function."""
