@@ -7,8 +7,9 @@ behaviour.
 
 Work-items that race, and values that nobody wrote, may differ rightly. At level full both runs take work-items in one order, and
 private memory begins as zeros: only what nobody wrote of local memory may differ, where both runs find that it is read. Below it
-a difference is put to code of level full in two orders of work-items: if that finds a race or such a read, or itself ends in two
-results, nothing is decided, nor where two arguments share memory that is written.
+a difference is put to code of level full, with race cells, in two opposite orders of work-items: if that finds a race or such a
+read, or itself ends in two results, nothing is decided, nor where two arguments share memory that is written, or atomics tell
+work-items in which order they came (`order_matters`).
 
 Environment: ADRENO_SIM_SECOND_RUN=all runs every launch twice, =off none; else a few, in up to SHARE of the process' time.
 """
@@ -19,7 +20,7 @@ import functools
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +29,6 @@ import numpy as np
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...findings import Kind
 from ...ir import ir
-from ...ir.builtins import is_printf
-from ...ir.provenance import is_pointer
 from ...ir.queries import globals_of
 from ..abi.bound import Bound
 from ..abi.specialization import NOTHING, LocalArg, Specialization, shadow_of
@@ -38,6 +37,7 @@ from .compiled_kernel import specialize
 from .launch import RawResult
 from .launch_analysis import LaunchVariant
 from .memory_copies import copy_ranges, restore_ranges
+from .order_matters import add_race_cells, shows_addresses, shows_order
 from .same_values import find_first_difference, has_shared_memory, written_ranges
 
 SWITCH = "ADRENO_SIM_SECOND_RUN"
@@ -53,8 +53,8 @@ _SLOWER = 200.0
 """How many times as long as the first run a second one takes, all threads together, where loops make it long."""
 MOST_BYTES = 256 << 20
 """The most bytes that a launch may write to run twice at all."""
-_UNSURE = frozenset((Kind.UNINITIALIZED_READ, Kind.DATA_RACE))
-"""What makes results of level bounds a matter of order, or of what memory held."""
+_UNSURE = frozenset((Kind.UNINITIALIZED_READ, Kind.DATA_RACE, Kind.DIVERGENT_BARRIER))
+"""What makes results of level bounds a matter of order, of what memory held, or undefined."""
 _UNCHECKED = frozenset((Kind.OUT_OF_BOUNDS_READ, Kind.OUT_OF_BOUNDS_WRITE, Kind.IMAGE_READ_OUT_OF_RANGE))
 """What makes results undefined where nothing is checked."""
 
@@ -186,15 +186,19 @@ class _Once:
     def _plain_spec(self) -> Specialization:
         return replace(self._variant.spec, emitter="scalar", proofs=NOTHING, deferred_checks=False, unoptimised=True)
 
-    def _run_again(self, spec: Specialization, before: list[np.ndarray], last_epoch: int, **changes: Any) -> _Outcome | None:
-        """Runs code for `spec` from the memory as it was. Returns None where that took too long or has no code."""
+    def _run_again(
+        self, spec: Specialization, before: list[np.ndarray], last_epoch: int, args: Sequence[Bound] | None = None, **changes: Any
+    ) -> _Outcome | None:
+        """Runs code for `spec` from the memory as it was. Returns None where that took too long, has no code or cannot be run.
+        args: with shadows that `spec` has and the launch itself has not."""
         restore_ranges(self._ranges, before)
+        epoch = max(self._options.get("first_epoch", 1), last_epoch + 1)
+        options = {**self._options, "first_epoch": epoch, **changes}
         try:
             code = specialize(self._kernel, spec, keep=self._keep)
+            result = launch.run(code, *self._sizes, self._args if args is None else args, **options)
         except UnsupportedError:
             return None
-        epoch = max(self._options.get("first_epoch", 1), last_epoch + 1)
-        result = launch.run(code, *self._sizes, self._args, **{**self._options, "first_epoch": epoch, **changes})
         if any(finding.kind is Kind.WATCHDOG for finding in result.findings):
             return None
         return _Outcome(result, self.copy_memory())
@@ -212,38 +216,43 @@ class _Once:
         if one.findings != other.findings:
             counts = [[f"{finding.kind.label} {finding.count} times" for finding in run.findings] for run in (one, other)]
             return f"{where}: found {' and '.join(', '.join(found) or 'nothing' for found in counts)}"
-        if sorted(one.printed.splitlines()) != sorted(other.printed.splitlines()):
-            return f"{where}: printed different text"
         whole = {
             index
             for index, arg in enumerate(self._variant.spec.args)
             if one.deferred and (shadow := shadow_of(arg)) is not None and shadow.written_whole
         }
-        found = find_first_difference(self._kernel, self._variant.spec, first.memory, second.memory, whole)
+        found = self._find_difference(first, second, whole)
         return found and f"{where}: {found}"
 
     def _is_determined(self, before: list[np.ndarray]) -> bool:
         """Returns whether the launch has one result, whatever the order of work-items, where memory lies and what it held."""
-        if _shows_addresses(self._kernel):
+        if shows_addresses(self._kernel):
             return False
         spec = self._plain_spec()
         if spec.full:
             return True
-        if has_shared_memory(self._kernel, self._args):
+        if has_shared_memory(self._kernel, self._args) or shows_order(self._kernel):
+            return False
+        watched = add_race_cells(self._kernel, spec, self._args, MOST_BYTES)
+        if watched is None:
             return False
         unsure = _UNSURE | (_UNCHECKED if spec.checks == "off" else frozenset())
-        outcomes = [self._run_again(replace(spec, checks="full"), before, 0, seed=seed, order="shuffled") for seed in (1, 2)]
-        if any(one is None or any(finding.kind in unsure for finding in one.result.findings) for one in outcomes):
-            return False
-        a, b = (one for one in outcomes if one is not None)
-        return all((x == y).all() for x, y in zip(a.memory, b.memory, strict=True)) and a.result.printed == b.result.printed
+        full, args, _owners = watched
+        outcomes, epoch = [], 0
+        for order in ("ascending", "descending"):
+            one = self._run_again(full, before, epoch, args, order=order)
+            if one is None or any(finding.kind in unsure for finding in one.result.findings):
+                return False
+            outcomes.append(one)
+            epoch = one.result.last_epoch
+        a, b = outcomes
+        return not self._find_difference(a, b)
 
-
-def _shows_addresses(kernel: ir.Function) -> bool:
-    """Returns whether a kernel computes with addresses as numbers, or prints them: those of private memory are a code's own."""
-    instrs = [instr for block in kernel.blocks for instr in block.instrs]
-    printed = (v for i in instrs if is_printf(i) for v in i.operands[1:])
-    return any(i.op == "ptrtoint" for i in instrs) or any(map(is_pointer, printed))
+    def _find_difference(self, a: _Outcome, b: _Outcome, whole: Collection[int] = ()) -> str:
+        """Returns in what text and memory two runs differ; "" for nothing."""
+        if sorted(a.result.printed.splitlines()) != sorted(b.result.printed.splitlines()):
+            return "printed different text"
+        return find_first_difference(self._kernel, self._variant.spec, a.memory, b.memory, whole)
 
 
 def _uses_local_memory(kernel: ir.Function, spec: Specialization) -> bool:
