@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,11 +30,13 @@ def trace(tmp_path_factory):
     return record(tmp_path_factory.mktemp("debugged"), SOURCE)[2]
 
 
-def test_a_launch_is_debugged_with_the_memory_that_it_found(trace, tmp_path, capsys):
+def test_a_launch_is_debugged_with_the_memory_that_it_found(trace, tmp_path):
+    """In a process of its own: `run`, which recorded in this one, waits for all of its children, LLVM's among them."""
     script = tmp_path / "s.txt"
     script.write_text("break 3 if x == 5\ncontinue\nprint i[x]\nprint o[x]\nprint by\nstep\nwho o[5]\n")
-    assert main(["debug", "--replay", str(trace), "--launch", "2", "--commands", str(script)]) == 0
-    said = capsys.readouterr().out
+    command = ["debug", "--replay", str(trace), "--launch", "2", "--commands", str(script)]
+    done = subprocess.run([sys.executable, "-m", "adreno_sim", *command], capture_output=True, text=True, check=True)
+    said = done.stdout
     assert "i[x] = 15.0" in said and "by = 100" in said
     assert "work-item (5) made it 115.0 at kernel.cl:3" in said
 
