@@ -201,7 +201,7 @@ def _open(path: Path) -> BufferedReader:
 
 DATA = (
     "library", "runtime", "programs", "proofs", "coarse", "modules", "objects", "machine", "search", "golden", "models",
-    "drivers", "crashes",
+    "drivers", "crashes", "differences",
 )  # fmt: skip
 """Kinds that commands behind the sandbox's wall write. The others are libraries that programs without a wall load."""
 

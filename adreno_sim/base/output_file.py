@@ -70,12 +70,21 @@ def place_folder(made: Path, target: Path, within: Path | None = None) -> None:
     try:
         copy_plain(made, temporary, made if within is None else within)
         if target.exists():
-            temporary.chmod(target.stat().st_mode)
+            _set_mode(temporary, target.stat().st_mode)
         os.replace(temporary, target.resolve())
     except (OSError, shutil.Error) as error:
         raise AdrenoSimError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _set_mode(folder: Path, mode: int) -> None:
+    """Sets the mode of a folder that is open: behind the wall chmod by name is refused."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fchmod(descriptor, stat.S_IMODE(mode))
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..base import disk_cache
 from ..base.errors import AdrenoSimError
 from ..base.output_file import write_bytes
+from ..base.processes.lasting_folder import find_lasting_folder
 from .compiler_process import Ended
 
 REPORTS = "https://github.com/llvm/llvm-project/issues"
@@ -35,9 +34,9 @@ def _keep(ended: Ended, source: bytes, command: Sequence[str]) -> str:
     """Writes the file; returns what to know of it. A source that crashes once more is the same file."""
     notes = "\n".join(["", f"{shlex.join(command)} < FILE", "", ended.messages])
     comment = "".join(f"// {line}".rstrip(" \t\\") + "\n" for line in notes.splitlines())  # a backslash would go on below
-    folder = disk_cache.folder(_KIND) if disk_cache.is_enabled() else Path(tempfile.gettempdir())
-    path = folder / f"adreno-sim-crash-{hashlib.sha256(source).hexdigest()[:16]}.cl"
     try:
+        folder = disk_cache.folder(_KIND) if disk_cache.is_enabled() else find_lasting_folder(_KIND)
+        path = folder / f"adreno-sim-crash-{hashlib.sha256(source).hexdigest()[:16]}.cl"
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(path, source + b"\n" + comment.encode("utf-8", "surrogateescape"))
     except (OSError, AdrenoSimError) as error:

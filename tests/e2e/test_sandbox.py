@@ -48,6 +48,28 @@ kernel.add = added
 sys.exit(main(sys.argv[2:], is_program=True))
 """
 
+SPOILED = """
+import ctypes, sys
+from adreno_sim.cli import sandbox
+from adreno_sim.cli.main import main
+enter = sandbox.enter_sandbox
+
+def entered(args, is_program):
+    enter(args, is_program)
+    from adreno_sim.engine.run import optimistic  # behind the wall: it begins threads
+    plain = optimistic.run
+
+    def run(variant, global_size, offset, args, **options):
+        result = plain(variant, global_size, offset, args, **options)
+        ctypes.memmove(args[1].address, bytes([7]), 1)
+        return result
+
+    optimistic.run = run
+
+sandbox.enter_sandbox = entered
+sys.exit(main(sys.argv[1:], is_program=True))
+"""
+
 
 @pytest.fixture(scope="module")
 def driver():
@@ -100,6 +122,21 @@ def test_a_kernel_runs_behind_it_and_writes_its_outputs(place):
     assert report.stat().st_size > 100 and (place / "cache" / "objects").is_dir()
     piped = adreno("kernel", "--launch", launch, "--json", "/dev/stdout")
     assert piped.returncode == 0 and '"schema"' in piped.stdout, piped.stderr
+
+
+def test_the_folder_of_a_difference_outlasts_the_command(place, monkeypatch):
+    """Behind the wall, where the folder for temporary files goes with the process, it lies in the cache."""
+    monkeypatch.setenv("ADRENO_SIM_SECOND_RUN", "all")
+    command = ("kernel", "--launch", str(place / "project" / "twice.toml"))
+    for more, where in (((), place / "cache" / "differences"), (("--sandbox", "off"), place / "elsewhere")):
+        done = run("-c", SPOILED, *command, *more)
+        assert "y differs in 1 bytes from byte 0 on" in done.stderr, done.stderr
+        (folder,) = where.glob("adreno-sim-difference-*")
+        assert str(folder) in done.stderr and folder.stat().st_mode & 0o777 == 0o700
+    again = adreno("kernel", "--launch", str(next((place / "cache" / "differences").glob("*/launch.toml"))))
+    assert again.returncode == 0, again.stderr
+    done = run("-c", SPOILED, *command, "--no-cache")
+    assert "y differs in 1 bytes from byte 0 on" in done.stderr and "could not be kept" in done.stderr, done.stderr
 
 
 def test_an_input_file_reads_nothing_beside_its_folder(place):

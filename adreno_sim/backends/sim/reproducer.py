@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import AdrenoSimError
 from ...base.launch_folder import WrittenArgument, WrittenLaunch, write_folder
+from ...base.processes.lasting_folder import find_lasting_folder
 from ...base.run_options import RunOptions
 from ...base.specs import BufferSpec, Local, Sampler
 from ...base.trust.table import Input, take_options
@@ -27,13 +29,17 @@ _FLOATS = {16: "half", 32: "float", 64: "double"}
 
 
 def report_launch(device: str, options: RunOptions, spec: Specialization, launch: PreparedLaunch, why: str) -> str:
-    """Writes a launch as `save_launch` does, and returns what to do with the folder."""
-    folder = save_launch(device, options, spec, launch, why)
+    """Writes a launch as `save_launch` does, and returns what to do with the folder, or why there is none: what differed is said
+    in any case."""
+    try:
+        folder = save_launch(device, options, spec, launch, why)
+    except (OSError, AdrenoSimError) as error:
+        return f"the launch could not be kept ({error}); report it with the kernel: {SWITCH}=all shows it again"
     return f"report the folder {folder}; {SWITCH}=all adreno-sim kernel --launch {folder}/launch.toml shows it again"
 
 
 def save_launch(device: str, options: RunOptions, spec: Specialization, launch: PreparedLaunch, why: str) -> Path:
-    """Writes a launch to a new temporary folder, and returns that.
+    """Writes a launch to a new folder that outlasts the process, and returns that. Raises OSError and AdrenoSimError.
 
     device: the name of its profile. why: becomes a comment of the launch file, as does what such a file has no key for.
     """
@@ -41,7 +47,7 @@ def save_launch(device: str, options: RunOptions, spec: Specialization, launch: 
     run = take_options(Input.LAUNCH, describe_options(options))
     comment = [why, *(f"it ran with {said}" for said in run.refused.values())]
     written = describe_launch(launch, spec.local_size, keys, run.options, comment)
-    folder = Path(tempfile.mkdtemp(prefix="adreno-sim-difference-"))
+    folder = Path(tempfile.mkdtemp(prefix="adreno-sim-difference-", dir=find_lasting_folder("differences")))
     write_folder(folder, written)
     return folder
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError, BuildError
+from adreno_sim.base.processes.scratch import PREFIX
 from adreno_sim.frontend import compiler_process, diagnostics, driver
 from adreno_sim.frontend.compiler_crash import explain_crash
 from adreno_sim.frontend.compiler_process import Ended
@@ -283,6 +284,12 @@ def test_a_crash_whose_program_cannot_be_kept_is_still_said(tmp_path, monkeypatc
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "file" / "below"))
     text = explain_crash(Ended(139, b"", STACK), GOOD.encode(), ["clang"], "99")
     assert "crashed with SIGSEGV" in text and "could not be kept" in text and "\n" not in text
+    monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
+    (tmp_path / f"{PREFIX}sandbox").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / f"{PREFIX}sandbox"))  # which goes with the process
+    assert "could not be kept" in explain_crash(Ended(139, b"", STACK), GOOD.encode(), ["clang"], "99")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert f"kept in {tmp_path}/adreno-sim-crash-" in explain_crash(Ended(139, b"", STACK), GOOD.encode(), ["clang"], "99")
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, -9, -11, -24, -25, 255, 126, 127, 137])
