@@ -8,25 +8,37 @@ import os
 import signal
 from collections.abc import Iterator
 
+from .descendants import find_children
+
 _SET_CHILD_SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of prctl."""
 
 
 class Orphans:
     """Those that this process takes over. kept: a child for which somebody waits, so that it is not reaped; None while there is
-    none, and nothing is."""
+    none, and nothing is. Nor are children that were there before: LLVM's helper has somebody who waits for it, too."""
 
     def __init__(self) -> None:
         self.kept: int | None = None
+        self._others = frozenset(find_children(os.getpid()))
 
     def reap(self) -> None:
-        """Forget those that have ended. The kept child, once it has, hides others until it is waited for."""
+        """Forget those that have ended."""
+        if self.kept is None:
+            return
+        others = {self.kept, *self._others}
         with contextlib.suppress(ChildProcessError):
-            while self.kept is not None:
-                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-                if ended is None or ended.si_pid == self.kept:
+            while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                if ended.si_pid in others:  # until it is waited for, it hides those that ended later
+                    self._reap_each(others)
                     return
                 os.waitpid(ended.si_pid, os.WNOHANG)
+
+    @staticmethod
+    def _reap_each(others: set[int]) -> None:
+        for each in set(find_children(os.getpid())) - others:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(each, os.WNOHANG)
 
 
 @contextlib.contextmanager
