@@ -28,7 +28,7 @@ CORPUS = Path(__file__).parent / "corpus"
 CASES = sorted(CORPUS.rglob("*.toml"))
 
 CLASSES = {
-    "clamped-read", "data-race", "divergent-barrier", "division-by-zero",
+    "clamped-read", "data-race", "depends-on-reading", "divergent-barrier", "division-by-zero",
     "division-overflow", "driver-erratum", "format-mismatch", "format-reinterpreted",
     "image-read-and-written", "image-read-out-of-range", "image-write-out-of-range",
     "limit-exceeded", "local-memory", "misaligned-access",

@@ -38,7 +38,7 @@ def test_a_recording_reads_no_file_of_the_machine_that_replays_it(tmp_path, capf
     assert status == 2 and "none of 1 programs was built" in data["verdict"]
     shown = capfd.readouterr()
     assert "secret words" not in json.dumps(data) + shown.out + shown.err
-    assert "BUILD failed" in data["unchecked"][0] and "not found" in data["unchecked"][0]
+    assert [sentence for sentence in data["unchecked"] if "BUILD failed" in sentence and "not found" in sentence]
 
 
 def test_a_recording_switches_no_check_off(tmp_path, capfd) -> None:
@@ -74,7 +74,7 @@ def test_level_off_is_said_by_every_report(tmp_path, capfd) -> None:
     assert status == 0 and said in data["unchecked"][0] and data["checks"] == "off"
     assert said in page.read_text() and said in sarif.read_text() and said in capfd.readouterr().err
     status, data = replay(tmp_path, trace, "--sarif", str(sarif))
-    assert status == 0 and data["checks"] == "bounds" and "invocations" not in sarif.read_text()
+    assert status == 0 and data["checks"] == "bounds" and said not in sarif.read_text()
     assert "level off" not in data["verdict"] and not any(said in sentence for sentence in data["unchecked"])
 
 
