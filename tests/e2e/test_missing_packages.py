@@ -52,7 +52,7 @@ NEEDING = {  # the package that is named first, and a command line for each comm
 WORKING = {  # what a plain install does, and a word of what it prints
     "cache": "",
     "completion bash": "_adreno_sim",
-    "debug missing.cl": "missing.cl",
+    "debug missing.cl": "--launch SPEC.toml",
     "explain data-race": "data-race",
     "devices": "sim:adreno-740",
     "footprint t.csv": "arena",
