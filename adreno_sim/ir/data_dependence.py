@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from . import ir
 from .builtins import builtin_of
 from .cfg import reachable_from
@@ -17,10 +19,38 @@ def accesses_depend_on_memory(function: ir.Function) -> bool:
     return function.fact("accesses depend on memory", _depend)
 
 
+def accesses_depend_on_calls(function: ir.Function, names: Collection[str]) -> bool:
+    """Returns True if an address, or whether something is accessed at all, may depend on what one of these built-ins returns,
+    also by way of memory that holds it."""
+
+    def is_asked(instr: ir.Instr) -> bool:
+        return instr.op == "call" and instr.callee is not None and instr.callee.name in names
+
+    tainted = _spread(function, is_asked)
+    if tainted is None or _decides_access(function, tainted):
+        return True
+    stored = any(touches_memory(instr) and {*map(id, instr.operands)} & tainted for instr in _list_instrs(function))
+    return stored and _depend(function)
+
+
 def _depend(function: ir.Function) -> bool:
-    instrs = [instr for block in function.blocks for instr in block.instrs]
+    tainted = _spread(function, _reads_memory)
+    return tainted is None or _decides_access(function, tainted)
+
+
+def _decides_access(function: ir.Function, tainted: set[int]) -> bool:
+    return any(touches_memory(instr) and _where(instr) & tainted for instr in _list_instrs(function))
+
+
+def _list_instrs(function: ir.Function) -> list[ir.Instr]:
+    return [instr for block in function.blocks for instr in block.instrs]
+
+
+def _spread(function: ir.Function, is_source: Callable[[ir.Instr], bool]) -> set[int] | None:
+    """The ids of what may depend on sources; None where they decide what is accessed by a branch."""
+    instrs = _list_instrs(function)
     ends = PostDominators(function.blocks)
-    tainted = {id(instr) for instr in instrs if _reads_memory(instr)}
+    tainted = {id(instr) for instr in instrs if is_source(instr)}
     before = -1
     while len(tainted) != before:
         before = len(tainted)
@@ -31,9 +61,9 @@ def _depend(function: ir.Function) -> bool:
             if block.instrs[-1].op in _BRANCHES and id(block.instrs[-1].operands[0]) in tainted:
                 chosen = _chosen_values(block, ends)
                 if chosen is None:
-                    return True
+                    return None
                 tainted |= chosen
-    return any(touches_memory(instr) and _where(instr) & tainted for instr in instrs)
+    return tainted
 
 
 def _chosen_values(block: ir.Block, ends: PostDominators) -> set[int] | None:

@@ -19,6 +19,8 @@ CALIBRATION_GROUPS = ((2, 3, 1), (5, 2, 2), (3, 4, 1))
 CALIBRATION_FREE = ((3, 5, 7, 11), (5, 7, 4, 6), (7, 4, 9, 5))
 LEAST_POWER = 8
 """The least size where sizes must be powers of two: more than the numbers are."""
+LEAST_PITCH = 16
+"""Rows of which nothing but how far they lie apart is known have as many elements at least."""
 ALIGNED = 8
 """More work-items than the size: up to the next multiple of this, where groups say nothing."""
 
@@ -53,6 +55,9 @@ class Chooser:
         sizes = [self._size(axis, wanted[axis], numbers) for axis in range(self.axes)]
         for number, tie in self.ties.ties.items():
             numbers[number] = tie.scale * sizes[tie.axis]
+        widest = max([LEAST_PITCH, *sizes, *numbers.values(), *(self.group or ())])
+        for number in self.ties.pitches & numbers.keys():
+            numbers[number] = self._multiple(widest + 1, self.ties.steps.get(number, 1))
         total = [self._total(axis, size, rounded) for axis, size in enumerate(sizes)]
         return Shape(tuple(sizes), tuple(total), self.group, numbers)
 
@@ -74,6 +79,8 @@ class Chooser:
         return numbers
 
     def _size(self, axis: int, wanted: int, numbers: dict[Number, int]) -> int:
+        if self.ties.one_group:
+            return self.group[axis] if self.group else 1
         if factors := self.ties.products.get(axis):
             others = math.prod(numbers[number] for number in factors[1:])
             numbers[factors[0]] = max(1, round(wanted / others))
@@ -92,6 +99,8 @@ class Chooser:
 
     def _total(self, axis: int, size: int, rounded: bool) -> int:
         guarded = self.ties.is_guarded(axis)
+        if self.ties.one_group:
+            return size
         if self.group:
             return self._multiple(size, self.group[axis])
         return (size // ALIGNED + 1) * ALIGNED if rounded and guarded else size

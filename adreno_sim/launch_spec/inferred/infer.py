@@ -18,6 +18,7 @@ from ..read import read_tables
 from ..skeleton.guess import Skeleton, guess_launch
 from ..skeleton.kernel_use import KernelUse
 from ..skeleton.text import skeleton_text
+from .assumed import AssumedExtents, find_partial_guards
 from .choose import Chooser, Shape, list_calibrations, list_shapes
 from .fit import Formula, fit
 from .needs import Extent, measure_needs
@@ -39,7 +40,8 @@ class InferredKernel:
     """A kernel with the launches that are inferred of it. device: at level bounds; names: where launch file and source lie.
 
     extents: formulas by the position of the argument; unknown: positions of arguments whose extent no formula says, which get as
-    much as each launch touches.
+    much as each launch touches; assumed: those that get more than their formula says, where a launch touches more; fitted: those
+    of them that got more.
     """
 
     def __init__(self, device: SimDevice, kernel: SimKernel, target: Path, source: str, options: str, root: Path | None):
@@ -51,7 +53,12 @@ class InferredKernel:
         self.writer = self._choose_group()
         self.extents: dict[int, tuple[Formula, ...]] = {}
         self.unknown: set[int] = set()
+        self.assumed: set[int] = set()
+        self.fitted: set[int] = set()
         self._of_bounds = self._find_bounds()
+        self.ties.unguarded |= find_partial_guards(
+            self.chooser, list_calibrations(self.chooser)[0], self.use.written, self._measure
+        )
         self._find_extents()
 
     @property
@@ -73,10 +80,21 @@ class InferredKernel:
     def launch(self, shape: Shape) -> tuple[str, LaunchSpec]:
         """The launch file of a shape, and what it says. Raises AdrenoSimError for what cannot be a launch."""
         extents: dict[int, Sequence[Formula]] = dict(self.extents)
-        if self.unknown:
+        if self.unknown or self.assumed:
             needs = self._measure(shape) or {}
             extents |= {index: [Formula(max(1, need)) for need in needs[index]] for index in self.unknown if index in needs}
+            extents |= {index: self._widen(index, needs[index], shape) for index in self.assumed if index in needs}
         return self._read(self.writer.tight(shape, extents))
+
+    def _widen(self, index: int, needs: Extent, shape: Shape) -> list[Formula]:
+        """The extents of an argument whose size is assumed, with what a launch touches more."""
+        sizes, made = self.writer.sizes(shape), []
+        for formula, need in zip(self.extents[index], needs, strict=True):
+            beyond = need > formula.of(sizes)
+            made.append(Formula(need) if beyond else formula)
+            if beyond:
+                self.fitted.add(index)
+        return made
 
     def _read(self, made: Skeleton) -> tuple[str, LaunchSpec]:
         text = skeleton_text(made)
@@ -102,7 +120,7 @@ class InferredKernel:
         if group is None or self.kernel.function.required_work_group_size is not None:
             return [group]
         if len(group) != 2:
-            return [group, *((group[0] // by,) for by in (2, 4) if len(group) == 1 and group[0] >= 8 * by)]
+            return [group, *((group[0] // by,) for by in (2, 4, 8, 16, 32) if len(group) == 1 and group[0] >= 4 * by)]
         items = math.prod(group)
         widths = [1 << power for power in range(items.bit_length())]
         shapes = [(width, items // width) for width in sorted(widths, key=lambda width: abs(math.log(width * width / items)))]
@@ -167,13 +185,17 @@ class InferredKernel:
         varying = {name for name in sizes[0] if len({launch[name] for launch in sizes}) == len(sizes)}
         launches = [{name: launch[name] for name in varying} for launch in sizes]
         _, spec = self._read(self.writer.roomy(shapes[0]))
+        judge = AssumedExtents(self.writer, self.use.written)
         for index, argument in enumerate(spec.arguments):
             if isinstance(argument, (BufferArgument, ImageArgument)):
                 formulas = self._fit(index, measured, launches)
                 if formulas is None:
                     self.unknown.add(index)
-                else:
-                    self.extents[index] = formulas
+                    continue
+                self.extents[index] = formulas
+                needs = [launch[index] for launch in measured if launch is not None]
+                if judge.is_assumed(index, formulas, needs, sizes):
+                    self.assumed.add(index)
 
     def _fit(
         self, index: int, measured: Sequence[Mapping[int, Extent] | None], launches: Sequence[Mapping[str, int]]

@@ -182,6 +182,13 @@ def _add_unchecked(report: LaunchReport, inferred: InferredKernel, several: bool
     if unknown := [inferred.kernel.params[index].name for index in sorted(inferred.unknown)]:
         told = f"{of}bounds of {', '.join(unknown)}: the code does not say how large; as much as each launch touches was given"
         report.unchecked.append(told)
+    if fitted := [inferred.kernel.params[index].name for index in sorted(inferred.fitted)]:
+        told = (
+            f"{of}bounds of {', '.join(fitted)}: the code does not say how large; sizes were fitted to what each launch touches"
+        )
+        report.unchecked.append(told)
+    if inferred.ties.one_group and inferred.chooser.group:
+        report.unchecked.append(f"{of}several groups: no id of all work-items says what is accessed; one group was launched")
     values = "values: no launch file says what is right"
     if values not in report.unchecked:
         report.unchecked.append(values)

@@ -18,7 +18,8 @@ ROOM = 1 << 17
 CONSTANT_ROOM = 1 << 10
 """Likewise of memory in the constant address space, of which a device has little."""
 IMAGE_ROOM = {1: (4096,), 2: (192, 192), 3: (96, 96, 24)}
-"""Texels of an image that has, by its sides."""
+"""Texels of an image that has, by its sides: of layers, and of a depth, these are the least."""
+LAYERS_MORE, MOST_LAYERS = 8, 136
 SIDES = ("width", "height", "depth", "layers")
 
 Extents = Mapping[int, Sequence[Formula]]
@@ -71,7 +72,7 @@ class LaunchWriter:
     def roomy(self, shape: Shape) -> Skeleton:
         """The launch with room for all that it touches."""
         params = self.chooser.function.params
-        return self._make(shape, lambda index, keys: _room(params[index], keys))
+        return self._make(shape, lambda index, keys: _room(params[index], keys, max(shape.total)))
 
     def tight(self, shape: Shape, extents: Extents, decide: bool = False) -> Skeleton:
         """The launch whose arguments are as large as is meant. decide: with the comments of what is guessed."""
@@ -91,7 +92,9 @@ class LaunchWriter:
             argument.decide = {}
             self._set_number(param, argument, shape, made.values)
             if argument.keys["kind"] == "local" and made.local_size is not None:
-                argument.keys["nbytes"] *= self.local_rows
+                starts = self.chooser.ties.local_starts.get(index, {})
+                parts = sum(shape.numbers.get(number, 0) * size for number, size in starts.items())
+                argument.keys["nbytes"] = argument.keys["nbytes"] * self.local_rows + parts
             names = [key for key in ("count", *SIDES) if key in argument.keys]
             for name, extent in zip(names, extents(index, argument.keys), strict=False):
                 argument.keys[name] = extent if not str(extent).isdigit() else int(extent)
@@ -124,8 +127,12 @@ class LaunchWriter:
 _OURS = ("items", "groups", "total")
 
 
-def _room(param: ir.Param, keys: Mapping[str, Any]) -> Sequence[int]:
+def _room(param: ir.Param, keys: Mapping[str, Any], most: int) -> Sequence[int]:
+    """Elements or texels of what has room. most: work-items along an axis, each of which may have a layer."""
     sides = sum(key in keys for key in SIDES)
+    if sides == 3:
+        *plane, layers = IMAGE_ROOM[sides]
+        return *plane, min(max(layers, most + LAYERS_MORE), MOST_LAYERS)
     if sides:
         return IMAGE_ROOM[sides]
     constant = isinstance(param.type, ir.Pointer) and param.type.space == ir.CONSTANT

@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...ir import ir
+from ...ir.data_dependence import accesses_depend_on_calls
 from ...ir.layout import size_of
 
 _OF_GROUPS = ("get_group_id", "get_local_id")
 _OF_ITEMS = ("get_global_id", "get_group_id")
+_OF_ALL_GROUPS = (
+    "get_global_id", "get_group_id", "get_global_linear_id", "get_num_groups", "get_global_offset",
+)  # fmt: skip
 _CASTS = ("trunc", "zext", "sext", "freeze", "bitcast")
 _CLAMPING = ("min", "max", "clamp")
 _IMAGE_SIDES = {"get_image_width": 0, "get_image_height": 1, "get_image_depth": 2, "get_image_array_size": 2}
@@ -34,18 +38,23 @@ Number = tuple[int, int]
 @dataclass(frozen=True)
 class Tie:
     """A number that is `scale` times the size of an axis. guarded: the code compares ids along it with the number, so that there
-    may be more work-items."""
+    may be more work-items. named: the code does not look at it, its name says so."""
 
     axis: int
     scale: int
     guarded: bool
+    named: bool = False
 
 
 @dataclass
 class Ties:
     """ties: by number. products: axes whose size is the product of numbers. steps: of what a number must be a multiple;
     axis_steps: of what the work-items of an axis must be. split: axes whose ids are divided by a number, which must divide the
-    size. guarded_images: axes along which ids are compared with an image's extent. powers: sizes must be powers of two."""
+    size. guarded_images: axes along which ids are compared with an image's extent. powers: sizes must be powers of two.
+    one_group: no id of all work-items and none of a group decides what is accessed. pitches: numbers that are nothing but how far
+    the starts of rows lie apart, whose columns no axis counts. local_starts: numbers at which parts of a local argument begin,
+    with the bytes of an element, by its position. unguarded: axes whose numbers guard some accesses alone, so that there may be
+    no more work-items."""
 
     ties: dict[Number, Tie] = field(default_factory=dict)
     products: dict[int, tuple[Number, ...]] = field(default_factory=dict)
@@ -54,11 +63,15 @@ class Ties:
     split: dict[int, set[Number]] = field(default_factory=dict)
     guarded_images: set[int] = field(default_factory=set)
     powers: bool = False
+    one_group: bool = False
+    pitches: set[Number] = field(default_factory=set)
+    local_starts: dict[int, dict[Number, int]] = field(default_factory=dict)
+    unguarded: set[int] = field(default_factory=set)
 
     def is_guarded(self, axis: int) -> bool:
         """Whether a launch may have more work-items along an axis than its size."""
         tied = any(tie.guarded and tie.axis == axis for tie in self.ties.values())
-        return tied or axis in self.guarded_images or axis in self.products
+        return axis in self.guarded_images or (axis not in self.unguarded and (tied or axis in self.products))
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,8 @@ class _Reader:
         self._tails: dict[Number, bool] = {}
         self._known: dict[int, _Ids] = {}
         self._grouped: dict[int, bool] = {}
+        self._bounds_ids = False
+        """Whether ids are compared with anything: who guards them with something else has not forgotten to."""
 
     def read(self) -> Ties:
         for instr in self.instrs:
@@ -104,9 +119,12 @@ class _Reader:
                 self._read_clamp(instr)
         for instr in self.instrs:
             self._read_index(instr)
+            self._read_part(instr)
         for instr in self.instrs:
             self._read_division(instr)
         self._read_names()
+        self.found.pitches -= {*self._compared_numbers(), *self.found.ties}
+        self.found.one_group = not accesses_depend_on_calls(self.function, _OF_ALL_GROUPS)
         return self.found
 
     # -- what instructions say
@@ -116,10 +134,15 @@ class _Reader:
             return
         for one, other in (instr.operands, instr.operands[::-1]):
             ids, sizes = self._ids(one), self._sizes(other)
+            self._bounds_ids |= bool(ids.axes)
             if len(ids.axes) == 1 and sizes is not None:
                 self._tie(next(iter(ids.axes)), ids.scale, sizes, guarded=True)
             elif sizes is not None and len(sizes.numbers) == 1 and (step := self._step_of(one)) > 1:
                 self._need_multiple(sizes.numbers[0], step)
+
+    def _compared_numbers(self) -> set[Number]:
+        compared = [operand for instr in self.instrs if instr.op == "icmp" for operand in instr.operands]
+        return {number for value in compared if (sizes := self._sizes(value)) is not None for number in sizes.numbers}
 
     def _read_clamp(self, instr: ir.Instr) -> None:
         parts = [self._ids(operand) for operand in instr.operands]
@@ -134,11 +157,25 @@ class _Reader:
         for product, added in self._sums(instr):
             for one, other in (product, product[::-1]):
                 sizes, ids, rest = self._sizes(one), self._ids(other), self._ids(added)
-                if sizes is None or len(sizes.numbers) != 1 or not sizes.plain or len(rest.axes) != 1:
+                if sizes is None or len(sizes.numbers) != 1 or not sizes.plain:
+                    continue
+                if ids.axes and not rest.axes and _constant(added) is None:
+                    self.found.pitches.add(sizes.numbers[0])
+                if len(rest.axes) != 1:
                     continue
                 axis = next(iter(rest.axes))
                 if axis not in ids.axes:
                     self._tie(axis, rest.scale * _bytes_of_pitch(instr), sizes, guarded=False)
+
+    def _read_part(self, instr: ir.Instr) -> None:
+        """A part of a local argument that begins at a number."""
+        if instr.op != "gep" or len(instr.operands) != 2 or instr.elem is None:
+            return
+        whole, sizes = _uncast(instr.operands[0]), self._sizes(instr.operands[1])
+        if not isinstance(whole, ir.Param) or not isinstance(whole.type, ir.Pointer) or whole.type.space != ir.LOCAL:
+            return
+        if sizes is not None and len(sizes.numbers) == 1:
+            self.found.local_starts.setdefault(whole.index, {})[sizes.numbers[0]] = size_of(instr.elem)
 
     def _read_division(self, instr: ir.Instr) -> None:
         if instr.op not in ("sdiv", "udiv", "srem", "urem", "lshr", "ashr", "and", "xor") or isinstance(instr.type, ir.Vector):
@@ -175,7 +212,7 @@ class _Reader:
             if number in self.found.ties or any(number in factors for factors in self.found.products.values()):
                 continue
             if id(param) not in used and _COUNTS_ITEMS.match(param.name) and self.axes == 1 and not self.found.ties:
-                self.found.ties[number] = Tie(0, 1, guarded=True)
+                self.found.ties[number] = Tie(0, 1, guarded=not self._bounds_ids, named=True)
             elif self.axes > 1:
                 for axis in range(self.axes):
                     tied = any(tie.axis == axis for tie in self.found.ties.values())
