@@ -17,7 +17,7 @@ from .errors import AdrenoSimError
 _CLANG = tuple(
     f"frontend/{name}.py"
     for name in (
-        "driver", "compiler_crash", "compiler_process", "constant_arithmetic", "diagnostics", "file_references",
+        "driver", "compiler_crash", "compiler_process", "constant_arithmetic", "diagnostics", "file_references", "image_access",
         "llvm_reader/words", "options", "visible_files", "wide_vectors",
     )
 )  # fmt: skip
@@ -47,7 +47,7 @@ DEPENDENCIES = {
         "profiles",
         "findings.py",
     ),
-    "models": ("compiler", "golden", "results", "backends", "memory", "isa", "timing", *_ENGINE),
+    "models": ("compiler", "golden", "results", "explanations", "backends", "memory", "isa", "timing", *_ENGINE),
     "search": ("compiler/plan/search",),
     "drivers": ("backends/opencl", "frontend/options.py", "memory", *_DEVICE),
 }
