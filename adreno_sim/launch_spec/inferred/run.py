@@ -187,8 +187,9 @@ def _add_unchecked(report: LaunchReport, inferred: InferredKernel, several: bool
             f"{of}bounds of {', '.join(fitted)}: the code does not say how large; sizes were fitted to what each launch touches"
         )
         report.unchecked.append(told)
-    if inferred.ties.one_group and inferred.chooser.group:
-        report.unchecked.append(f"{of}several groups: no id of all work-items says what is accessed; one group was launched")
+    if inferred.ties.one_group:
+        what = "group" if inferred.chooser.group else "work-item"
+        report.unchecked.append(f"{of}several {what}s: no id of all work-items says what is accessed; one {what} was launched")
     values = "values: no launch file says what is right"
     if values not in report.unchecked:
         report.unchecked.append(values)

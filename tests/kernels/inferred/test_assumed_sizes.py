@@ -59,9 +59,15 @@ BEFORE = """kernel void k(global int* data, int count) {
   int i = get_global_id(0);
   if (i %s 0) data[i - 1] = i;
 }"""
+TASK = """kernel void k(global const float* x, global float* sum, int n) {
+  float s = 0;
+  for (int i = 0; i < n; i++) s += x[%s];
+  sum[0] = s;
+}"""
 
 CASES = {
     "a kernel of one group": (EXCHANGE, "barrier(CLK_LOCAL_MEM_FENCE);", "", "data-race", "several groups: no id of all"),
+    "a kernel of one work-item": (TASK, "i", "i - 1", "out-of-bounds-read", "several work-items: no id of all"),
     "branches that clamp": (
         PADDED, "y < 0 || x < 0 || y >= h || x >= w", "y < 0 || y >= h || x >= w", "out-of-bounds-read",
         "bounds of out: the code does not say how large",
