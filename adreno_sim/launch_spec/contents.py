@@ -53,7 +53,9 @@ class LaunchContents:
 
     def find_coverage(self) -> Iterator[Coverage]:
         """Arguments that nothing was written to before the launch, and of which something was not written in it. Until then a
-        simulated device's memory holds a pattern that no kernel computes."""
+        simulated device's memory holds a pattern that no kernel computes, but one may copy it from an argument that nobody filled."""
+        if any(not self._is_filled(index) and not self._kernel.writes(index) for index in self._bound.views):
+            return
         for index, after in self._after.items():
             argument = self._argument(index)
             if self._is_filled(index) or argument.place.storage:

@@ -122,7 +122,7 @@ def _finding(
     if site.kind is Kind.DIVERGENT_BARRIER:
         message = _divergence(compiled, values, _items_that_meet(compiled, item, sizes))
     else:
-        message = _message(compiled, site, access, values)
+        message = _message(site, access, values)
     loc = site.loc
     detail: dict[str, object] = {"callers": list(loc.callers)} if loc.callers else {}
     if site.target is not None:
@@ -166,7 +166,7 @@ _NEAR_NULL = 1 << 16
 """Addresses below are an index away from a null pointer."""
 
 
-def _message(compiled: CompiledKernel, site: DiagnosticSite, access: Access | None, values: list[int]) -> str:
+def _message(site: DiagnosticSite, access: Access | None, values: list[int]) -> str:
     if site.shape == "index":
         return site.text.format(index=_signed(values[0], 64))
     if site.text:

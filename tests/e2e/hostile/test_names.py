@@ -38,6 +38,7 @@ count = 8
 kind = "buffer"
 dtype = "float32"
 count = 8
+data = "ones"
 [[allow]]
 kernel = "walk"
 kind = "out-of-bounds-write"
@@ -108,7 +109,7 @@ def test_a_kernel_and_its_launch_file(text, run):
     Path("k.cl").write_bytes(source_of(text))
     Path("k.toml").write_text(LAUNCH.format(name=as_toml(text), place='"1"'), encoding="utf-8")
     said = run({1, 2}, "kernel", "--launch", "k.toml", "--explain", *OUTPUTS)
-    if Path("out.json").exists():
+    if "adreno-sim/failure/" not in Path("out.json").read_text():
         assert "out-of-bounds-write" in said
         run({1}, "kernel", "--launch", "k.toml", "--json", "-")
         Path("k.toml").write_text(LAUNCH.format(name=as_toml(text), place='"6"'), encoding="utf-8")

@@ -41,3 +41,12 @@ def test_elements_that_were_never_written_are_a_line(checks: str, tmp_path: Path
     assert "s: 8 of 40 elements never written (elements 0, 5, 10 and 5 more ranges)\n" in capsys.readouterr().out
     (coverage,) = json.loads(report.read_text())["coverage"]
     assert (coverage["argument"], coverage["elements"], coverage["unwritten"]) == ("s", 40, 8)
+
+
+def test_a_copy_of_what_nobody_filled_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It holds the same pattern as memory that nothing was written to."""
+    (tmp_path / "k.cl").write_text("kernel void k(global int *o, global const int *x) { int i = get_global_id(0); o[i] = x[i]; }")
+    argument = '[[argument]]\nkind = "buffer"\ndtype = "int32"\ncount = 4\n'
+    (tmp_path / "k.toml").write_text(f"global_size = [4]\n{argument}{argument}")
+    main(["kernel", str(tmp_path / "k.cl"), "--launch", str(tmp_path / "k.toml"), "--checks", "bounds"])
+    assert "never written" not in capsys.readouterr().out
