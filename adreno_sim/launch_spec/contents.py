@@ -15,7 +15,7 @@ from ..results.listing.ranges import describe_ranges
 from .bind import BoundArguments, elements, parameter_name
 from .model import BufferArgument, ImageArgument, LaunchSpec
 
-MOST_BYTES = 256 << 20
+MOST_BYTES = 64 << 20
 """Larger arguments are not looked at: they would be in the host's memory twice more."""
 
 
@@ -53,7 +53,7 @@ class LaunchContents:
 
     def find_coverage(self) -> Iterator[Coverage]:
         """Arguments that nothing was written to before the launch, and of which something was not written in it. Until then a
-        simulated device's memory holds a pattern that no kernel computes, but one may copy it from an argument that nobody filled."""
+        simulated device's memory holds a pattern that no kernel computes, but it may copy it from one that nobody filled."""
         if any(not self._is_filled(index) and not self._kernel.writes(index) for index in self._bound.views):
             return
         for index, after in self._after.items():

@@ -145,7 +145,8 @@ compiler_process.MEMORY_LIMIT = 1 << 29
 for name in json.load(open("names.json")):
     told, out, start = io.StringIO(), io.StringIO(), sum(os.times()[:4])  # processor time, also of processes that ended
     with contextlib.redirect_stderr(told), contextlib.redirect_stdout(out):
-        code = main(["kernel", f"{name}/k.cl", "--launch", f"{name}/launch.toml"])
+        level = "full" if 'checks = "full"' in open(f"{name}/launch.toml").read() else "bounds"
+        code = main(["kernel", f"{name}/k.cl", "--launch", f"{name}/launch.toml", "--checks", level])
     text = told.getvalue() + out.getvalue()
     status = open("/proc/self/status").read()  # ru_maxrss begins at what the parent had
     most = int(status.partition("VmHWM:")[2].split()[0]) * 1024
