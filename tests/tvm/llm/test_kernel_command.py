@@ -75,7 +75,7 @@ def test_a_function_of_a_file_runs_and_is_judged(file, tmp_path, capsys):
         (["--function", "scale", "--shape", "C=9", "--scalar", "factor=2"], "scale has no parameter 'C'; it has A, B, factor"),
         (["--function", "scale", "--launch", "x.toml"], "--launch: is for a kernel with a launch file"),
         (["--scalar", "factor=2"], "--scalar: is for a PrimFunc (--function)"),
-        ([], "--launch SPEC.toml says what a kernel is run with"),
+        ([], "expected FILE.cl, --launch SPEC.toml, or FILE.py"),
     ],
 )
 def test_what_does_not_fit_is_one_line(file, capsys, arguments, said):
