@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...engine.run.counted import Touched, trace_touched
 from ...ir.data_dependence import accesses_depend_on_memory
@@ -10,7 +11,9 @@ from .arguments import bind_argument
 from .launch_config import PreparedLaunch
 
 if TYPE_CHECKING:
+    from ...device.protocol import Device
     from .device import SimDevice
+    from .program import SimKernel
 
 TIME_LIMIT = 5.0
 """Seconds that looking may take."""
@@ -34,3 +37,13 @@ def find_touched_bytes(device: SimDevice, launch: PreparedLaunch, *, has_run: bo
         timeout=min(TIME_LIMIT, device.options.timeout),
         **launch.sizes,
     )
+
+
+def find_bytes_of_launch(
+    device: Device, kernel: SimKernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Any]
+) -> Touched | None:
+    """The same of a launch that has not run. device: a simulated one. DeviceError where it refuses the launch."""
+    from .device import SimDevice
+
+    assert isinstance(device, SimDevice), device.info.name
+    return find_touched_bytes(device, device.prepare(kernel, global_size, local_size, args), has_run=False)

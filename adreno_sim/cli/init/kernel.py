@@ -12,8 +12,8 @@ from ...base.errors import AdrenoSimError, OptionError
 from ...base.trust.confined_path import is_below
 
 if TYPE_CHECKING:
-    from ...backends.sim.device import SimDevice
     from ...backends.sim.program import SimKernel
+    from ...device.protocol import Device
     from ...ir import ir
     from ...launch_spec.skeleton.trial import Trial
 
@@ -79,10 +79,9 @@ def _simulated(device: str | None) -> str:
     return device or (default if default.startswith("sim:") else "sim:adreno-740")
 
 
-def _build(source: Path, folder: Path, options: str, name: str, device: str) -> tuple[SimDevice, SimKernel]:
+def _build(source: Path, folder: Path, options: str, name: str, device: str) -> tuple[Device, SimKernel]:
     """The kernel that is meant, and the device that looks at what it touches."""
     from ...backends.open import open_device
-    from ...backends.sim.device import SimDevice
     from ...backends.sim.program import SimKernel
     from ...launch_spec.build_errors import name_source
     from ...launch_spec.include_folders import add_launch_folders, add_source_folder
@@ -101,7 +100,7 @@ def _build(source: Path, folder: Path, options: str, name: str, device: str) -> 
     if name and name not in names:
         raise AdrenoSimError(f"--kernel: {name}: the kernels of {source} are {', '.join(names)}")
     kernel = program[name or names[0]]
-    assert isinstance(kernel, SimKernel) and isinstance(opened, SimDevice)
+    assert isinstance(kernel, SimKernel)
     return opened, kernel
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...backends.sim.device import SimDevice
 from ...backends.sim.program import SimKernel
 from ...base.errors import AdrenoSimError
+from ...device.protocol import Device
 from ...findings import Finding, Kind
 from ...ir.data_dependence import accesses_depend_on_memory
 from ..model import BufferArgument, ImageArgument, LaunchSpec
@@ -44,7 +44,7 @@ class InferredKernel:
     of them that got more.
     """
 
-    def __init__(self, device: SimDevice, kernel: SimKernel, target: Path, source: str, options: str, root: Path | None):
+    def __init__(self, device: Device, kernel: SimKernel, target: Path, source: str, options: str, root: Path | None):
         self.device, self.kernel, self.target, self.root = device, kernel, target, root
         self.use = KernelUse(kernel.function)
         self.ties = find_ties(kernel.function, self.use.axes)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.sim.arguments import bind_argument
-from ...backends.sim.device import SimDevice
 from ...backends.sim.program import SimKernel
-from ...backends.sim.touched_bytes import find_touched_bytes
+from ...backends.sim.touched_bytes import find_bytes_of_launch
 from ...base.errors import DeviceError
+from ...device.protocol import Device
 from ...engine.abi.bound import BoundImage
 from ...engine.builtins.texels import texel_bytes
 from ..bind import BoundArguments, RejectedCall
@@ -18,14 +18,13 @@ Extent = tuple[int, ...]
 """Elements of a buffer; texels along each axis of an image."""
 
 
-def measure_needs(device: SimDevice, kernel: SimKernel, spec: LaunchSpec) -> dict[int, Extent] | None:
+def measure_needs(device: Device, kernel: SimKernel, spec: LaunchSpec) -> dict[int, Extent] | None:
     """What a launch touches of each buffer and image, from its start to the last that is touched, by position; None where that is
     not known, or the launch is refused."""
     try:
         bound = BoundArguments(device, spec, kernel.params)
         bound.fill()
-        launch = device.prepare(kernel, spec.global_size, spec.local_size, bound.values)
-        touched = find_touched_bytes(device, launch, has_run=False)
+        touched = find_bytes_of_launch(device, kernel, spec.global_size, spec.local_size, bound.values)
     except (DeviceError, RejectedCall):
         return None
     if touched is None:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...backends.open import open_device
-from ...backends.sim.device import SimDevice
 from ...backends.sim.program import SimKernel
 from ...base.allow import AllowEntry
 from ...base.errors import AdrenoSimError, BuildError, OptionError
 from ...base.trust.device_string import default_device
-from ...device.protocol import Program
+from ...device.protocol import Device, Program
 from ...findings import Kind, Severity
 from ...results.launch_report import LaunchReport, TriedLaunch
 from ...results.run_report import place_of
@@ -85,17 +84,16 @@ def run_inferred(source: Path, target: Path, wanted: Wanted) -> tuple[LaunchRepo
     return report, failing
 
 
-def _open_bounds(wanted: Wanted) -> SimDevice:
+def _open_bounds(wanted: Wanted) -> Device:
     text = wanted.device or default_device()
     if not text.startswith("sim:"):
         raise OptionError("device", f"{text}: expected a simulated device, as launches are inferred on one; or --launch")
     asked: dict[str, Any] = {"unsafe_includes": True} if wanted.unsafe_includes else {}
     opened = open_device(text, checks="bounds", timeout=infer.SECONDS, **asked)
-    assert isinstance(opened, SimDevice)
     return opened
 
 
-def _build(device: SimDevice, text: str, source: Path, options: str) -> tuple[Program, str]:
+def _build(device: Device, text: str, source: Path, options: str) -> tuple[Program, str]:
     """The program, and the options that it builds with: where none are given, the version of OpenCL C that it is written in."""
     try:
         return device.build(text, add_source_folder(options, text, source)), options

@@ -271,7 +271,8 @@ def test_files_that_are_nothing(run, tmp_path, suffix, content):
     path.write_bytes(content)
     code, said, err = run(path, "--json", out, "--html", tmp_path / "out.html")
     assert code == 2 and said == "" and err.startswith("error: ") and err.count("\n") == 1 and path.name in err
-    assert sorted(tmp_path.iterdir()) == [path]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.html", "out.json", path.name]
+    assert json.loads(out.read_text())["schema"] == "adreno-sim/failure/1"
 
 
 def test_json_of_another_kind(run, tmp_path):
