@@ -49,5 +49,7 @@ def explanations() -> Mapping[str, Explanation]:
 
 
 def help_of(finding: Finding) -> str:
-    """What to do about a finding: what is known of it, else what its kind says."""
-    return finding.help or explanations()[finding.kind.label].help
+    """What to do about a finding: what is known of it, else what its kind says; "" of a kind without a text: a report is written
+    all the same."""
+    known = explanations().get(finding.kind.label)
+    return finding.help or ("" if known is None else known.help)

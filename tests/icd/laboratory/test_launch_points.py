@@ -52,7 +52,7 @@ def test_memory_is_that_before_the_launch(chain) -> None:
 
 def test_settings_are_the_recorded_ones_or_the_caller_s(chain) -> None:
     with open_launch(chain, 1) as point:
-        assert (point.device.options.checks, point.device.info.name) == ("bounds", "adreno-740")
+        assert (point.device.options.checks, point.device.info.name) == ("full", "adreno-740")
     with open_launch(chain, 1, device="sim:adreno-650", seed=3) as point:
         assert (point.device.options.seed, point.device.info.name) == (3, "adreno-650")
 

@@ -36,7 +36,7 @@ def wrong_value(module: Any, device: Any, **options: Any) -> str:
 def test_the_stage_of_a_known_defect(name: str, fix: str, stage: str, adreno: Any) -> None:
     """TVM writes what follows a sum of one term into both of its statements; it cuts an array down to what a work-item wrote."""
     message = wrong_value(OPERATORS[name](), adreno, without_fix=(fix,))
-    assert f"; {stage}; with doubles" in message
+    assert f"; {stage}; still wrong in float64" in message
 
 
 def schedule_wrongly(module: Any, _ctx: Any) -> Any:
