@@ -40,7 +40,18 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("well", [False, True])
 def test_commands_that_nothing_orders_are_told(client: str, well: bool, tmp_path: Path) -> None:
     report, again, trace = (tmp_path / name for name in ("report.json", "again.json", "trace.asim"))
-    words = [sys.executable, "-m", "adreno_sim", "run", "--device", "sim:adreno-740", "--checks", "bounds", "--record", str(trace)]
+    words = [
+        sys.executable,
+        "-m",
+        "adreno_sim",
+        "run",
+        "--device",
+        "sim:adreno-740",
+        "--checks",
+        "bounds",
+        "--record",
+        str(trace),
+    ]
     done = run([*words, "--json", str(report), "--", client, *["well"] * well])
     data = json.loads(report.read_text())
     found = [finding["message"] for finding in data["findings"]]
