@@ -11,11 +11,20 @@ SUPERVISED = (
 def run() -> int:
     """Runs the command line, in a child where a library may crash, and returns the exit code of this process."""
     arguments = sys.argv[1:]
+    _keep_bytecode_whole()
     if arguments[:1] and arguments[0] in SUPERVISED and not any(word.startswith("--progress-file") for word in arguments):
         from .base.processes.supervision import supervise
 
         return supervise(run_here, arguments)
     return run_here()
+
+
+def _keep_bytecode_whole() -> None:
+    """Below a limit on the size of files Python keeps what fits of a module's bytecode, and cannot load the module ever after."""
+    import resource
+
+    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
+        sys.dont_write_bytecode = True
 
 
 def run_here() -> int:

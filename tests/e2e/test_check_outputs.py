@@ -56,10 +56,11 @@ def test_two_runs_at_once(folder):
 
 
 FULL = """
-import resource
+import resource, sys
 from adreno_sim.cli import check
 write_report = check.write_report
 def write_on_a_full_disk(*args):
+    sys.dont_write_bytecode = True  # Python keeps what fits below the limit, and cannot load it ever after
     resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
     write_report(*args)
 check.write_report = write_on_a_full_disk

@@ -151,7 +151,8 @@ def test_a_file_system_without_unnamed_files(tmp_path, monkeypatch):
 
 
 END = {
-    "full disk": "from resource import *; setrlimit(RLIMIT_FSIZE, (1000, 1000)); write_text(sys.argv[1], 'n' * 100_000)",
+    "full disk": "from resource import *; sys.dont_write_bytecode = True\nsetrlimit(RLIMIT_FSIZE, (1000, 1000))\n"
+    "write_text(sys.argv[1], 'n' * 100_000)",
     "killed": "with open_output(sys.argv[1]) as file:\n file.write(b'n'*100_000); file.flush(); os.kill(os.getpid(), 9)",
     "interrupted": "with open_output(sys.argv[1]) as file:\n file.write(b'n'*100_000); raise KeyboardInterrupt",
 }

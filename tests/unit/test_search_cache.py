@@ -88,6 +88,7 @@ def test_files_that_cannot_be_written_or_read_are_no_error(tmp_path, monkeypatch
     """A full disk, imitated by a limit, and files that hold something else. What is whole is used on a full disk, too."""
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python keeps what fits below the limit, and cannot load it ever after
 
     def comes_from_disk(most: int = resource.RLIM_INFINITY) -> bool:
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
