@@ -170,7 +170,14 @@ def test_a_signal_for_the_command_reaches_all_that_it_started(tmp_path) -> None:
 def test_a_signal_reaches_what_was_left_alone(number) -> None:
     """A daemon, as shells make it: its parent ends at once. It is ended with the command."""
     words = [sys.executable, "-m", "adreno_sim", "run", "--", "sh", "-c", "(sh -c 'echo $$; exec sleep 60' &); sleep 60"]
-    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    # what began this may ignore SIGHUP, as nohup does
+    running = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
     assert running.stdout is not None
     daemon = int(running.stdout.readline())
     time.sleep(0.1)
