@@ -23,6 +23,10 @@ they are and nobody writes in between; "work_item": it may differ however equal 
 Scope = Literal["group", "wave"]
 
 
+ASYNC_COPIES = ("async_work_group_copy", "async_work_group_strided_copy")
+"""Functions that copy while the work-items go on, until wait_group_events."""
+
+
 @dataclass(frozen=True)
 class VectorAccess:
     """vload, vstore and their kin: the index counts whole vectors (OpenCL C 6.15.7).
@@ -208,7 +212,7 @@ def _memory_rows() -> Iterator[tuple[str, Builtin]]:
         yield f"read_image{type}", read_image
         yield f"write_image{type}", write_image
     yield from _atomics()
-    for name in _names("async_work_group_copy async_work_group_strided_copy"):
+    for name in ASYNC_COPIES:
         yield name, Builtin(("write", "read"), in_vectors=False)
     yield from ((name, Builtin(("none",), in_vectors=False)) for name in _names("prefetch printf"))
     for name in _names("mem_fence read_mem_fence write_mem_fence atomic_work_item_fence"):

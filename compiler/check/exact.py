@@ -16,7 +16,7 @@ from ...results.comparison import compare
 from ...results.expected import Expected
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall
-from .fresh import Fresh
+from .fresh import Fresh, arguments_with
 from .golden import is_result
 from .peer import Peer
 from .twin import WideTwin
@@ -91,9 +91,8 @@ class ExactInputs:
             given = list(before)
             for i, array in floats.items():
                 given[i] = self._whole_numbers(array, most, power if i == largest else 0)
-            args = [arg if array is None else array for arg, array in zip(call.args, given, strict=True)]
             try:
-                golden = self._reference.expect_exact(call.function.golden, args)  # type: ignore[arg-type]
+                golden = self._reference.expect_exact(call.function.golden, arguments_with(call, given))
             except AdrenoSimError:
                 return None
             if any(one is not None and one.value is not None and one.array.any() for one in golden):

@@ -30,7 +30,7 @@ from ..run.observer import FunctionCall, GraphCall, LaunchCall, Observer
 from ..run.values import Tensor
 from .appeal import Ruling, appeal
 from .exact import ExactInputs
-from .fresh import Fresh, FreshInputs
+from .fresh import Fresh, FreshInputs, arguments_with
 from .golden import Golden, is_result
 from .peer import Peer
 from .replay import replay
@@ -122,7 +122,7 @@ class KernelObserver(Observer):
         if golden is None or before is None or not (self._known and golden.needs_no_tvm(call)):
             return
         if sum(array.nbytes for array in before if array is not None) <= MOST_BESIDE:
-            self._begun = begin(golden.results, call, _arguments(call, before))
+            self._begun = begin(golden.results, call, arguments_with(call, before))
 
     def before_launch(self, launch: LaunchCall) -> None:
         self._built[launch.code.name] = launch.kernel
@@ -276,7 +276,7 @@ class KernelObserver(Observer):
         assert self._golden is not None
         begun, self._begun = self._begun, None
         start = time.perf_counter()
-        results = self._golden.results(call, _arguments(call, before)) if begun is None else begun.result()
+        results = self._golden.results(call, arguments_with(call, before)) if begun is None else begun.result()
         self.seconds["golden"] += time.perf_counter() - start
         return results
 
@@ -367,7 +367,7 @@ class KernelObserver(Observer):
             return ""
         if call.function.name not in self.graphs:
             find, self.wrong_stage = self.wrong_stage, self.wrong_stage if not own else None
-            stage = find(call.function.golden, _arguments(call, before)) if own and find is not None else ""
+            stage = find(call.function.golden, arguments_with(call, before)) if own and find is not None else ""
             return stage and f"; {stage}"
         program, _ = self.graphs[call.function.name]
         inputs = [array for array in before[: len(program.graph.of("input"))] if array is not None]
@@ -403,11 +403,6 @@ class KernelObserver(Observer):
             row.errors = sum(finding.severity is Severity.ERROR for finding in mine)
             row.warnings = sum(finding.severity is Severity.WARNING for finding in mine)
         return list(self.kernels.values())
-
-
-def _arguments(call: FunctionCall, before: Sequence[np.ndarray | None]) -> list[Argument]:
-    """The arguments of a call as its reference takes them. before: contents of the tensors."""
-    return [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]  # type: ignore[misc]
 
 
 def _write(call: FunctionCall, results: Sequence[Expected | None]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...findings import Access, Kind, Note
 from ...ir import ir
-from ...ir.builtins import builtin_of
+from ...ir.builtins import ASYNC_COPIES, builtin_of
 from ...ir.cfg import reachable_from
 from ...ir.dominators import Dominators
 from ...ir.memory_ops import fence_flags
@@ -70,15 +70,12 @@ def _describe_weakness(call: ir.Instr, flag: int) -> str:
     return f"this barrier orders {' and '.join(ordered)} memory only" if ordered else "this barrier orders no memory"
 
 
-_COPIES = ("async_work_group_copy", "async_work_group_strided_copy")
-
-
 def _find_copy(kernel: ir.Function, sides: Sides) -> ir.Instr | None:
     """Returns the asynchronous copy that one of the accesses is."""
     instrs = [instr for block in kernel.blocks for instr in block.instrs]
     for number in sides.statements:
         instr = instrs[number - 1] if 0 < number <= len(instrs) else None
-        if instr is not None and instr.callee is not None and instr.callee.name in _COPIES:
+        if instr is not None and instr.callee is not None and instr.callee.name in ASYNC_COPIES:
             return instr
     return None
 

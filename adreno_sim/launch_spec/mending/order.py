@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding
+from ...ir.builtins import ASYNC_COPIES
 from .source import Source
 
 _FENCE = re.compile(r"CLK_(LOCAL|GLOBAL|IMAGE)_MEM_FENCE")
@@ -28,7 +29,7 @@ def mend_race(source: Source, finding: Finding) -> Iterator[str]:
 
 
 def _wait_for_copy(source: Source, low: int, high: int) -> Iterator[str]:
-    for name in ("async_work_group_copy", "async_work_group_strided_copy"):
+    for name in ASYNC_COPIES:
         for start, _ in source.calls(name, low, high):
             assigned = _EVENT.search(source.code[:start])
             if assigned is None:
