@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .compiler.check.check import check
     from .compiler.check.kernel import check_kernel
     from .compiler.check.session.session import Session
-    from .compiler.resident.footprint import session_footprint
+    from .compiler.session_footprint.of_module import session_footprint
     from .frontend.sandbox import enter_sandbox
     from .launch_spec.machine_code import compile_machine_code
     from .results.model import Report
@@ -50,7 +50,7 @@ _HOME = {
     "compile_machine_code": "launch_spec.machine_code",
     "enter_sandbox": "frontend.sandbox",
     "open_device": "backends.open",
-    "session_footprint": "compiler.resident.footprint",
+    "session_footprint": "compiler.session_footprint.of_module",
 }
 
 

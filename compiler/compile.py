@@ -68,8 +68,8 @@ def naming_operator(
     try:
         yield
     except UncompiledError as error:
-        from .blame.beginnings import beginnings_of
-        from .blame.search import compiles, find_culprit
+        from .reduce_failure.beginnings import beginnings_of
+        from .reduce_failure.search import compiles, find_culprit
 
         culprit = find_culprit(beginnings_of(model), attempt)
         if culprit is None:
@@ -105,7 +105,7 @@ def lower_model(model: Model, options: CompileOptions, limits: Mapping[str, Any]
     from .layers.chosen import layout_scope
     from .lower.pipeline import lower
     from .lower.targets import make_target
-    from .tuned.apply import TunedSchedules
+    from .schedule_database.apply import TunedSchedules
 
     module = with_storage(model.module, options.dtype, options.accumulate)
     tuned = None if options.tuned is None else TunedSchedules(options.tuned)

@@ -84,7 +84,7 @@ class KernelExpectations:
         return self.has_truth(name) or (self._native is not None and name in self._native)
 
     def has_truth(self, name: str) -> bool:
-        """Whether a truth is made of a function, so that a wide twin of its kernels can be judged."""
+        """Whether a truth is made of a function, so that a wide rerun of its kernels can be judged."""
         return name in self.truth or name in self._operators
 
     def computes_halves(self, name: str) -> bool:

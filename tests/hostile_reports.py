@@ -15,20 +15,19 @@ from adreno_sim.base.specs import ImageSpec
 from adreno_sim.base.text.stream import show_on
 from adreno_sim.compiler.artifact.memory_plan import MemoryPlan
 from adreno_sim.compiler.doctor.examine import Examination
-from adreno_sim.compiler.explain.scopes import ScopeReport
+from adreno_sim.compiler.explain.memory_scopes import ScopeReport
 from adreno_sim.compiler.layers.listing import LayerList
 from adreno_sim.compiler.plan.advice.advice import Advice, Change, PeakTensor
-from adreno_sim.compiler.plan.compare import Row
-from adreno_sim.compiler.plan.difference import Difference
+from adreno_sim.compiler.plan.compare import PlannerResult
+from adreno_sim.compiler.plan.difference import PlanDifference
 from adreno_sim.compiler.plan.footprint import Footprint, measure
 from adreno_sim.compiler.plan.problem import Item, Problem
 from adreno_sim.compiler.plan.replan import AS_COMPILED
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.compiler.plan.trial import Trial
+from adreno_sim.compiler.plan.trial import DeviceTrial
 from adreno_sim.compiler.precision.report import PrecisionReport
-from adreno_sim.compiler.resident.session_footprint import EntryFootprint, SessionFootprint
-from adreno_sim.compiler.tuning.report import TaskReport, TuneReport
-from adreno_sim.compiler.tuning.report import Trial as TunedTrial
+from adreno_sim.compiler.schedule_search.report import CandidateResult, TaskReport, TuneReport
+from adreno_sim.compiler.session_footprint.measure import EntryFootprint, SessionFootprint
 from adreno_sim.findings import Finding, Kind
 from adreno_sim.frontend.diagnostics import Diagnostic
 from adreno_sim.image import layout_of, layout_svg
@@ -41,6 +40,8 @@ from adreno_sim.render.launch import encode as launch_json
 from adreno_sim.render.launch import html as launch_html
 from adreno_sim.render.launch import text as launch_text
 from adreno_sim.render.layers import text as layers_text
+from adreno_sim.render.memory_scopes import html as scopes_html
+from adreno_sim.render.memory_scopes import text as scopes_text
 from adreno_sim.render.plan import advice_text, footprint_markdown, footprint_text, svg, trial_text
 from adreno_sim.render.plan import html as plan_html
 from adreno_sim.render.plan.picture import Picture, scene_of
@@ -51,8 +52,6 @@ from adreno_sim.render.report import text as report_text
 from adreno_sim.render.run import html as run_html
 from adreno_sim.render.run import text as run_text
 from adreno_sim.render.run.launches import show_launches
-from adreno_sim.render.scopes import html as scopes_html
-from adreno_sim.render.scopes import text as scopes_text
 from adreno_sim.render.session_footprint import html as session_html
 from adreno_sim.render.session_footprint import text as session_text
 from adreno_sim.render.sweep import findings as sweep_findings
@@ -147,14 +146,14 @@ def sweep_of(text: str) -> Sweep:
 
 
 def session_footprint(text: str) -> SessionFootprint:
-    row = hold(Row, text, planner=AS_COMPILED, skipped="", fits=False, violations=())
+    row = hold(PlannerResult, text, planner=AS_COMPILED, skipped="", fits=False, violations=())
     made = footprint(text)
     entry = hold(EntryFootprint, text, footprint=replace(made, rows=(row,), allocations=made.allocations[:1]))
     return hold(SessionFootprint, text, rules=RULES, entries=(entry,))
 
 
 def tune_report(text: str) -> TuneReport:
-    trials = tuple(hold(TunedTrial, text, time=None, accepted=accepted) for accepted in (True, False))
+    trials = tuple(hold(CandidateResult, text, time=None, accepted=accepted) for accepted in (True, False))
     return hold(TuneReport, text, tasks=(hold(TaskReport, text, default_time=None, trials=trials),))
 
 
@@ -204,8 +203,8 @@ def list_texts(text: str) -> Iterator[tuple[str, str]]:
     yield "sweep", printed(sweep_text.show, sweep_of(text))
     yield "footprint", printed(footprint_text.show, footprint(text))
     yield "advice", printed(advice_text.show, footprint(text))
-    yield "difference", printed(footprint_text.show_difference, hold(Difference, text))
-    yield "trials", printed(trial_text.show, [hold(Trial, text)], text)
+    yield "difference", printed(footprint_text.show_difference, hold(PlanDifference, text))
+    yield "trials", printed(trial_text.show, [hold(DeviceTrial, text)], text)
     yield "session", printed(session_text.show, session_footprint(text))
     yield "scopes", printed(lambda file: scopes_text.show(hold(ScopeReport, text), file, everything=True))
     yield "tune", printed(lambda file: tuning_text.show(tune_report(text), file, everything=True))
@@ -225,7 +224,7 @@ def list_commands(text: str) -> Iterator[str]:
 
 def list_markdown(text: str, folder: Path) -> Iterator[tuple[str, str]]:
     yield "sweep", sweep_markdown.text(sweep_of(text))
-    footprint_markdown.write_markdown(folder / "plan.md", footprint(text), hold(Difference, text))
+    footprint_markdown.write_markdown(folder / "plan.md", footprint(text), hold(PlanDifference, text))
     yield "footprint", (folder / "plan.md").read_text(encoding="utf-8")
     session_text.write_markdown(folder / "session.md", session_footprint(text))
     yield "session", (folder / "session.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from .trust.device_string import DEFAULT, default_device
 
 
 @dataclass(frozen=True)
-class Settings:
+class PytestSettings:
     """devices: device strings, at least one. checks: None = the device's default. output: folder of failure attachments.
 
     strict: a comparison that says nothing, and any other warning, fails `verify_results`.
@@ -24,10 +24,10 @@ class Settings:
     strict: bool = False
 
 
-_current: list[Settings] = []
+_current: list[PytestSettings] = []
 
 
-def begin(settings: Settings) -> None:
+def begin(settings: PytestSettings) -> None:
     """A test run begins; runs nest (pytester runs one inside another)."""
     _current.append(settings)
 
@@ -37,9 +37,9 @@ def end() -> None:
     _current.pop()
 
 
-def current() -> Settings:
+def current() -> PytestSettings:
     """Those of the test run; without the plugin what ADRENO_SIM_DEVICE, _CHECKS and _PIPELINE say."""
     if _current:
         return _current[-1]
     checks, pipeline = os.environ.get("ADRENO_SIM_CHECKS"), os.environ.get("ADRENO_SIM_PIPELINE", "fixed")
-    return Settings((default_device(),), checks, pipeline, strict=os.environ.get("ADRENO_SIM_STRICT", "") not in ("", "0"))
+    return PytestSettings((default_device(),), checks, pipeline, strict=os.environ.get("ADRENO_SIM_STRICT", "") not in ("", "0"))

@@ -11,6 +11,9 @@ import numpy as np
 
 from .errors import OptionError, UnsupportedError
 
+Size3 = tuple[int, int, int]
+"""Sizes of a launch or an image: x, y, z."""
+
 
 @dataclass(frozen=True)
 class BufferExtent:
@@ -95,7 +98,7 @@ class ImageSpec:
     channel_type: str = "FLOAT"
     row_pitch: int | None = None
     slice_pitch: int | None = None
-    extent: tuple[int, int, int] | None = None
+    extent: Size3 | None = None
 
     def __post_init__(self) -> None:
         whole = (self.width, self.height, self.depth_or_layers)

@@ -21,11 +21,11 @@ from .output import command_line, declare, report_stream
 if TYPE_CHECKING:
     from ..compiler.artifact.memory_plan import MemoryPlan
     from ..compiler.artifact.model import CompiledModel
-    from ..compiler.plan.compare import Row
+    from ..compiler.plan.compare import PlannerResult
     from ..compiler.plan.footprint import Footprint
     from ..compiler.plan.problem import Problem
     from ..compiler.plan.rules import DeviceRules
-    from ..compiler.plan.trial import Trial
+    from ..compiler.plan.trial import DeviceTrial
     from ..device.protocol import Device
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
@@ -120,7 +120,7 @@ def _footprint(args: argparse.Namespace) -> int:
     from ..compiler.plan.footprint import is_model, measure, planner_names
     from ..compiler.plan.graphs import graph_plans
     from ..compiler.plan.replan import AS_COMPILED
-    from ..compiler.resident.footprint import has_entries
+    from ..compiler.session_footprint.of_module import has_entries
 
     module = find_module(args.source) if is_model(args.source) else None
     if module is not None and has_entries(module, args.entry or ""):
@@ -167,7 +167,9 @@ def _check_command(args: argparse.Namespace) -> str:
     return shlex.join(["adreno-sim", "check", args.source, *kept, *device])
 
 
-def _measure(footprint: Footprint, args: argparse.Namespace, model: CompiledModel | None, rules: DeviceRules) -> list[Trial]:
+def _measure(
+    footprint: Footprint, args: argparse.Namespace, model: CompiledModel | None, rules: DeviceRules
+) -> list[DeviceTrial]:
     """Every plan tried on the device, one after the other, each on a device that was opened for it; and the model run with it."""
     from ..base.errors import AdrenoSimError
     from ..compiler.plan.measured_peak import measure_peak
@@ -269,11 +271,11 @@ def _model(args: argparse.Namespace, rules: DeviceRules, module: Any) -> Compile
     return model if module is None else replace(model, name=Path(args.source).stem)
 
 
-def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:
+def _json(footprint: Footprint, trials: Sequence[DeviceTrial]) -> dict[str, Any]:
     return footprint.as_json() | ({"measured": [asdict(trial) for trial in trials]} if trials else {})
 
 
-def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Trial]) -> None:
+def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[DeviceTrial]) -> None:
     from ..base.json_io import plain_json, write_json
 
     if args.json and args.json != "-":
@@ -302,7 +304,7 @@ def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
             html.write_html(args.html, footprint, args.draw or footprint.rows[0].planner, command_line(args))
 
 
-def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[Trial]) -> None:
+def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[DeviceTrial]) -> None:
     from ..base import json_io
     from ..compiler.plan.difference import difference
     from ..render.plan import advice_text, footprint_markdown, footprint_text
@@ -323,7 +325,7 @@ def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequ
         json_io.print_json(json_io.plain_json(_json(footprint, trials)), sys.stdout)
 
 
-def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Trial]) -> int:
+def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[DeviceTrial]) -> int:
     """Exit code. The budget holds for the plan that runs: that of --plan, else as compiled; of a trace, which has none, the
     smallest that is valid and fits the device, as does the ratio without --plan.
 
@@ -361,7 +363,7 @@ def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
     return EXIT_FINDINGS if failures else EXIT_OK
 
 
-def _smaller(rows: Sequence[Row], runs: Row, footprint: Footprint) -> str:
+def _smaller(rows: Sequence[PlannerResult], runs: PlannerResult, footprint: Footprint) -> str:
     """What to do about a plan over the budget, where a planner does better."""
     best = min(rows, key=lambda row: row.on_device, default=runs)
     if best.on_device >= runs.on_device:

@@ -21,7 +21,7 @@ from .run import read_allow_list, write_report
 if TYPE_CHECKING:
     from ..device.protocol import Device
     from ..icd.launches import LaunchObserver
-    from ..icd.trace.archive import Session
+    from ..icd.trace.archive import RecordedSession
     from ..icd.trace.launch_watch import LaunchWatch
     from ..icd.trace.outcomes import Outcomes
     from ..icd.trace.player import Playing
@@ -204,7 +204,7 @@ def _real_device(args: argparse.Namespace) -> Device | None:
     return open_device(args.device) if args.device and not _names_simulated(args.device) else None
 
 
-def _play(archive: zipfile.ZipFile, session: Session, how: Playing, file: str) -> tuple[ProcessReport, Outcomes]:
+def _play(archive: zipfile.ZipFile, session: RecordedSession, how: Playing, file: str) -> tuple[ProcessReport, Outcomes]:
     """Play one session on devices of its own. AdrenoSimError where it is damaged."""
     from ..base.errors import AdrenoSimError
     from ..icd.trace.archive import open_session

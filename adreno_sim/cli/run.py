@@ -185,11 +185,11 @@ def _write_recording(
 ) -> None:
     """Gather what the servers recorded; without any there is no file."""
     from ..icd.report_files import find_recordings
-    from ..icd.trace.archive import Session, Trace, write_trace
+    from ..icd.trace.archive import RecordedSession, Trace, write_trace
 
     programs = {process.pid: process.program for process in processes}
     recorded = find_recordings(folder)
-    sessions = [Session(programs.get(pid, ""), pid, f"session-{place}") for place, (pid, _) in enumerate(recorded)]
+    sessions = [RecordedSession(programs.get(pid, ""), pid, f"session-{place}") for place, (pid, _) in enumerate(recorded)]
     if sessions:
         write_trace(path, Trace(tuple(command), device, checks, tuple(sessions)), [file for _, file in recorded])
 

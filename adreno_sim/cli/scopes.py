@@ -46,9 +46,9 @@ def add(commands: Any) -> None:
 
 def _scopes(args: argparse.Namespace) -> int:
     from ..backends.open import open_device
-    from ..compiler.explain.scopes import scope_stages
+    from ..compiler.explain.memory_scopes import scope_stages
     from ..compiler.explain.script import script
-    from ..render.scopes import html, text
+    from ..render.memory_scopes import html, text
 
     if args.stage is None or args.stage == "list":
         options.refuse(args, ("--constants",), "is for the module that --stage prints")

@@ -12,7 +12,7 @@ from .budget import resolve_budget
 from .output import command_line, report_stream
 
 if TYPE_CHECKING:
-    from ..compiler.resident.session_footprint import SessionFootprint
+    from ..compiler.session_footprint.measure import SessionFootprint
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -46,7 +46,7 @@ def _size(text: str) -> int:
 
 def run(args: argparse.Namespace, module: Any) -> int:
     """Measure, show, write and judge as the command line says. Exit code."""
-    from ..compiler.resident.footprint import session_footprint
+    from ..compiler.session_footprint.of_module import session_footprint
 
     cli_options.refuse(args, OF_ONE_PLAN, "is for one function; this module has several: name one that takes tensors (--entry)")
     planners = _planners(args)
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace, module: Any) -> int:
 def _planners(args: argparse.Namespace) -> list[str]:
     from ..compiler.plan.footprint import planner_names
     from ..compiler.plan.replan import AS_COMPILED
-    from ..compiler.resident.footprint import PLANNERS
+    from ..compiler.session_footprint.of_module import PLANNERS
 
     names = planner_names(args.planners or ",".join(PLANNERS))
     if args.plan is not None and args.plan not in (*names, AS_COMPILED):

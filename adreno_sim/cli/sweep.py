@@ -92,7 +92,7 @@ def _sweep(args: argparse.Namespace) -> int:
     from ..render.sweep import text as sweep_text
     from ..sweep.case import cases
     from ..sweep.run import sweep
-    from ..sweep.store import Store
+    from ..sweep.store import ResultStore
 
     _require_packages(args)
     if args.scheduler:
@@ -103,7 +103,7 @@ def _sweep(args: argparse.Namespace) -> int:
     todo = cases(args.models, devices, _targets(args.targets) or [str(CompileOptions().target)], _options(args))
     done = sweep(
         todo,
-        Store(Path(args.results)),
+        ResultStore(Path(args.results)),
         limit=args.time_limit,
         jobs=args.jobs or max(1, (os.cpu_count() or 1) // 2),
         scheduler=args.scheduler,

@@ -58,7 +58,7 @@ def add(commands: Any) -> None:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    from ..compiler.tuning.search import tune
+    from ..compiler.schedule_search.search import tune
     from ..render.tuning import text
 
     only = tuple(name for name in args.only.split(",") if name)

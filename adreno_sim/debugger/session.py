@@ -13,7 +13,7 @@ from ..base.errors import AdrenoSimError
 from ..base.text.line_markers import number_lines
 from ..engine.abi import debugging as abi
 from ..engine.abi.debug_table import Point
-from ..engine.run.debugged import Store, Watch
+from ..engine.run.debugged import StoreRecord, Watch
 from .breakpoints import Breakpoint, Wanted
 from .frames import Frame, ItemScope, frames_of
 from .items import Grid
@@ -35,7 +35,7 @@ class Writer:
     value: Value
 
 
-class Session:
+class DebugSession:
     """A launch under the debugger. seconds: how long it may run from one stop to the next, None = until it is
     interrupted.
 
@@ -333,7 +333,7 @@ class Session:
         mine = [store for store in stores if not value.local or store.group == group]
         return [self._writer(store, value) for store in mine], number if not value.local else len(mine)
 
-    def _writer(self, store: Store, value: Value) -> Writer:
+    def _writer(self, store: StoreRecord, value: Value) -> Writer:
         ids = self.grid.global_ids(store.group, store.lane)
         return Writer(store.count, ids, self.run.table.point(store.point), replace(value, data=store.value[: value.type.nbytes]))
 

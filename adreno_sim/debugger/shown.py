@@ -8,7 +8,7 @@ from itertools import groupby
 from ..engine.abi import debugging as abi
 from ..results import finding_text
 from .expressions import Expression
-from .session import Session
+from .session import DebugSession
 from .values import DebugError, Value, show
 
 AROUND = 4
@@ -17,7 +17,7 @@ MOST_STORES = 20
 """Stores to an element that are listed: the last."""
 
 
-def where_it_stands(session: Session) -> list[str]:
+def where_it_stands(session: DebugSession) -> list[str]:
     """Where the launch stopped and why, with the line of the source; at its end, what it found."""
     if session.state == "ended":
         return _ending(session)
@@ -28,7 +28,7 @@ def where_it_stands(session: Session) -> list[str]:
     return [f"{head}, moment {session.run.count}", *source_line(session, frame.file, frame.line)]
 
 
-def _ending(session: Session) -> list[str]:
+def _ending(session: DebugSession) -> list[str]:
     lines = [f"the launch ended after {session.run.count} statements"]
     if session.run.printed:
         lines += ["printed:", *session.run.printed.rstrip("\n").split("\n")]
@@ -37,24 +37,24 @@ def _ending(session: Session) -> list[str]:
     return lines
 
 
-def place(session: Session, file: str, line: int) -> str:
+def place(session: DebugSession, file: str, line: int) -> str:
     return f"{file or session.debuggee.path}:{line}"
 
 
-def source_line(session: Session, file: str, line: int, mark: str = " ") -> list[str]:
+def source_line(session: DebugSession, file: str, line: int, mark: str = " ") -> list[str]:
     """The line with its number; nothing of another file."""
     text = session.lines.get(line)
     return [] if file or text is None else [f"{mark}{line:4}  {text.rstrip()}"]
 
 
-def item_name(session: Session, lane: int) -> str:
+def item_name(session: DebugSession, lane: int) -> str:
     """A work-item of the group that runs, by its ids."""
     grid, group = session.grid, session.run.group
     local, of = grid.show(grid.local_ids(group, lane)), grid.show(grid.group_ids(group))
     return f"work-item {grid.show(grid.global_ids(group, lane))} [local {local}, group {of}]"
 
 
-def listing(session: Session, line: int = 0) -> list[str]:
+def listing(session: DebugSession, line: int = 0) -> list[str]:
     """The source around a line, or around where the work-item that is looked at is."""
     frames = session.frames()
     here = frames[min(session.frame, len(frames) - 1)].line if frames else 0
@@ -65,7 +65,7 @@ def listing(session: Session, line: int = 0) -> list[str]:
     return lines or [f"no line {middle} in {session.debuggee.path}"]
 
 
-def stack(session: Session) -> list[str]:
+def stack(session: DebugSession) -> list[str]:
     """The functions that the work-item is in."""
     frames = session.frames()
     if not frames:
@@ -81,7 +81,7 @@ def stack(session: Session) -> list[str]:
     return lines
 
 
-def items(session: Session) -> list[str]:
+def items(session: DebugSession) -> list[str]:
     """Where each work-item of the group is; neighbours at one place share a line."""
     count = session.grid.items_of(session.run.group)
     states = [(lane, _state(session, lane)) for lane in range(count)]
@@ -89,7 +89,7 @@ def items(session: Session) -> list[str]:
     return [f"group {group}, {count} work-items", *(f"  {lanes}: {state}" for lanes, state in _in_ranges(states))]
 
 
-def _state(session: Session, lane: int) -> str:
+def _state(session: DebugSession, lane: int) -> str:
     at = session.place_of(lane)
     if at == abi.NOT_BEGUN:
         return "has not begun"
@@ -108,14 +108,14 @@ def _in_ranges(states: Sequence[tuple[int, str]]) -> Iterator[tuple[str, str]]:
         yield (str(lanes[0]) if len(lanes) == 1 else f"{lanes[0]}-{lanes[-1]}"), state
 
 
-def value_text(session: Session, value: Value) -> str:
+def value_text(session: DebugSession, value: Value) -> str:
     """A value; a pointer by the memory that it points into."""
     if value.type.kind == "pointer":
         return pointer_text(session, value)
     return show(value)
 
 
-def pointer_text(session: Session, value: Value) -> str:
+def pointer_text(session: DebugSession, value: Value) -> str:
     address = int(value.number)
     found = session.memory.range_at(address)
     if found is None:
@@ -127,7 +127,7 @@ def pointer_text(session: Session, value: Value) -> str:
     return f"{start} ({found.nbytes} bytes)"
 
 
-def printed(session: Session, expression: Expression, everyone: bool) -> list[str]:
+def printed(session: DebugSession, expression: Expression, everyone: bool) -> list[str]:
     """The value of an expression, for the work-item that is looked at or for all of the group."""
     if not everyone:
         values = [value_text(session, value) for value in expression.values(session.scope())]
@@ -143,7 +143,7 @@ def printed(session: Session, expression: Expression, everyone: bool) -> list[st
     return [f"{expression.text}, of work-items of the group:", *(f"  {lanes}: {text}" for lanes, text in _in_ranges(states))]
 
 
-def local_variables(session: Session) -> list[str]:
+def local_variables(session: DebugSession) -> list[str]:
     """The variables of the function, with their values."""
     scope = session.scope()
     lines: list[str] = []
@@ -155,7 +155,7 @@ def local_variables(session: Session) -> list[str]:
     return lines or ["no variables"]
 
 
-def writers(session: Session, expression: Expression) -> list[str]:
+def writers(session: DebugSession, expression: Expression) -> list[str]:
     """Who stored to an element before this moment."""
     value = expression.value(session.scope())
     found, number = session.find_writers(value)
@@ -174,7 +174,7 @@ def writers(session: Session, expression: Expression) -> list[str]:
     return lines
 
 
-def breakpoints(session: Session) -> Iterable[str]:
+def breakpoints(session: DebugSession) -> Iterable[str]:
     """The breakpoints."""
     for one in session.breakpoints.values():
         at = f"line {one.line}, " if one.line else ""

@@ -9,7 +9,7 @@ from typing import TextIO
 from ..base.processes.interrupts import forget_interrupt
 from ..base.text.spelling import spell_line
 from .commands import is_quit, run_command
-from .session import Session
+from .session import DebugSession
 from .shown import where_it_stands
 from .values import DebugError
 
@@ -40,7 +40,7 @@ def read_lines(lines: Iterable[str], out: TextIO) -> Iterator[str]:
             yield line
 
 
-def run_terminal(session: Session, lines: Iterator[str], out: TextIO, stops_at_errors: bool) -> int:
+def run_terminal(session: DebugSession, lines: Iterator[str], out: TextIO, stops_at_errors: bool) -> int:
     """Runs commands until one quits. Returns the exit code: 2 after one that makes no sense, where a script then stops."""
     write = _writer(out)
     write(where_it_stands(session))

@@ -30,8 +30,8 @@ from .emit.collectives import is_collective
 from .emit.diagnostic_sites import DiagnosticSite
 from .emit.group import define_kernel_data, group_functions
 from .emit.kernel_plan import CollectiveSlots, KernelPlan
+from .emit.post_dominated_sites import PostDominatedSites
 from .emit.region import STACK_LIMIT, RegionEmitter, value_bytes
-from .emit.successions import Successions
 from .emit.unit import Unit
 from .llvm import objects
 from .llvm.inlining import mark_inlined
@@ -46,7 +46,7 @@ class ModuleText:
     """The LLVM text of a compiled kernel, `memory` bytes of private memory per worker, and what sites and prints mean.
 
     notes: findings that every launch has. polls: some loop is not proven short. may_fail: a deferred check is left. flat:
-    regions run one sub-group at a time. successions (level full): which sites of texel writes always follow which. lanes:
+    regions run one sub-group at a time. post_dominated (level full): which sites of texel writes always follow which. lanes:
     work-items that run as one vector; 1 for scalar code, and `reason` then says why. `text` is empty if deferred checks were
     asked for at level full and the kernel does not vectorise. failures: of analyses that the code then goes without.
     counted: what the counters of counted code mean. debugged: what the debug block of code under the debugger means.
@@ -60,7 +60,7 @@ class ModuleText:
     polls: bool
     may_fail: bool
     by_subgroup: bool = False
-    successions: Successions = field(default_factory=Successions)
+    post_dominated: PostDominatedSites = field(default_factory=PostDominatedSites)
     lanes: int = 1
     reason: str = ""
     failures: tuple[str, ...] = ()
@@ -128,7 +128,9 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
     polls = not needs_no_watchdog(kernel, spec.proofs.ends_soon)
-    successions = Successions({site: spans for check in plan.checks for site, spans in check.find_successions().spans.items()})
+    post_dominated = PostDominatedSites(
+        {site: spans for check in plan.checks for site, spans in check.find_post_dominated_sites().spans.items()}
+    )
     sites, static_findings = tuple(unit.table.sites), tuple(unit.static_findings)
     return ModuleText(
         text,
@@ -139,7 +141,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         polls,
         unit.may_fail,
         plan.by_subgroup,
-        successions,
+        post_dominated,
         lanes=plan.lanes,
         counted=next((check.table for check in plan.checks if isinstance(check, CountingPlan)), None),
         debugged=next((check.table for check in plan.checks if isinstance(check, DebugPlan)), None),

@@ -23,7 +23,7 @@ from .options import parse_options
 
 
 @dataclass(frozen=True)
-class Unit:
+class SourceUnit:
     """A compiled source: its LLVM text, the warnings on it."""
 
     source: str
@@ -32,7 +32,9 @@ class Unit:
     warnings: tuple[Diagnostic, ...]
 
 
-def compile_unit(source: str, options: str = "", headers: Mapping[str, str] | None = None, *, target: FrontEndTarget) -> Unit:
+def compile_unit(
+    source: str, options: str = "", headers: Mapping[str, str] | None = None, *, target: FrontEndTarget
+) -> SourceUnit:
     """Compile a source, whose #include directives find `headers` by name before any file.
 
     Raises BuildError with clang's diagnostics, DeviceError CL_INVALID_BUILD_OPTIONS, or CL_INVALID_VALUE for a header's name
@@ -41,7 +43,7 @@ def compile_unit(source: str, options: str = "", headers: Mapping[str, str] | No
     parsed = parse_options(options, target.extensions)
     if not headers:
         made = run_clang(source, parsed, target, as_text=True)
-        return Unit(source, options, made.text, made.warnings)
+        return SourceUnit(source, options, made.text, made.warnings)
     with scratch_folder("headers") as folder:
         for header, text in headers.items():
             _write_header(folder, header, text)
@@ -53,11 +55,11 @@ def compile_unit(source: str, options: str = "", headers: Mapping[str, str] | No
             shown = [replace(found, file=found.file.replace(prefix, "")) for found in error.diagnostics]  # type: ignore[attr-defined,type-var]
             raise BuildError(str(error).replace(prefix, ""), shown) from None
     warnings = tuple(replace(found, file=found.file.replace(prefix, "")) for found in made.warnings)
-    return Unit(source, options, made.text, warnings)
+    return SourceUnit(source, options, made.text, warnings)
 
 
 @gc_paused()
-def link_units(units: Sequence[Unit], finite: bool = False) -> ir.Module:
+def link_units(units: Sequence[SourceUnit], finite: bool = False) -> ir.Module:
     """The program of several units. BuildError for a function that two of them define, and for one that none does;
     UnsupportedError as of `compile_source`. finite: as of `Linker`."""
     linker = Linker(LinkedReader([unit.text for unit in units]), finite)

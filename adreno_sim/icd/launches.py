@@ -44,7 +44,7 @@ Size = tuple[int, ...]
 
 
 @dataclass(eq=False)
-class Launch:
+class DriverLaunch:
     """A parsed LAUNCH: sizes in as many dimensions as were given, local size None where none was; arguments as the device takes
     them, and in words ("" of values); own: how many of them are parameters in the source, before what the kernel reaches besides.
     program: number of the kernel's. prepared: once it ran."""
@@ -82,11 +82,11 @@ class Launch:
 class LaunchObserver(Protocol):
     """Is told of each launch that is checked."""
 
-    def begin(self, number: int, launch: Launch, call: HostCall) -> None:
+    def begin(self, number: int, launch: DriverLaunch, call: HostCall) -> None:
         """It is about to run."""
         ...
 
-    def end(self, number: int, launch: Launch, result: LaunchResult) -> None:
+    def end(self, number: int, launch: DriverLaunch, result: LaunchResult) -> None:
         """It has run."""
         ...
 
@@ -111,7 +111,7 @@ class Launches:
         self._warnings: dict[str, list[Finding]] = {}
         self._kernels = SharedKernels()
         objects.device.defers_outputs = True
-        self._known: dict[bytes, Launch] = {}
+        self._known: dict[bytes, DriverLaunch] = {}
         self._generation = objects.generation
 
     def run(self, header: Header, body: bytes) -> bool:
@@ -132,7 +132,7 @@ class Launches:
         self._hold_warnings()
         return False
 
-    def _run(self, header: Header, launch: Launch, checked: bool) -> tuple[LaunchResult, set[str]]:
+    def _run(self, header: Header, launch: DriverLaunch, checked: bool) -> tuple[LaunchResult, set[str]]:
         """Run a launch, and count it; returns also what `LaunchBirths` is to know of the memory before. DeviceError for one that
         the device refuses, which is logged where it is checked."""
         name, log = launch.kernel.name, self._log
@@ -156,7 +156,7 @@ class Launches:
             log.note(f"kernel {name}: {sentence}")
         return result, held
 
-    def _report(self, header: Header, launch: Launch, result: LaunchResult, held: set[str]) -> bool:
+    def _report(self, header: Header, launch: DriverLaunch, result: LaunchResult, held: set[str]) -> bool:
         """Log what a launch found. held: as of `_run`. Returns whether an error was found."""
         for view, finding in result.left:
             assert isinstance(view, StorageView)
@@ -169,7 +169,7 @@ class Launches:
             self._log.add(finding, launch.source, lambda: launch.describe_call(header))
         return any(finding.severity is Severity.ERROR for finding in result.findings)
 
-    def _with_maker(self, finding: Finding, launch: Launch) -> Finding:
+    def _with_maker(self, finding: Finding, launch: DriverLaunch) -> Finding:
         """The finding with the call that made the memory of which it is."""
         if finding.access is None:
             return finding
@@ -190,12 +190,12 @@ class Launches:
             else:
                 self._log.add(warning, "", None)
 
-    def _find_births(self, launch: Launch, held: set[str]) -> list[Finding]:
+    def _find_births(self, launch: DriverLaunch, held: set[str]) -> list[Finding]:
         for sentence in launch.births.left_out:
             self._log.note(sentence)
         return list(launch.births.find(held))
 
-    def prepare(self, launch: Launch) -> PreparedLaunch:
+    def prepare(self, launch: DriverLaunch) -> PreparedLaunch:
         """The launch as the device runs it. DeviceError for one that the device refuses."""
         if launch.prepared is None:
             launch.prepared = self._objects.device.prepare(
@@ -203,7 +203,7 @@ class Launches:
             )
         return launch.prepared
 
-    def parse(self, body: bytes) -> Launch:
+    def parse(self, body: bytes) -> DriverLaunch:
         """The launch of a LAUNCH command. DeviceError for one that names what is not there, or is cut short."""
         if self._generation != self._objects.generation:  # what was parsed may name what is gone
             self._generation = self._objects.generation
@@ -216,7 +216,7 @@ class Launches:
             self._known[body] = launch
         return launch
 
-    def _parse(self, body: bytes) -> Launch:
+    def _parse(self, body: bytes) -> DriverLaunch:
         if len(body) < LAUNCH_BODY.size:
             raise DeviceError("CL_INVALID_VALUE", f"a launch of {len(body)} bytes: expected at least {LAUNCH_BODY.size}")
         program, place, dimensions, count, *sizes = LAUNCH_BODY.unpack_from(body)
@@ -227,7 +227,7 @@ class Launches:
         given = self._parse_arguments(body, count)
         words, own = tuple(words for _, words in given), len(kernel.params)
         kernel, values = self._kernels.bind(kernel, [value for value, _ in given])
-        return Launch(
+        return DriverLaunch(
             program,
             kernel,
             self._objects.program(program).source,

@@ -15,7 +15,7 @@ from ..base.errors import DeviceError
 from ..base.specs import BufferSpec, ImageSpec
 from ..device.protocol import KernelParam
 from ..frontend.options import parse_options, split_options
-from ..frontend.units import Unit
+from ..frontend.units import SourceUnit
 from ..image import layout_of
 from ..memory.heap import Heap
 from ..memory.storage import StorageView
@@ -35,7 +35,7 @@ class Program:
     that is of compiled ones, so that `source` is no text that builds."""
 
     source: str
-    units: tuple[Unit, ...] = ()
+    units: tuple[SourceUnit, ...] = ()
     built: SimProgram | None = None
     kernels: tuple[SimKernel, ...] = ()
     linked: bool = False
@@ -173,7 +173,7 @@ class Objects:
     def link(self, number: int, options: str, inputs: Sequence[int]) -> bytes:
         """clLinkProgram, of a program or a library; returns PROGRAM_REPLY. Errors as of `SimDevice.link`, CL_INVALID_OPERATION
         for an input that is not compiled."""
-        units: list[Unit] = []
+        units: list[SourceUnit] = []
         for each in inputs:
             program = self.program(each)
             if not program.units:

@@ -20,7 +20,7 @@ from .objects import Objects
 from .protocol import MEMORY_BODY, Misuse, Request
 from .refusals import Refusals
 from .status import SUCCESS, code_of
-from .trace.events import REQUESTS, Kind
+from .trace.events import REQUESTS, EventKind
 from .trace.recorder import Recorder
 
 _MISUSES = {misuse: FindingKind[misuse.name] for misuse in Misuse}
@@ -126,7 +126,7 @@ class Requests:
             made = self._objects.create(fields)
             self._objects.note_maker(fields[0], call, self._log.places.find(call))
             if self._recorder is not None:
-                self._recorder.add_request(Kind.MEMORY, call, data)
+                self._recorder.add_request(EventKind.MEMORY, call, data)
         for warning in self._objects.device.take_warnings():
             self._log.add(warning, "", lambda: HostCall(call, 0, 0))
         return made

@@ -30,7 +30,7 @@ from .protocol import BEAT, REPLY, REQUEST, VERSION, Request
 from .report_files import ReportFile
 from .requests import Requests
 from .ring import BrokenLinkError, Ring
-from .settings import Settings
+from .settings import DriverSettings
 from .status import SUCCESS
 from .trace.recorder import Recorder
 from .watches.launch_readings import ReadingsWatch
@@ -57,7 +57,7 @@ class _Session:
 class Server:
     """Serves the client at `connection` until it goes."""
 
-    def __init__(self, connection: socket.socket, settings: Settings):
+    def __init__(self, connection: socket.socket, settings: DriverSettings):
         self._connection, self._settings = connection, settings
         pid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[0]
         self.report = ProcessReport(_program_of(pid), pid, settings.device, settings.checks)
@@ -248,7 +248,7 @@ def end_session() -> NoReturn:
     os._exit(0)
 
 
-def open_device(settings: Settings, *, unsafe_includes: bool = True) -> tuple[SimDevice, Heap]:
+def open_device(settings: DriverSettings, *, unsafe_includes: bool = True) -> tuple[SimDevice, Heap]:
     """The device of a session, and the heap in which its memory lies. AdrenoSimError for a device string that names none.
 
     unsafe_includes: sources may include any file: those of a program that runs here read what it likes.

@@ -18,7 +18,7 @@ DEVICE, CHECKS, REPORTS, STRICT, RECORD, KERNELS, SKIP, MOST, FINDINGS = (
 
 
 @dataclass(frozen=True)
-class Settings:
+class DriverSettings:
     """device: a string of a simulated device; checks: level, "" for the device string's; reports: a folder, "" for none; strict:
     a launch with an error fails; record: the session is recorded, beside the report; kernels, skip, most: of its launches that
     are checked, as of `LaunchFilter`; max_findings: as many are printed, None: all."""
@@ -38,13 +38,13 @@ class Settings:
         return LaunchFilter(NamePattern(self.kernels) if self.kernels else None, self.skip, self.most)
 
 
-def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
+def read_settings(environment: Mapping[str, str] = os.environ) -> DriverSettings:
     """Settings of a server. An unset device is the default one."""
     device = environment.get(DEVICE) or environment.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
     strict, record = (environment.get(name, "") not in ("", "0") for name in (STRICT, RECORD))
     numbers = (environment.get(name, "") for name in (SKIP, MOST, FINDINGS))
     skip, most, findings = (int(text) if text.isdigit() else None for text in numbers)
-    return Settings(
+    return DriverSettings(
         device, environment.get(CHECKS, ""), environment.get(REPORTS, ""), strict, record,
         environment.get(KERNELS, ""), skip or 0, most, findings,
     )  # fmt: skip

@@ -36,7 +36,7 @@ class Variable:
 
 
 @dataclass
-class Program:
+class NirProgram:
     """The program, and the functions that add to it.
 
     group: work-items of a group in each dimension, where they are known. uniforms: bytes of parameters, in one constant buffer;

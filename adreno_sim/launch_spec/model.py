@@ -13,7 +13,7 @@ from .expected import ExpectedFinding
 
 
 @dataclass(frozen=True)
-class Placement:
+class ArgumentPlacement:
     """The storage of a view: byte `offset` of the shared storage `storage`, or a storage of its own ("")."""
 
     storage: str = ""
@@ -28,7 +28,7 @@ class BufferArgument:
     dtype: str
     count: int | None
     data: Data
-    place: Placement = Placement()
+    place: ArgumentPlacement = ArgumentPlacement()
     name: str = ""
     extent: BufferExtent | None = None
     undefined: Data | None = None
@@ -40,7 +40,7 @@ class ImageArgument:
 
     spec: ImageSpec
     data: Data
-    place: Placement = Placement()
+    place: ArgumentPlacement = ArgumentPlacement()
     name: str = ""
     undefined: Data | None = None
 

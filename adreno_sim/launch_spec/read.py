@@ -22,6 +22,7 @@ from .data import DTYPES, Data, read_data
 from .expected import ExpectedFinding, read_expected
 from .include_folders import add_launch_folders
 from .model import (
+    ArgumentPlacement,
     ArgumentSpec,
     BufferArgument,
     ImageArgument,
@@ -29,7 +30,6 @@ from .model import (
     LocalArgument,
     NullArgument,
     OutputSpec,
-    Placement,
     SamplerArgument,
     ScalarArgument,
 )
@@ -228,13 +228,13 @@ def _image(table: Table, kind: str, name: str, files: FileNames, storages: dict[
     )
 
 
-def _placement(table: Table, storages: dict[str, int]) -> Placement:
+def _placement(table: Table, storages: dict[str, int]) -> ArgumentPlacement:
     storage = table.text("storage", "")
     if storage and storage not in storages:
         table.fail_expected("storage", f"one of the [storage.NAME] tables ({', '.join(storages) or 'there are none'})")
     if "offset" in table and not storage:
         raise table.error("offset", "only an argument with a storage has an offset")
-    return Placement(storage, table.whole("offset", 0))
+    return ArgumentPlacement(storage, table.whole("offset", 0))
 
 
 def _scalar(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:

@@ -11,7 +11,7 @@ from ..device.protocol import Device, Kernel, LaunchResult, Watch
 from ..findings import Finding, Severity
 from ..image.formats import CHANNEL_TYPES
 from ..readings.difference import Judging
-from ..readings.run import Outcome, ReadingRun
+from ..readings.run import ReadingRun, ReadingsOutcome
 from ..readings.subject import make_subject
 from ..readings.table import CHEAP, READINGS
 from ..results.readings import ReadingsReport
@@ -63,7 +63,7 @@ class _SpecLaunch:
 
     def run(
         self, device: Device, group: tuple[int, int, int], *, watched: tuple[int, int] | None = None, nudge: Any = None
-    ) -> Outcome:
+    ) -> ReadingsOutcome:
         spec = self._spec
         kernel = self._build(device)
         try:
@@ -77,7 +77,7 @@ class _SpecLaunch:
             sizes = spec.global_size, group[: len(spec.global_size)]
             result = device.launch(kernel, *sizes, bound.values, watch=watch, offset=spec.global_offset)
             written = [index for index in bound.views if kernel.writes(index)]
-            return Outcome(bound.read(written), result.findings, result.stores)
+            return ReadingsOutcome(bound.read(written), result.findings, result.stores)
         finally:
             bound.free()
 

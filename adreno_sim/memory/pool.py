@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from ..base.alignment import align_up
 from ..base.errors import DeviceError
-from .storage import Block, Bytes, DeviceMemory, Storage
+from .storage import Bytes, DeviceMemory, MemoryBlock, Storage
 
 KINDS = ("paged", "none", "legacy")
 
@@ -32,7 +32,7 @@ class PagedPool:
     def __init__(self, memory: DeviceMemory, page: int, keep: bool = True):
         self.memory, self.page, self.keep = memory, page, keep
         self.used = self.kept = 0
-        self._free: dict[int, list[Block]] = {}
+        self._free: dict[int, list[MemoryBlock]] = {}
 
     def allocate(self, nbytes: int) -> Storage:
         """Storage of `nbytes`. Raises DeviceMemory.take's errors when neither the pool nor the device has it."""
@@ -89,7 +89,7 @@ class Texture:
     width: int
     height: int
     code: str
-    block: Block
+    block: MemoryBlock
 
 
 class TexturePool:

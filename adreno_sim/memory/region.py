@@ -14,7 +14,7 @@ import numpy as np
 from ..base.errors import DeviceError
 from .storage import Bytes, StorageView, after_write, before_access
 
-Triple = Sequence[int]
+Extents = Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Box:
         return self.bytes.size
 
 
-def box_of_memory(memory: Bytes, at: int, shape: Triple, row_pitch: int = 0, slice_pitch: int = 0) -> Box:
+def box_of_memory(memory: Bytes, at: int, shape: Extents, row_pitch: int = 0, slice_pitch: int = 0) -> Box:
     """A box of `shape` (bytes of a row, rows, slices) at byte `at` of plain memory. A pitch of 0 is the dense one.
 
     DeviceError CL_INVALID_VALUE for pitches that are too small, and for a box that does not lie inside.
@@ -39,7 +39,7 @@ def box_of_memory(memory: Bytes, at: int, shape: Triple, row_pitch: int = 0, sli
     return Box(_boxed(memory, 0, memory.nbytes, at, shape, row_pitch, slice_pitch, "staging"))
 
 
-def box_of_buffer(view: StorageView, origin: Triple, region: Triple, row_pitch: int = 0, slice_pitch: int = 0) -> Box:
+def box_of_buffer(view: StorageView, origin: Extents, region: Extents, row_pitch: int = 0, slice_pitch: int = 0) -> Box:
     """A box of a buffer: `origin` and `region` in bytes, rows and slices, as of clEnqueueReadBufferRect. Errors as of
     `box_of_memory`."""
     row, plane = _pitches(region, row_pitch, slice_pitch)
@@ -47,7 +47,7 @@ def box_of_buffer(view: StorageView, origin: Triple, region: Triple, row_pitch: 
     return _box_of_view(view, at, region, row, plane)
 
 
-def box_of_texels(view: StorageView, origin: Triple, region: Triple) -> Box:
+def box_of_texels(view: StorageView, origin: Extents, region: Extents) -> Box:
     """A box of an image: `origin` and `region` in texels, rows, and slices or layers. DeviceError CL_INVALID_VALUE for a region
     that is not inside the image."""
     layout = view.layout
@@ -61,7 +61,7 @@ def box_of_texels(view: StorageView, origin: Triple, region: Triple) -> Box:
     return _box_of_view(view, at, shape, max(layout.row_pitch, shape[0]), max(layout.slice_pitch, 1), checked=True)
 
 
-def _by_axes(view: StorageView, values: Triple, unused: int) -> tuple[int, int, int]:
+def _by_axes(view: StorageView, values: Extents, unused: int) -> tuple[int, int, int]:
     """OpenCL's triple of an image as (x, y, layer): an array of 1D images counts its layers along y."""
     x, y, z = values
     if getattr(view.spec, "kind", "") != "image1d_array":
@@ -105,7 +105,7 @@ def _note_write(target: Box) -> None:
         after_write(target.view)
 
 
-def _box_of_view(view: StorageView, at: int, shape: Triple, row: int, plane: int, checked: bool = False) -> Box:
+def _box_of_view(view: StorageView, at: int, shape: Extents, row: int, plane: int, checked: bool = False) -> Box:
     before_access(view)
     start = 0 if view.separate else view.offset
     room = view.layout.nbytes if view.layout is not None else view.nbytes
@@ -116,12 +116,12 @@ def _box_of_view(view: StorageView, at: int, shape: Triple, row: int, plane: int
     return Box(make(block.bytes, start, room, at, shape, row, plane, what), marks, view)
 
 
-def _pitches(shape: Triple, row_pitch: int, slice_pitch: int) -> tuple[int, int]:
+def _pitches(shape: Extents, row_pitch: int, slice_pitch: int) -> tuple[int, int]:
     row = row_pitch or shape[0]
     return row, slice_pitch or row * shape[1]
 
 
-def _boxed(memory: Bytes, start: int, room: int, at: int, shape: Triple, row: int, plane: int, what: str) -> Bytes:
+def _boxed(memory: Bytes, start: int, room: int, at: int, shape: Extents, row: int, plane: int, what: str) -> Bytes:
     """The bytes of a box that is checked to lie in `room` bytes from `start` on, and not to overlap itself."""
     width, rows, slices = shape
     row, plane = _pitches(shape, row, plane)
@@ -134,7 +134,7 @@ def _boxed(memory: Bytes, start: int, room: int, at: int, shape: Triple, row: in
     return _strided(memory, start, room, at, shape, row, plane, what)
 
 
-def _strided(memory: Bytes, start: int, room: int, at: int, shape: Triple, row: int, plane: int, what: str) -> Bytes:
+def _strided(memory: Bytes, start: int, room: int, at: int, shape: Extents, row: int, plane: int, what: str) -> Bytes:
     del room, what
     width, rows, slices = shape
     row, plane = row if rows > 1 else width, plane if slices > 1 else width  # a pitch that nothing uses may be any number

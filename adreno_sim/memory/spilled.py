@@ -64,7 +64,7 @@ def empty_bytes(nbytes: int) -> NDArray[np.uint8]:
 
 def pages_of(array: np.ndarray) -> NDArray[np.uint8] | None:
     """The bytes of an array that lies in a file, from the beginning of a page on; None for one in memory. Nobody may write to
-    them: `let_go` would undo it."""
+    them: `drop_resident_pages` would undo it."""
     mapping = _mappings.get(int(array.ctypes.data)) if array.flags.c_contiguous else None
     if mapping is None:
         return None
@@ -73,14 +73,14 @@ def pages_of(array: np.ndarray) -> NDArray[np.uint8] | None:
 
 
 def in_mapping(mapping: mmap.mmap, start: int) -> NDArray[np.uint8]:
-    """The bytes of a mapped file, which nobody changes, from a page on, as an array that `let_go` knows. Writing to it does not
-    change the file."""
+    """The bytes of a mapped file, which nobody changes, from a page on, as an array that `drop_resident_pages` knows. Writing
+    to it does not change the file."""
     found = np.frombuffer(mapping, np.uint8, len(mapping) - start, start)
     _mappings[int(found.ctypes.data)] = mapping
     return found
 
 
-def let_go() -> None:
+def drop_resident_pages() -> None:
     """Give back the memory in which bytes of files lie at the moment; who looks at them again reads them again."""
     for mapping in list(_mappings.values()):
         mapping.madvise(mmap.MADV_DONTNEED)

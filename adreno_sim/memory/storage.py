@@ -34,7 +34,7 @@ def poison_word(seed: int) -> int:
     return word
 
 
-class Block:
+class MemoryBlock:
     """Page-aligned bytes of the device, a whole number of pages, poisoned when made and whenever they change hands.
 
     room: whole pages to use; fresh ones of this process without it. valid: where it is recorded which bytes anybody has
@@ -176,7 +176,7 @@ class DeviceMemory:
         self.reserved = self.peak = 0
         self._poison = poison_word(seed)
 
-    def take(self, nbytes: int) -> Block:
+    def take(self, nbytes: int) -> MemoryBlock:
         """A new block. CL_INVALID_BUFFER_SIZE for a size no buffer has, CL_MEM_OBJECT_ALLOCATION_FAILURE when memory is full."""
         if not 0 < nbytes <= self.max_alloc:
             raise DeviceError("CL_INVALID_BUFFER_SIZE", f"{nbytes} bytes: expected 1 to {self._most()}")
@@ -187,29 +187,29 @@ class DeviceMemory:
         if left is not None and needed > left - _SPARE:
             raise self._failure(nbytes, f", but the host has only {left} left")
         try:
-            block = Block(nbytes, self._poison, self._record, self._heap.take(needed) if self._heap else None)
+            block = MemoryBlock(nbytes, self._poison, self._record, self._heap.take(needed) if self._heap else None)
         except MemoryError:
             raise self._failure(nbytes, ", but the host has no more") from None
         return self._count(block)
 
-    def borrow(self, pages: Bytes) -> Block:
+    def borrow(self, pages: Bytes) -> MemoryBlock:
         """A block over pages of the caller's, which hold what it then holds. It counts, and is refused, as a new one."""
         if pages.nbytes > self.max_alloc:
             raise DeviceError("CL_INVALID_BUFFER_SIZE", f"{pages.nbytes} bytes: expected up to {self._most()}")
         if self.reserved + align_up(pages.nbytes, PAGE) > self.total:
             raise self._failure(pages.nbytes)
-        return self._count(Block(pages.nbytes, self._poison, self._record, pages, borrowed=True))
+        return self._count(MemoryBlock(pages.nbytes, self._poison, self._record, pages, borrowed=True))
 
-    def make_apart(self, nbytes: int) -> Block:
+    def make_apart(self, nbytes: int) -> MemoryBlock:
         """A block that is no part of this memory and does not count, as one on the chip."""
-        return Block(nbytes, self._poison, self._record)
+        return MemoryBlock(nbytes, self._poison, self._record)
 
-    def _count(self, block: Block) -> Block:
+    def _count(self, block: MemoryBlock) -> MemoryBlock:
         self.reserved += block.nbytes
         self.peak = max(self.peak, self.reserved)
         return block
 
-    def give_back(self, block: Block) -> None:
+    def give_back(self, block: MemoryBlock) -> None:
         """Return a block to the device; its bytes must not be used any more."""
         if block.borrowed:
             pass
@@ -244,7 +244,7 @@ class Storage:
     """
 
     nbytes: int
-    block: Block
+    block: MemoryBlock
     live: bool = True
     version: int = 0
     newest: list[StorageView] = field(default_factory=list)
@@ -285,7 +285,7 @@ class StorageView:
     nbytes: int
     layout: Layout | None = None
     format: Format | None = None
-    separate: Block | None = None
+    separate: MemoryBlock | None = None
     memory: DeviceMemory | None = None
     device: object = None
     version: int = -1
@@ -335,7 +335,7 @@ class StorageView:
         return self.elements_in(self.block.bytes)
 
     @property
-    def block(self) -> Block:
+    def block(self) -> MemoryBlock:
         """The block that holds the view's bytes."""
         return self.separate or self.storage.block
 

@@ -17,11 +17,11 @@ from ..base.errors import DeviceError, UnsupportedError
 from ..base.specs import BufferSpec, Storage, View, ViewSpec
 from ..profiles.ml import MLCapabilities
 from . import environment
-from .environment import Settings
+from .environment import ClmlSettings
 from .graph import Graph, Node
 from .onchip import BufferPool, OnChipPlan, layouts, plan, spec_of
 from .operators import Operator, make
-from .steps import Step, steps_of
+from .steps import OperatorStep, steps_of
 from .tensors import MLTensorSpec, pack, unpack
 from .tuner import choose_columns
 
@@ -77,7 +77,7 @@ class Workspace:
         self.users[number] = self.users.get(number, 0) + 1
         return self.buffers[number]
 
-    def let_go(self, number: int) -> None:
+    def release_tensor(self, number: int) -> None:
         """One graph less; the last one frees the buffer."""
         self.users[number] -= 1
         if not self.users[number]:
@@ -113,7 +113,7 @@ def check_graph(graph: Graph, capabilities: MLCapabilities, blocks: Mapping[str,
     return operators
 
 
-class Program:
+class SubgraphProgram:
     """A graph made ready: operators, constants in their tensors, memory planned. `close` frees its own memory.
 
     symbol: its name, by which the tuning cache knows it. tuned: "" without a cache, else what came of it. given_memory: the
@@ -126,7 +126,7 @@ class Program:
         graph: Graph,
         constants: Mapping[str, np.ndarray],
         symbol: str = "",
-        settings: Settings | None = None,
+        settings: ClmlSettings | None = None,
         given_memory: bool = False,
     ):
         self.graph, self.workspace = graph, workspace
@@ -165,7 +165,7 @@ class Program:
             self.workspace.memory.free(storage)
         if not self._closed:
             for number in self.plan.buffers:
-                self.workspace.let_go(number)
+                self.workspace.release_tensor(number)
         self._views, self._storages, self._closed = [], [], True
 
     def run(self, inputs: Sequence[View], outputs: Sequence[View]) -> GraphRun:
@@ -214,7 +214,7 @@ class Program:
         with self.workspace.memory.on_chip.acting():
             self._do(step, sources, targets)
 
-    def _do(self, step: Step, reads: Sequence[_Tensor], writes: Sequence[_Tensor]) -> None:
+    def _do(self, step: OperatorStep, reads: Sequence[_Tensor], writes: Sequence[_Tensor]) -> None:
         if step.operator is None:
             for source, target in zip(reads, writes, strict=True):
                 target.store(source.load())

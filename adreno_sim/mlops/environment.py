@@ -22,7 +22,7 @@ DIRECT = "CLML_DISABLE_RECORDABLE_QUEUE"
 
 
 @dataclass(frozen=True)
-class Settings:
+class ClmlSettings:
     """tuning: this is a tuning run. cache: the file, None for none. direct: no recordable queue, no on-chip memory."""
 
     tuning: bool = False
@@ -30,7 +30,7 @@ class Settings:
     direct: bool = False
 
 
-def read(environment: Mapping[str, str] | None = None) -> Settings:
+def read(environment: Mapping[str, str] | None = None) -> ClmlSettings:
     """The settings in an environment (None = this process's). AdrenoSimError for a flag that is no number."""
     given = os.environ if environment is None else environment
     name = next((name for name in RUN if name in given), "")
@@ -38,4 +38,4 @@ def read(environment: Mapping[str, str] | None = None) -> Settings:
     if not flag.removeprefix("-").isdigit():
         raise AdrenoSimError(f"{name}={flag}: expected a number (0: no tuning run)")
     file = next((given[name] for name in CACHE if given.get(name)), "")
-    return Settings(bool(int(flag)) and bool(file), Path(file) if file else None, DIRECT in given)
+    return ClmlSettings(bool(int(flag)) and bool(file), Path(file) if file else None, DIRECT in given)

@@ -9,7 +9,7 @@ from .onchip import layouts
 
 
 @dataclass(frozen=True)
-class Step:
+class OperatorStep:
     """One step. reads, writes: nodes whose tensors it takes and makes, each once.
 
     operator: the node that runs; None at the first step, which fills the tensors of inputs in another layout than the program's,
@@ -28,7 +28,7 @@ class Steps:
     """All steps of a graph. bound_inputs, bound_results: nodes in the plain layout whose tensors are the program's own buffers,
     with the position of that among the graph's inputs, or results."""
 
-    all: tuple[Step, ...]
+    all: tuple[OperatorStep, ...]
     bound_inputs: dict[int, int]
     bound_results: dict[int, int]
 
@@ -59,9 +59,9 @@ def steps_of(graph: Graph) -> Steps:
     copied_in = [number for number in inputs if number not in bound_inputs]
     copied_out = [n for n, head in enumerate(graph.heads) if bound_results.get(head.node) != n]
     constants = {number for number, _ in graph.of("const")}
-    steps = [Step(writes=tuple(copied_in), arguments=tuple(inputs[number] for number in copied_in))]
+    steps = [OperatorStep(writes=tuple(copied_in), arguments=tuple(inputs[number] for number in copied_in))]
     for number, node in graph.of("kernel"):
         reads = tuple(dict.fromkeys(entry.node for entry in node.inputs if entry.node not in constants))
-        steps.append(Step(reads, (number,), number))
-    steps.append(Step(reads=tuple(graph.heads[n].node for n in copied_out), arguments=tuple(copied_out)))
+        steps.append(OperatorStep(reads, (number,), number))
+    steps.append(OperatorStep(reads=tuple(graph.heads[n].node for n in copied_out), arguments=tuple(copied_out)))
     return Steps(tuple(steps), bound_inputs, bound_results)

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from . import tuning
-from .environment import Settings
+from .environment import ClmlSettings
 from .graph import Graph
 from .operators import TUNABLE, make
 
@@ -19,7 +19,7 @@ CANDIDATES = (0, 4096, 1024)
 """Columns at once; 0 = all."""
 
 
-def choose_columns(graph: Graph, symbol: str, device: str, settings: Settings) -> tuple[str, dict[str, int]]:
+def choose_columns(graph: Graph, symbol: str, device: str, settings: ClmlSettings) -> tuple[str, dict[str, int]]:
     """A message ("" without a cache), and node number -> columns per step. Raises TuningCacheError as tuning.load."""
     if settings.cache is None:
         return "", {}

@@ -10,7 +10,7 @@ import pytest
 
 from ..base import pytest_outcomes
 from ..base.errors import AdrenoSimError, UncompiledError, UnsupportedError
-from ..base.pytest_settings import Settings
+from ..base.pytest_settings import PytestSettings
 from . import results
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class AdrenoCheck:
     skips it, with the reason.
     """
 
-    def __init__(self, device: Device, text: str, settings: Settings, node: pytest.Item):
+    def __init__(self, device: Device, text: str, settings: PytestSettings, node: pytest.Item):
         self.device = device
         self._text = text
         self._settings = settings

@@ -11,7 +11,7 @@ import pytest
 
 from ..base import pytest_outcomes
 from ..base.errors import AdrenoSimError, UnsupportedError
-from ..base.pytest_settings import Settings
+from ..base.pytest_settings import PytestSettings
 from ..base.specs import BufferSpec, ImageSpec
 from ..findings import Finding, Severity
 from ..results import finding_text
@@ -67,7 +67,7 @@ class AdrenoKernel:
     Image = Image
     Vector = Vector
 
-    def __init__(self, device: Device, text: str, settings: Settings, node: pytest.Item):
+    def __init__(self, device: Device, text: str, settings: PytestSettings, node: pytest.Item):
         self._device = device
         self._text = text
         self._settings = settings

@@ -8,7 +8,7 @@ import pytest
 
 from ..base import pytest_outcomes
 from ..base.errors import AdrenoSimError, UnsupportedError
-from ..base.pytest_settings import Settings
+from ..base.pytest_settings import PytestSettings
 from .results import PREFIX
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class PlanFigures:
 class AdrenoPlan:
     """Callable that compiles a model for the test's device and returns the figures of its memory plan."""
 
-    def __init__(self, device: Device, text: str, settings: Settings, node: pytest.Item):
+    def __init__(self, device: Device, text: str, settings: PytestSettings, node: pytest.Item):
         self._node = node
         self._device = device
         self._text = text

@@ -13,7 +13,7 @@ import pluggy
 import pytest
 
 from ..base import pytest_settings as run_settings
-from ..base.pytest_settings import Settings
+from ..base.pytest_settings import PytestSettings
 from ..base.trust.device_string import default_device
 from .versions import why_too_old
 
@@ -33,7 +33,7 @@ OWN_DEVICE = "own device"
 if too_old := why_too_old(pytest.__version__, pluggy.__version__):
     raise pytest.UsageError(too_old)
 
-_SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
+_SETTINGS: pytest.StashKey[PytestSettings] = pytest.StashKey()
 _OPENED: pytest.StashKey[dict[str, Device]] = pytest.StashKey()
 _TOLD: pytest.StashKey[set[str]] = pytest.StashKey()
 
@@ -76,7 +76,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         run_settings.end()
 
 
-def _settings(config: pytest.Config) -> Settings:
+def _settings(config: pytest.Config) -> PytestSettings:
     option, ini = config.option, config.getini
     devices = tuple(option.adreno_device or ini("adreno_device")) or (default_device(),)
     checks = _one_of("adreno_checks", option.adreno_checks or ini("adreno_checks"), CHECKS)
@@ -85,7 +85,7 @@ def _settings(config: pytest.Config) -> Settings:
     output = config.rootpath / folder if folder else _cache_folder(config)
     update = option.adreno_update or bool(ini("adreno_update"))
     strict = option.adreno_strict or bool(ini("adreno_strict"))
-    return Settings(tuple(dict.fromkeys(devices)), checks or None, pipeline or "fixed", update, output, strict)
+    return PytestSettings(tuple(dict.fromkeys(devices)), checks or None, pipeline or "fixed", update, output, strict)
 
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> str:

@@ -34,7 +34,7 @@ class Judging:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ReadingDifference:
     """One argument in which two readings differ. index: of the worst element; present, other: what is there; wrong, elements: how
     many differ, of how many."""
 
@@ -55,7 +55,7 @@ def _has_levels(golden: np.ndarray) -> bool:
 
 def find_differences(
     present: Arrays, other: Arrays, judging: Judging, rounding: Mapping[int, np.ndarray] | None = None
-) -> list[Difference]:
+) -> list[ReadingDifference]:
     """Returns the arguments that differ by more than their tolerance. rounding: what of each element's error is rounding."""
     found = []
     for index, array in present.items():
@@ -70,5 +70,5 @@ def find_differences(
         result = compare(other[index].reshape(-1), expected, tolerance)
         if not result.ok:
             worst = result.worst[0] if result.worst else 0
-            found.append(Difference(index, worst, result.golden, result.got, result.wrong, result.elements))
+            found.append(ReadingDifference(index, worst, result.golden, result.got, result.wrong, result.elements))
     return found

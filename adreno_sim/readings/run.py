@@ -12,7 +12,7 @@ from ..base.errors import AdrenoSimError, BuildError, DeviceError
 from ..device.protocol import Device, StoreEvent
 from ..findings import Finding, Kind, Severity
 from ..results.readings import ReadingsReport
-from .difference import Arrays, Difference, Judging, find_differences
+from .difference import Arrays, Judging, ReadingDifference, find_differences
 from .reading import Choice, Reading
 from .rounding import Nudge, measure
 from .subject import Subject
@@ -25,7 +25,7 @@ _UNDEFINED = (Kind.UNINITIALIZED_READ, Kind.DATA_RACE)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ReadingsOutcome:
     """What one run leaves: the arguments that the kernel may write, by position; findings; the stores that were watched."""
 
     arrays: Arrays
@@ -33,12 +33,12 @@ class Outcome:
     stores: Sequence[StoreEvent] = ()
 
 
-class Launch(Protocol):
+class LaunchOnce(Protocol):
     """One launch that can be run on any simulated device, from the memory as it was."""
 
     def run(
         self, device: Device, group: tuple[int, int, int], *, watched: tuple[int, int] | None = None, nudge: Nudge | None = None
-    ) -> Outcome:
+    ) -> ReadingsOutcome:
         """Run it in work-groups of `group`. watched: argument and element of which stores are recorded. nudge: what changes the
         contents of its inputs. Raises AdrenoSimError where the device refuses it."""
         ...
@@ -53,12 +53,12 @@ class ReadingRun:
     """Tries readings of one launch. findings: what depends on one; report: what was tried."""
 
     subject: Subject
-    launch: Launch
+    launch: LaunchOnce
     device: Device
     judging: Judging
     findings: list[Finding] = field(default_factory=list)
     report: ReadingsReport = field(default_factory=ReadingsReport)
-    _present: Outcome | None = None
+    _present: ReadingsOutcome | None = None
     _rounding: dict[int, Any] | None = None
     _undefined: frozenset[Kind] | None = None
 
@@ -113,24 +113,24 @@ class ReadingRun:
 
     # -- runs
 
-    def _run(self, choice: Choice, **asked: Any) -> Outcome:
+    def _run(self, choice: Choice, **asked: Any) -> ReadingsOutcome:
         device = vary_device(self.device, choice.profile, {**_PLAIN, **choice.options})
         self.report.launches += 1
         return self.launch.run(device, choice.group or self.subject.group, **asked)
 
-    def _run_present(self) -> Outcome:
+    def _run_present(self) -> ReadingsOutcome:
         if self._present is None:
             self._present = self._run(Choice("present"))
         return self._present
 
-    def _differences(self, present: Outcome, other: Outcome) -> list[Difference]:
+    def _differences(self, present: ReadingsOutcome, other: ReadingsOutcome) -> list[ReadingDifference]:
         """Returns what differs by more than tolerance, and by more than rounding."""
         found = find_differences(present.arrays, other.arrays, self.judging)
         if not self.subject.reads_floats or not any(present.arrays[one.argument].dtype.kind == "f" for one in found):
             return found
         return find_differences(present.arrays, other.arrays, self.judging, self._measure_rounding(present))
 
-    def _measure_rounding(self, present: Outcome) -> dict[int, Any]:
+    def _measure_rounding(self, present: ReadingsOutcome) -> dict[int, Any]:
         if self._rounding is None:
             found = measure(lambda nudge: self._run(Choice("present"), nudge=nudge).arrays, present.arrays)
             self._rounding = {index: sensitivity.allowed() for index, sensitivity in found.items()}
@@ -158,7 +158,7 @@ class ReadingRun:
         text = f"has {finding.kind.label} with {choice.label}, and not with {reading.present(self.subject)}: {finding.message}"
         return replace(self._find(reading, choice, text), line=finding.line, column=finding.column)
 
-    def _differs(self, reading: Reading, choice: Choice, difference: Difference) -> Finding:
+    def _differs(self, reading: Reading, choice: Choice, difference: ReadingDifference) -> Finding:
         name = self.launch.name_argument(difference.argument)
         values = tuple(f"{value:.9g}" for value in (difference.present, difference.other))
         present = reading.present(self.subject)
@@ -174,7 +174,7 @@ class ReadingRun:
         store = self._find_store(choice, difference) or self._find_store(Choice("present"), difference)
         return found if store is None else replace(found, line=store.line, column=store.column)
 
-    def _find_store(self, choice: Choice, difference: Difference) -> StoreEvent | None:
+    def _find_store(self, choice: Choice, difference: ReadingDifference) -> StoreEvent | None:
         """Returns the last store into the element that differs most."""
         try:
             stores = self._run(choice, watched=(difference.argument, difference.index)).stores
@@ -190,7 +190,7 @@ class ReadingRun:
         return Finding(Kind.DEPENDS_ON_READING, message, kernel=self.subject.function.name, detail=detail)
 
 
-def _new_errors(present: Outcome, other: Outcome, choice: Choice) -> Iterator[Finding]:
+def _new_errors(present: ReadingsOutcome, other: ReadingsOutcome, choice: Choice) -> Iterator[Finding]:
     """Yields the errors that come up only under a choice. A run at level full has more of them, which its own level tells."""
     if choice.options.get("checks") == "full":
         return

@@ -17,7 +17,7 @@ from ..ir.printer import print_function
 from ..memory.storage import StorageView
 from .elements import as_elements, find_element_type
 from .rounding import Nudge
-from .run import Outcome
+from .run import ReadingsOutcome
 
 MOST_BYTES = 1 << 29
 """The most bytes of memory of a launch that runs again elsewhere: it is there as often as there are devices at once."""
@@ -75,7 +75,7 @@ class ViewLaunch:
 
     def run(
         self, device: Device, group: tuple[int, int, int], *, watched: tuple[int, int] | None = None, nudge: Nudge | None = None
-    ) -> Outcome:
+    ) -> ReadingsOutcome:
         kernel = self._kernel_on(device)
         made: dict[object, Any] = {}
         try:
@@ -86,7 +86,7 @@ class ViewLaunch:
             result = device.launch(kernel, self._global_size, local, arguments, watch=watch, offset=self._offset)
             left = {index: np.asarray(device.read(copy)) for index, copy in copies.items() if self._kernel.writes(index)}
             typed = {index: as_elements(array, self._type_of(index)) for index, array in left.items()}
-            return Outcome(typed, result.findings, result.stores)
+            return ReadingsOutcome(typed, result.findings, result.stores)
         finally:
             for storage in made.values():
                 device.free(storage)

@@ -10,7 +10,7 @@ from ..base.version import __version__
 from ..results.unwatched import find_lowest, find_unwatched
 from . import engines
 from .case import STATUSES, Case, Result, case_json
-from .store import Store
+from .store import ResultStore
 
 SCHEMA = "adreno-sim/sweep/1"
 
@@ -53,7 +53,7 @@ class Sweep:
 
 def sweep(
     cases: Sequence[Case],
-    store: Store,
+    store: ResultStore,
     *,
     limit: float,
     jobs: int = 1,

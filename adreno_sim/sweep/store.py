@@ -17,7 +17,7 @@ from .outcome import outcome_of, read_outcome
 ENDINGS = (".case.json", ".report.json", ".log")
 
 
-class Store:
+class ResultStore:
     """KEY.case.json is what became of a case, written last; KEY.report.json its report, KEY.log what it printed."""
 
     def __init__(self, folder: Path):

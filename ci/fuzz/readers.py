@@ -37,7 +37,7 @@ from adreno_sim.frontend.driver import FrontEndTarget, run_clang
 from adreno_sim.frontend.llvm_reader.reader import ModuleReader
 from adreno_sim.icd import identity
 from adreno_sim.icd.trace.archive import open_session, open_trace
-from adreno_sim.icd.trace.events import MAGIC, Event, Kind, encode_event, read_events
+from adreno_sim.icd.trace.events import MAGIC, Event, EventKind, encode_event, read_events
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.profiles import profile
 
@@ -150,7 +150,7 @@ def _drain(events: Iterator[Event | None]) -> None:
 
 def _event_seeds() -> list[bytes]:
     bodies = [struct.pack("<15Q", 2, 4, *[0] * 13), b"\0" * 600, b"kernel void f(global int *a) { a[0] = 1; }"]
-    events = [encode_event(Event(kind, body, 1, 2, 3)) for kind in Kind for body in bodies]
+    events = [encode_event(Event(kind, body, 1, 2, 3)) for kind in EventKind for body in bodies]
     return [MAGIC + b"".join(events[start : start + 4]) for start in range(0, len(events), 4)]
 
 

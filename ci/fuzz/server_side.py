@@ -22,11 +22,11 @@ from adreno_sim.icd.protocol import Command, Request
 from adreno_sim.icd.requests import Requests
 from adreno_sim.icd.ring import BrokenLinkError, Ring
 from adreno_sim.icd.server import open_device
-from adreno_sim.icd.settings import Settings
+from adreno_sim.icd.settings import DriverSettings
 from adreno_sim.results.run_report import ProcessReport
 
 SOURCE = "kernel void f(global int *a, int n, read_only image2d_t i, sampler_t s, local int *l) { if (n < 4) a[n] = 1; }"
-_SETTINGS = Settings("sim:adreno-740,timeout=1", "bounds", "", False)
+_SETTINGS = DriverSettings("sim:adreno-740,timeout=1", "bounds", "", False)
 _BUFFER = (1, 0, 0, 4096, *[0] * 11)
 _IMAGE = (2, 4, 0, 0, 0x10B5, 0x10DE, 8, 8, 0, 0, 0, 0, 0, 0, 0)
 

@@ -191,7 +191,7 @@ def compare_pairs(
     return answer._replace(paired=shown, paired_seconds=paired.seconds)
 
 
-def _pairs_with_a_write(several: Sequence[local_races.Access]) -> Iterator[tuple[AccessRange, AccessRange]]:
+def _pairs_with_a_write(several: Sequence[local_races.LocalAccess]) -> Iterator[tuple[AccessRange, AccessRange]]:
     """Yields the pairs of accesses between two barriers of which one is a write."""
     writes = [access.write for access in several if access.write is not None]
     reads = [access.read for access in several if access.write is None and access.read is not None]

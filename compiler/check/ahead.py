@@ -22,30 +22,32 @@ from ..run.observer import FunctionCall, Observer
 from ..run.rehearsal import NotedLaunch, Rehearsal
 from ..run.values import HeapValue, Tensor, allocate_tensor
 from ..run.vm import VirtualMachine
-from .twin import WideTwin
+from .wide_precision_rerun import WidePrecisionRerun
 from .wide_text import BitsMatter
 
 Job = Callable[[], None]
 
 
 @contextmanager
-def compiling_ahead(machine: VirtualMachine, inputs: Mapping[str, np.ndarray], twin: WideTwin | None) -> Iterator[None]:
+def compiling_ahead(
+    machine: VirtualMachine, inputs: Mapping[str, np.ndarray], rerun: WidePrecisionRerun | None
+) -> Iterator[None]:
     """While the block runs the model, a child by fork does `compile_backwards`, where the device finds what it keeps, and there
     is a core for it. The kernels are built already."""
     with ExitStack() as stack:
         if find_compiler(machine.device) is not None and len(os.sched_getaffinity(0)) > 1:
             with keeping_others_out():
-                stack.enter_context(doing_beside(lambda: compile_backwards(machine, inputs, twin)))
+                stack.enter_context(doing_beside(lambda: compile_backwards(machine, inputs, rerun)))
         yield
 
 
-def compile_backwards(machine: VirtualMachine, inputs: Mapping[str, np.ndarray], twin: WideTwin | None) -> None:
-    """Compile what a run of the machine's model launches, the last launch first. twin: of the calls that it runs beside them.
+def compile_backwards(machine: VirtualMachine, inputs: Mapping[str, np.ndarray], rerun: WidePrecisionRerun | None) -> None:
+    """Compile what a run of the machine's model launches, the last launch first. rerun: of the calls that it runs beside them.
 
     A rehearsal that fails half-way says what was launched before; so does one of a launch that the device refuses.
     """
     rehearsal = Rehearsal(machine.device)
-    jobs = _Jobs(machine, rehearsal, twin)
+    jobs = _Jobs(machine, rehearsal, rerun)
     with suppress(AdrenoSimError), VirtualMachine(machine.model, cast(Device, rehearsal), jobs) as rehearsing:
         rehearsing.run(inputs)
     for job in reversed(jobs.found):
@@ -56,16 +58,16 @@ def compile_backwards(machine: VirtualMachine, inputs: Mapping[str, np.ndarray],
 class _Jobs(Observer):
     """What there is to compile of a run, in its order."""
 
-    def __init__(self, machine: VirtualMachine, rehearsal: Rehearsal, twin: WideTwin | None):
+    def __init__(self, machine: VirtualMachine, rehearsal: Rehearsal, rerun: WidePrecisionRerun | None):
         self.found: list[Job] = []
-        self._machine, self._rehearsal, self._twin = machine, rehearsal, twin
+        self._machine, self._rehearsal, self._rerun = machine, rehearsal, rerun
 
     def after_function(self, call: FunctionCall) -> None:
         for launch in self._rehearsal.noted:
             self.found.append(_job(self._machine, launch))
         self._rehearsal.noted.clear()
-        if self._twin is not None and self._twin.is_due(call):
-            self.found.append(_twin_job(self._twin, call))
+        if self._rerun is not None and self._rerun.is_due(call):
+            self.found.append(_rerun_job(self._rerun, call))
 
 
 def _job(machine: VirtualMachine, launch: NotedLaunch) -> Job:
@@ -90,20 +92,20 @@ def _compile(machine: VirtualMachine, launch: NotedLaunch) -> None:
             device.free(storage)
 
 
-def _twin_job(twin: WideTwin, call: FunctionCall) -> Job:
+def _rerun_job(rerun: WidePrecisionRerun, call: FunctionCall) -> Job:
     """call: of a rehearsal."""
 
-    def compile_twin() -> None:
-        model, dtypes = twin.widen(call)
-        rehearsal = Rehearsal(twin.device)
+    def compile_rerun() -> None:
+        model, dtypes = rerun.widen(call)
+        rehearsal = Rehearsal(rerun.device)
         device = cast(Device, rehearsal)
         args: list[Tensor | HeapValue | int | float] = [
             allocate_tensor(device, arg.shape, dtype or arg.dtype, arg.scope, arg.name) if isinstance(arg, Tensor) else arg
             for arg, dtype in zip(call.args, dtypes, strict=True)
         ]
         VirtualMachine(model, device).call_host(model.host_functions[call.function.name], args, call.instruction)
-        with VirtualMachine(model, twin.device) as machine:
+        with VirtualMachine(model, rerun.device) as machine:
             for launch in rehearsal.noted:
                 _compile(machine, launch)
 
-    return compile_twin
+    return compile_rerun

@@ -23,7 +23,7 @@ from ...base.rejected_call import rejected_call
 from ...device.compiling import find_compiler
 from ...device.protocol import Device, DeviceInfo, refuse_checks
 from ...findings import Finding, Kind, Severity
-from ...memory.spilled import let_go
+from ...memory.spilled import drop_resident_pages
 from ...results.evidence import Evidence
 from ...results.merge import FindingList
 from ...results.model import EXIT_USAGE, Report
@@ -44,18 +44,18 @@ from .ahead import compiling_ahead
 from .allow import sort_findings
 from .evidence.arrays import describe_input, digest
 from .evidence.keep import CallLog, keep_evidence
-from .exact import ExactInputs
-from .golden import find_strays
+from .golden import find_out_of_tensor_indices
+from .integer_inputs import IntegerInputs
 from .kernels import FirstWrong, KernelObserver
 from .offload import offload_report
 from .outputs import Circumstances, count_open, judge_outputs
-from .peer import Peer
 from .prepare import ApplyPlan, CheckOptions, Inputs, PreparedRun, Source, Stage, prepare
 from .reproduce import Reproducer
+from .second_device import SecondDevice
 from .support import oversized_groups, refused_kernels, require_graphs, require_images, unfit_parameters
-from .twin import WideTwin
 from .unproven import UnprovenAccesses
 from .whole_model.inputs import Outputs
+from .wide_precision_rerun import WidePrecisionRerun
 
 INFLATED = 1.1
 """planned / right bytes from which a memory plan is reported as inflated."""
@@ -162,7 +162,7 @@ class CheckRun:
     refused: dict[str, AdrenoSimError] = field(default_factory=dict)
     audited: set[Kind] = field(default_factory=set)
     reproducer: Reproducer | None = None
-    peer: Peer | None = None
+    second_device: SecondDevice | None = None
     builds: Builds | None = None
     times: LaunchTimes | None = None
     evidence: Evidence = field(default_factory=Evidence)
@@ -197,22 +197,31 @@ class CheckRun:
             known = f"the model has no such kernel; there are: {', '.join(ready.compiled.kernels) or 'none'}"
             raise OptionError("reproduce_kernel", f"{wanted}: {known}")
         if second is not None:
-            self.peer = Peer(ready.compiled, second)
+            self.second = SecondDevice(ready.compiled, second)
             report.compared_with = second.info.name
         truth, is_real = ready.kernels, self.device.info.profile is None
-        twin = None if truth is None else WideTwin(ready.compiled, truth)
-        exact = ExactInputs(ready.compiled, truth, twin) if is_real and truth is not None and twin is not None else None
+        rerun = None if truth is None else WidePrecisionRerun(ready.compiled, truth)
+        integer_inputs = (
+            IntegerInputs(ready.compiled, truth, rerun) if is_real and truth is not None and rerun is not None else None
+        )
         observer = KernelObserver(
-            ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer, twin, exact
+            ready.compiled,
+            ready.golden,
+            self.options.keep_going,
+            self.progress,
+            self.refused,
+            self.second_device,
+            rerun,
+            integer_inputs,
         )
         observer.unproven = UnprovenAccesses() if self.options.explain else None
         observer.gives_places = None if truth is None else truth.gives_places
         observer.wrong_stage, observer.evidence = ready.wrong_stage, self.evidence
         if self.reproducer is not None:
             observer.on_wrong = self.reproducer.wrong_value
-        outputs = self._execute(ready, observer, report, twin)
-        if twin is not None:
-            self.unchecked += [f"{name}, in halves: low power, no wide twin: {why}" for name, why in twin.low_power().items()]
+        outputs = self._execute(ready, observer, report, rerun)
+        if rerun is not None:
+            self.unchecked += [f"{name}, in halves: low power, no wide rerun: {why}" for name, why in rerun.low_power().items()]
         if outputs is not None:
             with self._stage("compare"):
                 self._judge_outputs(report, ready, outputs, observer.sorted_places)
@@ -310,7 +319,9 @@ class CheckRun:
             )
             self.findings.add([Finding(Kind.PLAN_INFLATED, message)])
 
-    def _execute(self, ready: PreparedRun, observer: KernelObserver, report: Report, twin: WideTwin | None) -> Outputs | None:
+    def _execute(
+        self, ready: PreparedRun, observer: KernelObserver, report: Report, rerun: WidePrecisionRerun | None
+    ) -> Outputs | None:
         """Build every kernel, run the model; outputs, or None where the run ended early (the report says why)."""
         outputs = None
         stopped: AdrenoSimError | None = None
@@ -319,7 +330,7 @@ class CheckRun:
         with VirtualMachine(ready.compiled, self.device, watching, self.builds) as machine:
             try:
                 self._build(machine)
-                ahead = compiling_ahead(machine, ready.arrays, twin) if ready.alone else nullcontext()
+                ahead = compiling_ahead(machine, ready.arrays, rerun) if ready.alone else nullcontext()
                 with self._stage("run", len(ready.compiled.host_functions)), ahead:
                     outputs = machine.run(ready.arrays)
                     if ready.golden is not None and ready.golden.forces:
@@ -333,16 +344,16 @@ class CheckRun:
                     self.reproducer.write_rejected(error)
         log.finish()
         self._split_run(observer)
-        observer.findings.add(find_strays(ready.golden, ready.compiled))
+        observer.findings.add(find_out_of_tensor_indices(ready.golden, ready.compiled))
         report.kernels = observer.finish()
         self.unchecked += observer.unchecked
         report.subgraphs, report.kept = offload_report(ready.compiled, observer.graphs, self.device.info)
         self.findings.add(observer.findings.as_list())
         self.findings.add([one for one in self.device.take_warnings() if one.kind is not Kind.PITCH_RULES_DISAGREE])  # TVM's run
-        if self.peer is not None:
-            self.findings.add([one for one in self.peer.device.take_warnings() if one.kind is Kind.UNFIT_DEVICE])
-            self.peer.close()
-            self.unchecked += [f"{name} on {report.compared_with}: {why}" for name, why in self.peer.refused.items()]
+        if self.second_device is not None:
+            self.findings.add([one for one in self.second_device.device.take_warnings() if one.kind is Kind.UNFIT_DEVICE])
+            self.second_device.close()
+            self.unchecked += [f"{name} on {report.compared_with}: {why}" for name, why in self.second_device.refused.items()]
         if observer.replaced and stopped is None:
             stopped = next(iter(self.refused.values()))
             self.unchecked.append("outputs: golden results stood in for those of kernels that cannot run here")
@@ -440,5 +451,5 @@ class CheckRun:
             yield
             raise_if_interrupted()
         finally:
-            let_go()
+            drop_resident_pages()
             self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start

@@ -153,7 +153,7 @@ def _maker(call: FunctionCall) -> str:
     return "subgraph" if call.function.graphs() else "PrimFunc"
 
 
-def find_strays(golden: Golden | None, model: CompiledModel) -> list[Finding]:
+def find_out_of_tensor_indices(golden: Golden | None, model: CompiledModel) -> list[Finding]:
     """A finding for each function of the run whose PrimFunc means nothing, at the last of its kernels."""
     strays = golden.strays if isinstance(golden, LiveGolden) else {}
     found = []

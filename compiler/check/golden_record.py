@@ -28,7 +28,7 @@ class _Recorder(Observer):
         self.arrays: dict[str, np.ndarray] = {}
         self._reference = reference
 
-    def stands_in(self, call: FunctionCall) -> bool:
+    def replaces_call(self, call: FunctionCall) -> bool:
         if call.function.golden not in self._reference:
             return False
         before = [arg.read() if isinstance(arg, Tensor) else arg for arg in call.args]

@@ -15,7 +15,7 @@ from ...base.progress import Progress
 from ...device.protocol import Kernel, LaunchResult, MLProgram
 from ...findings import Finding, Kind, Severity
 from ...golden.background import begin
-from ...memory.spilled import let_go
+from ...memory.spilled import drop_resident_pages
 from ...mlops.engine import GraphRun
 from ...results.comparison import Comparison
 from ...results.evidence import Evidence
@@ -28,14 +28,14 @@ from ..artifact.host_function import BufferRef, HostFunction
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall, GraphCall, LaunchCall, Observer
 from ..run.values import Tensor
-from .appeal import Ruling, appeal
-from .exact import ExactInputs
-from .fresh import Fresh, FreshInputs, arguments_with
+from .distinguishing_inputs import DistinguishingInputs, OtherRun, arguments_with
 from .golden import Golden, is_result
-from .peer import Peer
+from .integer_inputs import IntegerInputs
 from .replay import replay
-from .twin import WideTwin
+from .rounding_verdict import RoundingVerdict, tell_rounding_from_defect
+from .second_device import SecondDevice
 from .unproven import UnprovenAccesses
+from .wide_precision_rerun import WidePrecisionRerun
 
 if TYPE_CHECKING:
     from ...golden.kernel_reference import Argument
@@ -61,9 +61,9 @@ class KernelObserver(Observer):
     a call did not run on inputs that can tell.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
     sorted_places: what functions gave for which `gives_places` says that their last result is where sorted values come from.
-    peer: a second device whose results are compared. twin: runs kernels once more in wider types. exact: runs them once more on
-    inputs that make them exact. unproven: keeps the accesses that are not proven in range, None if that is not asked. evidence:
-    gets the arrays of wrong results.
+    second_device: another device whose results are compared. rerun: runs kernels once more in wider types. integer_inputs: runs
+    them once more on inputs that make them exact. unproven: keeps the accesses that are not proven in range, None if that is not
+    asked. evidence: gets the arrays of wrong results.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class KernelObserver(Observer):
         keep_going: bool,
         progress: Progress,
         refused: Container[str] = (),
-        peer: Peer | None = None,
-        twin: WideTwin | None = None,
-        exact: ExactInputs | None = None,
+        second_device: SecondDevice | None = None,
+        rerun: WidePrecisionRerun | None = None,
+        integer_inputs: IntegerInputs | None = None,
     ):
         self.kernels: dict[str, KernelReport] = {}
         self.unproven: UnprovenAccesses | None = None
@@ -91,10 +91,10 @@ class KernelObserver(Observer):
         self._model = model
         self._golden = golden
         self._refused = refused
-        self._peer = peer
-        self._twin = twin
-        self._exact = exact
-        self._fresh = None if golden is None or golden.forces else FreshInputs(model, golden, model.constants)
+        self._second_device = second_device
+        self._rerun = rerun
+        self._integer_inputs = integer_inputs
+        self._distinguishing = None if golden is None or golden.forces else DistinguishingInputs(model, golden, model.constants)
         self.replaced: set[str] = set()
         self._keep_going = keep_going
         self._progress = progress
@@ -110,7 +110,7 @@ class KernelObserver(Observer):
         self._progress.step(call.function.name)
         self._before = self._begun = None
         self._known = self._golden is not None and self._golden.knows(call)
-        if self._known or self._peer is not None:
+        if self._known or self._second_device is not None:
             start = time.perf_counter()
             self._before = [arg.read() if isinstance(arg, Tensor) else None for arg in call.args]
             self.seconds["compare"] += time.perf_counter() - start
@@ -168,19 +168,21 @@ class KernelObserver(Observer):
             return
         golden = self._results(call, before) if self._known else None
         start = time.perf_counter()
-        if self._peer is not None:
-            self.findings.add(self._peer.compare(call, before, golden, lambda position: self._writer_row(call, position)))
+        if self._second_device is not None:
+            self.findings.add(
+                self._second_device.compare(call, before, golden, lambda position: self._writer_row(call, position))
+            )
         wrong = golden is not None and not self._compare(call, before, golden)
         if self._golden is not None and self._golden.forces and golden is not None:
             _write(call, golden)
         self.seconds["compare"] += time.perf_counter() - start
-        let_go()
+        drop_resident_pages()
         if wrong and not self._keep_going:
             raise FirstWrong(f"call {call.index} ({call.function.name})")
 
     def _compare(self, call: FunctionCall, before: list[np.ndarray | None], golden: Sequence[Expected | None]) -> bool:
-        """Judge every result of a call; False if one is wrong. A twin runs where narrow types would hide what is wrong, and where
-        what seems wrong may be rounding."""
+        """Judge every result of a call; False if one is wrong. It runs again in wider types where narrow ones would hide what is
+        wrong, and where what seems wrong may be rounding."""
         got: dict[int, np.ndarray] = {}
         for position, (old, expected) in enumerate(zip(before, golden, strict=True)):
             if old is not None and expected is not None and is_result(call, position, old, expected.array):
@@ -193,31 +195,33 @@ class KernelObserver(Observer):
         right = self._judge_results(call, before, golden, got, settled=other is not None)
         if right and other is not None:
             right = self._judge_results(call, other.before, other.golden, other.got, how, settled=True)
-        if right and self._fresh is not None and (reason := self._fresh.find_reason(call, before)):
-            fresh = self._fresh.run(call, before)
-            if isinstance(fresh, str):
-                self.unchecked[f"{call.function.name} on inputs that can tell ({reason}): {fresh}"] = None
+        if right and self._distinguishing is not None and (reason := self._distinguishing.find_reason(call, before)):
+            scaled = self._distinguishing.run(call, before)
+            if isinstance(scaled, str):
+                self.unchecked[f"{call.function.name} on inputs that can tell ({reason}): {scaled}"] = None
             else:
-                right = self._judge_results(call, fresh.before, fresh.golden, fresh.got, f", on scaled inputs ({reason}),")
-        if right and self._exact is not None and self._exact.is_due(call):
+                right = self._judge_results(call, scaled.before, scaled.golden, scaled.got, f", on scaled inputs ({reason}),")
+        if right and self._integer_inputs is not None and self._integer_inputs.is_due(call):
             how = ", on whole numbers that it sums exactly,"
-            right = all(self._judge_results(call, x.before, x.golden, x.got, how) for x in self._exact.runs(call, before))
+            right = all(
+                self._judge_results(call, x.before, x.golden, x.got, how) for x in self._integer_inputs.runs(call, before)
+            )
         return right
 
     def _run_over_others(
         self, call: FunctionCall, before: list[np.ndarray | None], golden: Sequence[Expected | None]
-    ) -> tuple[Fresh | None, str]:
+    ) -> tuple[OtherRun | None, str]:
         """A call whose own run says nothing, once more where it says something, and on what; None for another.
 
         One that reads no tensor runs over memory that holds other values: its constant says nothing where memory may have held
         it, and all where it did not. One that compares runs on values that it may look for.
         """
-        if self._fresh is None:
+        if self._distinguishing is None:
             return None, ""
-        if not self._fresh.takes_nothing(call):
-            return self._fresh.run_over_sought(call, before, golden), ", on inputs with values that it may look for,"
-        fresh = self._fresh.run_over_others(call, before, golden)
-        return None if isinstance(fresh, str) else fresh, ", over memory that held other values,"
+        if not self._distinguishing.takes_nothing(call):
+            return self._distinguishing.run_over_sought(call, before, golden), ", on inputs with values that it may look for,"
+        other = self._distinguishing.run_over_others(call, before, golden)
+        return None if isinstance(other, str) else other, ", over memory that held other values,"
 
     def _judge_results(
         self,
@@ -238,16 +242,16 @@ class KernelObserver(Observer):
             if settled:
                 results[position] = replace(results[position], uninformative="")
         wrong = [position for position, result in results.items() if not result.ok]
-        twin = self._twin
+        rerun = self._rerun
         wide: dict[int, Comparison] = {}
-        rulings: dict[int, Ruling] = {}
-        if twin is not None and wrong:
-            rulings, wide = appeal(twin, call, before, golden, got, wrong)
-        elif twin is not None and not how and twin.is_due(call):
-            wide = twin.judge(call, before, golden)
+        verdicts: dict[int, RoundingVerdict] = {}
+        if rerun is not None and wrong:
+            verdicts, wide = tell_rounding_from_defect(rerun, call, before, golden, got, wrong)
+        elif rerun is not None and not how and rerun.is_due(call):
+            wide = rerun.judge(call, before, golden)
         right = True
         for position, result in results.items():
-            told, ruling = wide.get(position, result), rulings.get(position)
+            told, ruling = wide.get(position, result), verdicts.get(position)
             if ruling is not None and ruling.is_rounding:
                 self._report_rounding(call, position, golden[position], got[position], result, told, how)
                 if not how:
@@ -255,14 +259,14 @@ class KernelObserver(Observer):
                 continue
             if how and result.ok:
                 continue
-            in_twin = result.ok and told is not result and not (told.ok and not result.uninformative)
-            named = f", evaluated in {twin.describe(call)}," if in_twin and twin is not None else how
+            in_rerun = result.ok and told is not result and not (told.ok and not result.uninformative)
+            named = f", evaluated in {rerun.describe(call)}," if in_rerun and rerun is not None else how
             note = "" if ruling is None else ruling.note
-            judged = told if in_twin else result
+            judged = told if in_rerun else result
             right &= self._judge(call, position, before, golden[position], judged, named, note, own=not how)
         return right
 
-    def stands_in(self, call: FunctionCall) -> bool:
+    def replaces_call(self, call: FunctionCall) -> bool:
         """For a function with a refused kernel: its results are those of golden, and not compared."""
         launched = [launch.kernel for launch in call.function.launches()]
         if not self._keep_going or self._before is None or not self._known or not any(name in self._refused for name in launched):
@@ -341,8 +345,8 @@ class KernelObserver(Observer):
         told: Comparison,
         how: str,
     ) -> None:
-        """A warning on a result that is further off than expected by nothing but rounding. told: what its twin is."""
-        assert golden is not None and golden.allowed is not None and self._twin is not None
+        """A warning on a result that is further off than expected by nothing but rounding. told: what its rerun is."""
+        assert golden is not None and golden.allowed is not None and self._rerun is not None
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
         param = call.function.params[position].name
@@ -356,7 +360,7 @@ class KernelObserver(Observer):
             f"{param} of {call.function.name} (call {call.index}){how} is off by {abs(result.got - result.golden):.3g} at "
             f"{list(result.worst)}, where {float(expected.allowed[result.worst]):.3g} was expected ({result.wrong} of "
             f"{result.elements} elements, rms {result.rms:.3g}): its order of operations rounds more than its PrimFunc's. "
-            f"Evaluated in {self._twin.describe(call)} it is right, off by {told.max_abs:.3g} at most"
+            f"Evaluated in {self._rerun.describe(call)} it is right, off by {told.max_abs:.3g} at most"
         )
         self.findings.add([Finding(Kind.LARGE_ROUNDING, message, kernel=name, tensor=tensor.name)])
 

@@ -26,10 +26,10 @@ from ..importers.inputs import Arrays, Inputs, check_inputs, require_file, requi
 from ..importers.load import Model, ModelInput
 from ..lower.compile_options import CompileOptions
 from ..tvm_bridge.installed_files import is_imported
+from .cache.entry import Judged, PreparedModel, has_entries, load_prepared, store_prepared
+from .cache.key import find_request
 from .given import KernelReferences, settle_references
 from .golden import Golden, LiveGolden, References, StoredGolden
-from .kept.entry import Judged, PreparedModel, has_entries, load_prepared, store_prepared
-from .kept.key import find_request
 from .outputs import Movement
 from .whole_model.inputs import first_inputs
 from .whole_model.kernel_stage import find_kernel_stage
@@ -277,8 +277,8 @@ def _make(
 
 def _scopes(lowered: Lowered) -> ScopeSummary:
     """Which tensors are textures, and why others are not."""
-    from ..explain.scopes import decided_tensors
-    from ..scopes.rules import is_texture
+    from ..explain.memory_scopes import decided_tensors
+    from ..memory_scopes.rules import is_texture
 
     assert lowered.unscoped is not None
     tensors = decided_tensors(lowered.unscoped, lowered.target, lowered.scoping)

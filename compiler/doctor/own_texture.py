@@ -57,7 +57,7 @@ def lowered_by_tvm(function: Any) -> str:
 
 def _run(device: Device) -> str:
     from ..run.vm import run
-    from ..tuning.candidate import compile_function
+    from ..schedule_search.candidate import compile_function
 
     try:
         compiled = compile_function(make_scheduled(), limits=device.info.limits).compiled

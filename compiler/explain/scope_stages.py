@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ..memory_scopes.decide import Decision
+from ..memory_scopes.demand import Demand
+from ..memory_scopes.fold import fold_scope_changes
+from ..memory_scopes.scoping import ANNOTATE, FOLD, TVMS, Scoping
 from ..passes.base import Fix
-from ..scopes.decide import Decision
-from ..scopes.demand import Demand
-from ..scopes.fold import fold_scope_changes
-from ..scopes.scoping import ANNOTATE, FOLD, TVMS, Scoping
 from ..tvm_bridge.pass_pipelines import clone, with_own_constants
 
 if TYPE_CHECKING:

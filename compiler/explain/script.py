@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..scopes.demand import bindings, op_name
+from ..memory_scopes.demand import bindings, op_name
 from ..tvm_bridge.read import buffer_param, dtype_of, kind
 from ..tvm_bridge.tensors import constant_array
 from ..tvm_bridge.versions import import_tvm, tvm_series

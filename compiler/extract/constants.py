@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from ...memory.spilled import let_go, spill
+from ...memory.spilled import drop_resident_pages, spill
 
 
 class ConstantPool:
@@ -25,5 +25,5 @@ class ConstantPool:
             self._keys[identity] = f"constant_{len(self._keys)}"
             kept = self.arrays[self._keys[identity]] = spill(dense)
             kept.flags.writeable = False
-            let_go()
+            drop_resident_pages()
         return self._keys[identity]

@@ -15,8 +15,8 @@ from ..artifact.validate import validate
 from ..artifact.vm_function import CallHost, FunctionRef, VMFunction
 from ..artifact.vm_registers import find_operands, walk
 from ..lower.targets import BOTH, TAGS
+from ..memory_scopes.lift import SUFFIX
 from ..plan.extract import extract_plan
-from ..scopes.lift import SUFFIX
 from ..tvm_bridge import read
 from ..tvm_bridge.versions import import_tvm
 from .constants import ConstantPool

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..artifact import vm_function as vm
-from ..scopes.lift import INPUTS, SUFFIX
+from ..memory_scopes.lift import INPUTS, SUFFIX
 from ..tvm_bridge import read
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import AdrenoSimError, UncompiledError
-from ...memory.spilled import let_go, spill
+from ...memory.spilled import drop_resident_pages, spill
 from ..tvm_bridge.read import key, kind, op_name, type_of
 from ..tvm_bridge.tensors import constant_array, tensor_of
 from ..tvm_bridge.versions import import_tvm
@@ -55,7 +55,7 @@ def _store_constants(module: IRModule) -> IRModule:
             dtype = str(type_of(var).dtype)
             with np.errstate(over="ignore"):
                 stored[key(var)] = tensor_of(spill(array.astype(dtype)))
-            let_go()
+            drop_resident_pages()
 
     class Store(relax.PyExprMutator):  # type: ignore[name-defined]
         def visit_var_binding_(self, binding: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..scopes.demand import bindings, op_name
+from ..memory_scopes.demand import bindings, op_name
 from ..tvm_bridge.read import buffer_info, buffer_param, kind, loaded_buffer, walk
 from ..tvm_bridge.versions import type_of
 from .value_ranges import ValueRanges, bound_value

@@ -20,7 +20,7 @@ LEAST = 1 << 15
 """Bytes. A smaller initialiser stays where it is."""
 
 
-class Place(NamedTuple):
+class FileBytes(NamedTuple):
     """Bytes of a file."""
 
     start: int
@@ -33,20 +33,20 @@ class Field(NamedTuple):
     number: int
     type: int
     start: int
-    value: Place
+    value: FileBytes
 
 
 Takes = Callable[[bytes, int], bool]
 
 
-def strip_weights(file: BinaryIO, takes: Takes = lambda rest, nbytes: True) -> tuple[bytes, dict[int, Place]]:
+def strip_weights(file: BinaryIO, takes: Takes = lambda rest, nbytes: True) -> tuple[bytes, dict[int, FileBytes]]:
     """A serialised model without the elements of large initialisers, and where these are, by the number of the initialiser.
 
     takes: whether to leave an initialiser's elements out, by its message without them and by their number of bytes. Raises
     ValueError for what is no message.
     """
     stripper = _Stripper(file, takes)
-    return stripper.strip_model(Place(0, file.seek(0, os.SEEK_END))), stripper.found
+    return stripper.strip_model(FileBytes(0, file.seek(0, os.SEEK_END))), stripper.found
 
 
 class _Stripper:
@@ -55,28 +55,28 @@ class _Stripper:
     def __init__(self, file: BinaryIO, takes: Takes):
         self._file = file
         self._takes = takes
-        self.found: dict[int, Place] = {}
+        self.found: dict[int, FileBytes] = {}
         self._initializers = 0
 
-    def strip_model(self, model: Place) -> bytes:
+    def strip_model(self, model: FileBytes) -> bytes:
         """Raises ValueError for what is no message."""
         return b"".join(self._strip(model, GRAPH, self._strip_graph))
 
-    def _strip_graph(self, graph: Place) -> bytes:
+    def _strip_graph(self, graph: FileBytes) -> bytes:
         return b"".join(self._strip(graph, INITIALIZER, self._strip_tensor))
 
-    def _strip(self, message: Place, number: int, strip: Callable[[Place], bytes]) -> Iterator[bytes]:
+    def _strip(self, message: FileBytes, number: int, strip: Callable[[FileBytes], bytes]) -> Iterator[bytes]:
         """The bytes of a message whose fields of this number are stripped."""
         done = message.start
         for field in self._fields(message):
             if field.number == number and field.type == BYTES:
-                yield self._bytes(Place(done, field.start - done))
+                yield self._bytes(FileBytes(done, field.start - done))
                 inner = strip(field.value)
                 yield _varint(number << 3 | BYTES) + _varint(len(inner)) + inner
                 done = field.value.start + field.value.nbytes
-        yield self._bytes(Place(done, message.start + message.nbytes - done))
+        yield self._bytes(FileBytes(done, message.start + message.nbytes - done))
 
-    def _strip_tensor(self, tensor: Place) -> bytes:
+    def _strip_tensor(self, tensor: FileBytes) -> bytes:
         """An initialiser; without its elements where they are many, and can be read without protobuf."""
         number, self._initializers = self._initializers, self._initializers + 1
         if tensor.nbytes <= LEAST:
@@ -85,17 +85,17 @@ class _Stripper:
         if len(raw) != 1:
             return self._bytes(tensor)
         end = raw[0].value.start + raw[0].value.nbytes
-        rest = self._bytes(Place(tensor.start, raw[0].start - tensor.start))
-        rest += self._bytes(Place(end, tensor.start + tensor.nbytes - end))
+        rest = self._bytes(FileBytes(tensor.start, raw[0].start - tensor.start))
+        rest += self._bytes(FileBytes(end, tensor.start + tensor.nbytes - end))
         if not self._takes(rest, raw[0].value.nbytes):
             return self._bytes(tensor)
         self.found[number] = raw[0].value
         return rest
 
-    def _fields(self, message: Place) -> Iterator[Field]:
+    def _fields(self, message: FileBytes) -> Iterator[Field]:
         at, end = message.start, message.start + message.nbytes
         while at < end:
-            head = self._bytes(Place(at, min(20, end - at)))
+            head = self._bytes(FileBytes(at, min(20, end - at)))
             tag, after = _read_varint(head, 0)
             kind = tag & 7
             size, begin = 0, after
@@ -107,13 +107,13 @@ class _Stripper:
                 size = 4 if kind == FIXED32 else 8
             else:
                 raise ValueError(f"a field of type {kind}")
-            field = Field(tag >> 3, kind, at, Place(at + begin, size))
+            field = Field(tag >> 3, kind, at, FileBytes(at + begin, size))
             at += begin + size
             if at > end:
                 raise ValueError("a field that goes beyond its message")
             yield field
 
-    def _bytes(self, place: Place) -> bytes:
+    def _bytes(self, place: FileBytes) -> bytes:
         self._file.seek(place.start)
         return self._file.read(place.nbytes)
 

@@ -15,7 +15,7 @@ from onnx import ModelProto, TensorProto, external_data_helper, helper
 from ...base.errors import AdrenoSimError
 from ...golden.onnx_model import LARGE, LargeArrays, OnnxModel, plain_types
 from ...memory.spilled import read_array
-from .onnx_bytes import Place, strip_weights
+from .onnx_bytes import FileBytes, strip_weights
 
 MOST = (1 << 31) - 1
 """Bytes of a message that protobuf takes."""
@@ -58,7 +58,7 @@ def _read(file: BinaryIO, folder: Path) -> OnnxModel:
     return OnnxModel(proto, arrays)
 
 
-def _parse(file: BinaryIO) -> tuple[ModelProto, dict[int, Place]]:
+def _parse(file: BinaryIO) -> tuple[ModelProto, dict[int, FileBytes]]:
     """The model, and where the elements of initialisers are which it then lacks, by the number of the initialiser."""
     size = file.seek(0, os.SEEK_END)
     if size > MOST:
@@ -81,7 +81,7 @@ def _nbytes(tensor: TensorProto) -> int:
     return math.prod(tensor.dims) * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
 
 
-def _array(tensor: TensorProto, file: BinaryIO, place: Place) -> np.ndarray:
+def _array(tensor: TensorProto, file: BinaryIO, place: FileBytes) -> np.ndarray:
     dtype = helper.tensor_dtype_to_np_dtype(tensor.data_type)
     return read_array(file, *place).view(dtype).reshape(tuple(tensor.dims))
 
@@ -110,4 +110,4 @@ def _read_outside(tensor: TensorProto, folder: Path) -> np.ndarray | None:
     if size < expected or (info.length is None and size != expected):
         return None
     with open(path, "rb") as file:
-        return _array(tensor, file, Place(offset, expected))
+        return _array(tensor, file, FileBytes(offset, expected))

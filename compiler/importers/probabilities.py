@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..scopes.demand import bindings, op_name
+from ..memory_scopes.demand import bindings, op_name
 from ..tvm_bridge.read import kind
 from .value_ranges import ValueRanges, bound_value
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..scopes.demand import bindings, op_name
+from ..memory_scopes.demand import bindings, op_name
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.tensors import constant_array
 from ..tvm_bridge.versions import shape_values, type_of

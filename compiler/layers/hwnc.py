@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ..memory_scopes.demand import sizes
 from ..passes.fold_layouts import fold_layouts
-from ..scopes.demand import sizes
 from ..tvm_bridge.pass_pipelines import clone
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.tensors import constant_array

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..scopes.demand import bindings, op_name
+from ..memory_scopes.demand import bindings, op_name
 from ..tvm_bridge.read import kind
 from ..tvm_bridge.versions import shape_values, type_of, var_name
 from .numbering import CONVOLUTIONS, full_names, function_of, layers

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...base.errors import AdrenoSimError
-from ..scopes.demand import bindings, op_name
+from ..memory_scopes.demand import bindings, op_name
 from ..tvm_bridge.read import kind
 from ..tvm_bridge.versions import import_tvm, var_name
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import UnsupportedError
-from ..scopes.demand import op_name
+from ..memory_scopes.demand import op_name
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.tensors import constant_array
 from ..tvm_bridge.versions import import_tvm, type_of

@@ -13,8 +13,8 @@ from ...profiles.ml import MLCapabilities
 from ...profiles.profile import default_capabilities
 from ..artifact.model import is_compiled
 from ..importers.fixed_inputs import Values
+from ..memory_scopes.scoping import NO_TEXTURES, Scoping
 from ..passes.registry import require_fixes
-from ..scopes.scoping import NO_TEXTURES, Scoping
 from .targets import BUFFERS_ONLY, TargetLike, require_target, target_text
 
 Options = TypeVar("Options", bound="CompileOptions")

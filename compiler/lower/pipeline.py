@@ -17,12 +17,12 @@ from ...base.errors import AdrenoSimError, OptionError, UncompiledError
 from ...mlops.policy import OffloadPolicy
 from ...profiles.profile import default_capabilities
 from ..artifact.model import OffloadDecision
+from ..memory_scopes.scoping import TVMS, Scoping, replace_scoping
 from ..passes import private_function
 from ..passes.base import Fix
 from ..passes.fold_layouts import fold_layouts
 from ..passes.registry import choose, require_fixes
 from ..plan.planning_pass import with_planner
-from ..scopes.scoping import TVMS, Scoping, replace_scoping
 from ..tvm_bridge.call_operators import Calls, FusionWatch
 from ..tvm_bridge.operator_names import with_all_named
 from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, watching, with_own_constants

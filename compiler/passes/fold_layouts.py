@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...memory.spilled import let_go, spill
+from ...memory.spilled import drop_resident_pages, spill
 from ..tvm_bridge.read import dtype_of
 from ..tvm_bridge.tensors import constant_array, tensor_of
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
@@ -66,7 +66,7 @@ def _fold_mutator() -> Any:
             value = spill(made)
             self.known[int(binding.var.__chandle__())] = value
             constant = self.builder_.normalize(relax.const(tensor_of(value)))
-            let_go()
+            drop_resident_pages()
             self.builder_.emit_normalized(relax.VarBinding(binding.var, constant))
 
         def operands(self, call: Any) -> list[np.ndarray] | None:

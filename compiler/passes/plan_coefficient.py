@@ -31,7 +31,7 @@ def replan_storages() -> Pass:
     return place_tensors("adreno_sim.ReplanStorages", _by_tvms_rules)
 
 
-def place_tensors(name: str, place: Callable[[Sequence[PlannedTensorVar]], Placement]) -> Pass:
+def place_tensors(name: str, place: Callable[[Sequence[PlannedTensorVar]], CoefficientPlacement]) -> Pass:
     """Module pass after StaticPlanBlockMemory: moves the planned tensors to the storages and offsets that `place` returns."""
     tvm = import_tvm()
 
@@ -47,7 +47,7 @@ def place_tensors(name: str, place: Callable[[Sequence[PlannedTensorVar]], Place
 
 
 @dataclass(frozen=True)
-class Placement:
+class CoefficientPlacement:
     """sizes: bytes of each storage. storage_of, offsets: for each tensor. kinds: (scope, dtype) of each storage, None = those of
     the storage that TVM gave its first tensor."""
 
@@ -113,16 +113,16 @@ def tensor_nbytes(kind: Any) -> int:
     return planned_nbytes(image, int(kind.vdevice.target.attrs.get("image_base_address_alignment", ROW_ALIGNMENT)))
 
 
-def _by_tvms_rules(tensors: Sequence[PlannedTensorVar]) -> Placement:
+def _by_tvms_rules(tensors: Sequence[PlannedTensorVar]) -> CoefficientPlacement:
     lives = [
         Life(tensor_nbytes(type_of(t.var)), t.first, t.last, (str(t.storage_call.args[2]), str(t.storage_call.args[3])))
         for t in tensors
     ]
     plan = plan_storages(lives)
-    return Placement(plan.sizes, plan.storage_of, (0,) * len(tensors))
+    return CoefficientPlacement(plan.sizes, plan.storage_of, (0,) * len(tensors))
 
 
-def _rewrite(mod: Any, func: Any, tensors: list[PlannedTensorVar], plan: Placement) -> Any:
+def _rewrite(mod: Any, func: Any, tensors: list[PlannedTensorVar], plan: CoefficientPlacement) -> Any:
     """`func` with the storages of the new plan, each made just before the first tensor in it."""
     return _plan_mutator()(mod, tensors, plan).visit_expr(func)
 
@@ -132,7 +132,7 @@ def _plan_mutator() -> Any:
     relax = import_tvm().relax
 
     class Replan(relax.PyExprMutator):  # type: ignore[name-defined]
-        def __init__(self, mod: Any, tensors: list[PlannedTensorVar], plan: Placement) -> None:
+        def __init__(self, mod: Any, tensors: list[PlannedTensorVar], plan: CoefficientPlacement) -> None:
             super().__init__(mod)
             self.tensors, self.plan = tensors, plan
             self.number = {var_key(tensor.var): i for i, tensor in enumerate(tensors)}

@@ -36,7 +36,7 @@ class Causes:
 
 
 @dataclass(frozen=True)
-class Row:
+class PlannerResult:
     """One planner's result. total: bytes of storages, planned and left to the runtime. bound: bytes it is measured by. workspace:
     the most that one call takes for itself. peak: the most bytes of everything in device memory at one time, in whole pages
     (inputs, constants, storages, workspace, memory of OpenCL ML); both 0 where only lifetimes are known. fits: no storage is
@@ -82,7 +82,7 @@ class Row:
         return asdict(self) | {"ratio": self.ratio}
 
 
-def compare(problem: Problem, planners: Iterable[str], *, page: int = PAGE, **options: dict[str, Any]) -> list[Row]:
+def compare(problem: Problem, planners: Iterable[str], *, page: int = PAGE, **options: dict[str, Any]) -> list[PlannerResult]:
     """A row for each planner, in the order given. options: planner name (- as _) -> its options.
 
     A planner that cannot take the problem, or is not installed, gets a row that says so; an unknown one raises
@@ -94,17 +94,17 @@ def compare(problem: Problem, planners: Iterable[str], *, page: int = PAGE, **op
         try:
             rows.append(row(planner(problem, **options.get(name.replace("-", "_"), {})), page))
         except (UnsupportedError, AdrenoSimError) as error:
-            rows.append(Row(name, skipped=str(error)))
+            rows.append(PlannerResult(name, skipped=str(error)))
     return rows
 
 
-def row(whole: Allocation, page: int = PAGE) -> Row:
+def row(whole: Allocation, page: int = PAGE) -> PlannerResult:
     """The figures of one plan; those of bytes are of device memory, but for the ones of the chip."""
     allocation = whole.in_memory()
     bound = bound_of(allocation)
     largest = max(allocation.storages, default=0)
     most = allocation.problem.max_allocation
-    return Row(
+    return PlannerResult(
         allocation.planner,
         total=allocation.total,
         planned=allocation.planned,

@@ -57,7 +57,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Difference:
+class PlanDifference:
     """New against old. totals: planner -> (old, new) bytes. peak: changes of what is live at the peak, which add up to
     `bound`, the change of the live lower bound; tensors: changes of the set of tensors.
     """
@@ -99,13 +99,13 @@ def _planned_lives(plan: MemoryPlan) -> Iterable[Life]:
             yield Life(t.id, t.right_bytes, t.dense_bytes, t.first, t.last + 1, t.scope, t.shape, t.dtype)
 
 
-def difference(old: OldFootprint, new: Footprint) -> Difference:
+def difference(old: OldFootprint, new: Footprint) -> PlanDifference:
     """What changed from `old` to `new`. Tensors are the same kind where shape, dtype, scope and size are: names move."""
     rows = {line.planner: line.total for line in new.rows if not line.skipped}
     totals = {name: (old.totals[name], total) for name, total in rows.items() if name in old.totals}
     before, after = _at_peak(old.lives), _at_peak(new.problem.items)
     bound = sum(life.size for life in after) - sum(life.size for life in before)
-    return Difference(old.source, totals, bound, _changes(before, after), _changes(old.lives, new.problem.items))
+    return PlanDifference(old.source, totals, bound, _changes(before, after), _changes(old.lives, new.problem.items))
 
 
 def _at_peak(lives: Sequence[AnyLife]) -> list[AnyLife]:

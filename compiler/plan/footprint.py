@@ -19,7 +19,7 @@ from .allocation import Allocation
 from .apply import read_allocation
 from .audit import audit
 from .chip.planner import chip_problem, fill_chip, place_on_chip, recordable_plan
-from .compare import Row, row
+from .compare import PlannerResult, row
 from .extract import live_lower_bound
 from .graphs import GraphPlan
 from .order.planner import in_order, place_reordered
@@ -55,7 +55,7 @@ class Footprint:
     source: str
     rule: str
     problem: Problem
-    rows: tuple[Row, ...]
+    rows: tuple[PlannerResult, ...]
     allocations: tuple[Allocation | None, ...]
     plan: MemoryPlan | None = None
     findings: tuple[Finding, ...] = ()
@@ -65,7 +65,7 @@ class Footprint:
     command: str = ""
 
     @property
-    def planned_rows(self) -> list[Row]:
+    def planned_rows(self) -> list[PlannerResult]:
         """Of the planners that gave a plan."""
         return [row for row in self.rows if not row.skipped]
 
@@ -172,7 +172,7 @@ def measure(
         else:
             result = _run(name, problem, options.get(name, {}))
         runs.append((name, result))
-    rows = [Row(name, skipped=result) if isinstance(result, str) else _judge(result, rules) for name, result in runs]
+    rows = [PlannerResult(name, skipped=result) if isinstance(result, str) else _judge(result, rules) for name, result in runs]
     if plan is not None:
         given = plan, graphs
         moved = given if reordered is None or model is None else (reordered, in_order(graphs, model, reordered.order))
@@ -205,7 +205,9 @@ def _place_on_chip(name: str, model: CompiledModel | None, plan: MemoryPlan, rul
         return str(error)
 
 
-def _with_run(line: Row, allocation: Allocation, rules: DeviceRules, plan: MemoryPlan, graphs: tuple[GraphPlan, ...]) -> Row:
+def _with_run(
+    line: PlannerResult, allocation: Allocation, rules: DeviceRules, plan: MemoryPlan, graphs: tuple[GraphPlan, ...]
+) -> PlannerResult:
     """The row with what a run takes besides the tensors."""
     placed = None if allocation.planner == AS_COMPILED else allocation
     whole = plan if placed is None else plan_of(placed, plan)
@@ -220,7 +222,7 @@ def _with_run(line: Row, allocation: Allocation, rules: DeviceRules, plan: Memor
     )
 
 
-def _judge(allocation: Allocation, rules: DeviceRules) -> Row:
+def _judge(allocation: Allocation, rules: DeviceRules) -> PlannerResult:
     """The figures of a plan; where the device cannot hold it, its note says why."""
     line = row(allocation, rules.page)
     if not line.fits:

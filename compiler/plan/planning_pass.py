@@ -9,7 +9,7 @@ from ...backends.open import open_device
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.specs import TensorSpec
 from ...device.protocol import Device
-from ..passes.plan_coefficient import Placement, PlannedTensorVar, place_tensors
+from ..passes.plan_coefficient import CoefficientPlacement, PlannedTensorVar, place_tensors
 from ..tvm_bridge.read import memory_scope
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 from .allocation import Allocation
@@ -44,11 +44,11 @@ def plan_memory(planner: str, device: str | Device | DeviceRules | None = None) 
         return static
     rules = device if isinstance(device, DeviceRules) else _rules(device)
 
-    def choose(tensors: Sequence[PlannedTensorVar]) -> Placement:
+    def choose(tensors: Sequence[PlannedTensorVar]) -> CoefficientPlacement:
         problem = Problem(tuple(_item(n, t, rules) for n, t in enumerate(tensors)), "main", rules.size, rules.max_allocation)
         found = plan(planner, problem)
         _refuse(found, rules)
-        return Placement(found.storages, found.storage_of, found.offsets, ANY)
+        return CoefficientPlacement(found.storages, found.storage_of, found.offsets, ANY)
 
     return tvm.transform.Sequential([static, place_tensors(f"adreno_sim.Plan[{planner}]", choose)], name="adreno_sim.PlanMemory")
 

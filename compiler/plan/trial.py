@@ -32,7 +32,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Trial:
+class DeviceTrial:
     """What a device made of a plan. Sizes are bytes.
 
     storages, views: how many the plan has; the device made those that `refused` does not name. asked: of all storages.
@@ -59,7 +59,7 @@ class Trial:
         return [refusal for refusal in self.refused if refusal.planned]
 
 
-def try_plan(plan: MemoryPlan, device: Device, planner: str) -> Trial:
+def try_plan(plan: MemoryPlan, device: Device, planner: str) -> DeviceTrial:
     """Allocate the plan's storages on `device`, write them, make and release a view for every tensor, free them again.
 
     Constants, inputs and workspaces are left out: no planner places them.
@@ -102,7 +102,7 @@ def try_plan(plan: MemoryPlan, device: Device, planner: str) -> Trial:
                 device.free(storage)
     seconds = time.perf_counter() - begun
     counts = (len(plan.storages), len(plan.tensors), sum(n for name, n in sizes.items() if name not in plan.on_chip))
-    return Trial(planner, *counts, taken, apart, apart_bytes, round(seconds, 6), tuple(refused))
+    return DeviceTrial(planner, *counts, taken, apart, apart_bytes, round(seconds, 6), tuple(refused))
 
 
 def _fill(device: Device, storage: Storage, nbytes: int) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .vm import VirtualMachine
 
 
-class Frame:
+class MachineFrame:
     """Registers of one call. Each register is one holder of its value; leaving the frame releases those left."""
 
     def __init__(self, machine: VirtualMachine, function: vm.VMFunction, args: list[Value]):
@@ -47,7 +47,7 @@ class Frame:
         self.running: GraphCallBySteps | None = None
         self.recording = False
 
-    def __enter__(self) -> Frame:
+    def __enter__(self) -> MachineFrame:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -126,13 +126,13 @@ class Frame:
 
 
 @singledispatch
-def execute(i: vm.Instruction, frame: Frame) -> None:
+def execute(i: vm.Instruction, frame: MachineFrame) -> None:
     """Do instruction `i`; at those that have no function here, what a memory plan does too."""
     compute_shape(i, frame)
 
 
 @execute.register
-def _check_tensor(i: vm.CheckTensor, frame: Frame) -> None:
+def _check_tensor(i: vm.CheckTensor, frame: MachineFrame) -> None:
     value = frame.get(i.value)
     if not isinstance(value, Tensor) or i.ndim not in (-1, len(value.shape)) or i.dtype not in ("", value.dtype):
         found = f"{value.dtype} of shape {value.shape}" if isinstance(value, Tensor) else repr(value)
@@ -141,7 +141,7 @@ def _check_tensor(i: vm.CheckTensor, frame: Frame) -> None:
 
 
 @execute.register
-def _alloc_storage(i: vm.AllocStorage, frame: Frame) -> None:
+def _alloc_storage(i: vm.AllocStorage, frame: MachineFrame) -> None:
     (nbytes,) = frame.shape(i.size)
     device = frame.machine.device
     on_chip = device.on_chip.storage() if i.scope == ON_CHIP else None
@@ -152,7 +152,7 @@ def _alloc_storage(i: vm.AllocStorage, frame: Frame) -> None:
 
 
 @execute.register
-def _alloc_tensor(i: vm.AllocTensor, frame: Frame) -> None:
+def _alloc_tensor(i: vm.AllocTensor, frame: MachineFrame) -> None:
     owner = frame.register(i.storage)
     if not isinstance(owner, StorageHandle):
         raise AdrenoSimError(f"{frame.where()}: expected a storage in {i.storage!r}, found {owner!r}")
@@ -168,7 +168,7 @@ def _alloc_tensor(i: vm.AllocTensor, frame: Frame) -> None:
 
 
 @execute.register
-def _call_host(i: vm.CallHost, frame: Frame) -> None:
+def _call_host(i: vm.CallHost, frame: MachineFrame) -> None:
     args: list[Tensor | HeapValue | int | float] = []
     for operand in i.args:
         value = frame.get(operand)
@@ -179,7 +179,7 @@ def _call_host(i: vm.CallHost, frame: Frame) -> None:
 
 
 @execute.register
-def _run_step(i: vm.RunStep, frame: Frame) -> None:
+def _run_step(i: vm.RunStep, frame: MachineFrame) -> None:
     reads, writes = ([frame.tensor(operand).view for operand in operands] for operands in (i.reads, i.writes))
     function = frame.machine.model.host_functions[i.function]
     if i.step == 0:
@@ -193,29 +193,29 @@ def _run_step(i: vm.RunStep, frame: Frame) -> None:
 
 
 @execute.register
-def _begin_recording(i: vm.BeginRecording, frame: Frame) -> None:
+def _begin_recording(i: vm.BeginRecording, frame: MachineFrame) -> None:
     frame.machine.device.on_chip.begin_recording()
     frame.recording = True
 
 
 @execute.register
-def _end_recording(i: vm.EndRecording, frame: Frame) -> None:
+def _end_recording(i: vm.EndRecording, frame: MachineFrame) -> None:
     frame.end_recording()
 
 
 @execute.register
-def _call_vm(i: vm.CallVM, frame: Frame) -> None:
+def _call_vm(i: vm.CallVM, frame: MachineFrame) -> None:
     call = frame.machine.call_once if i.once else frame.machine.call
     frame.set(i.dst, call(i.function, [frame.get(operand) for operand in i.args]))
 
 
 @execute.register
-def _call_builtin(i: vm.CallBuiltin, frame: Frame) -> None:
+def _call_builtin(i: vm.CallBuiltin, frame: MachineFrame) -> None:
     frame.set(i.dst, call_builtin(i.function, [frame.get(operand) for operand in i.args], frame.machine))
 
 
 @execute.register
-def _reshape(i: vm.Reshape, frame: Frame) -> None:
+def _reshape(i: vm.Reshape, frame: MachineFrame) -> None:
     source, shape = frame.tensor(i.src), frame.shape(i.shape)
     if np.prod(shape, dtype=np.int64) != np.prod(source.shape, dtype=np.int64):
         raise AdrenoSimError(f"{frame.where()}: cannot reshape {source.shape} to {shape}")
@@ -223,7 +223,7 @@ def _reshape(i: vm.Reshape, frame: Frame) -> None:
 
 
 @execute.register
-def _to_device(i: vm.ToDevice, frame: Frame) -> None:
+def _to_device(i: vm.ToDevice, frame: MachineFrame) -> None:
     source = frame.tensor(i.src)
     if source.scope == i.scope:
         frame.set(i.dst, retain(source))
@@ -234,17 +234,17 @@ def _to_device(i: vm.ToDevice, frame: Frame) -> None:
 
 
 @execute.register
-def _copy_tensor(i: vm.CopyTensor, frame: Frame) -> None:
+def _copy_tensor(i: vm.CopyTensor, frame: MachineFrame) -> None:
     frame.machine.device.copy(frame.tensor(i.src).view, frame.tensor(i.target).view)
 
 
 @execute.register
-def _make_tuple(i: vm.MakeTuple, frame: Frame) -> None:
+def _make_tuple(i: vm.MakeTuple, frame: MachineFrame) -> None:
     frame.set(i.dst, TupleValue(tuple(retain(frame.get(item)) for item in i.items)))
 
 
 @execute.register
-def _get_item(i: vm.GetItem, frame: Frame) -> None:
+def _get_item(i: vm.GetItem, frame: MachineFrame) -> None:
     value = frame.get(i.src)
     items = value.items if isinstance(value, TupleValue) else value.dims if isinstance(value, ShapeValue) else ()
     if not 0 <= i.index < len(items):
@@ -253,18 +253,18 @@ def _get_item(i: vm.GetItem, frame: Frame) -> None:
 
 
 @execute.register
-def _copy(i: vm.Copy, frame: Frame) -> None:
+def _copy(i: vm.Copy, frame: MachineFrame) -> None:
     frame.set(i.dst, retain(frame.get(i.src)))
 
 
 @execute.register
-def _kill(i: vm.Kill, frame: Frame) -> None:
+def _kill(i: vm.Kill, frame: MachineFrame) -> None:
     release(frame.register(i.name))
     del frame.registers[i.name]
 
 
 @execute.register
-def _branch(i: vm.Branch, frame: Frame) -> None:
+def _branch(i: vm.Branch, frame: MachineFrame) -> None:
     taken = bool(frame.tensor(i.condition).read().reshape(-1)[0])
     outside = set(frame.registers)
     frame.block(i.then if taken else i.otherwise)
@@ -275,5 +275,5 @@ def _branch(i: vm.Branch, frame: Frame) -> None:
 
 
 @execute.register
-def _return(i: vm.Return, frame: Frame) -> None:
+def _return(i: vm.Return, frame: MachineFrame) -> None:
     frame.result = retain(frame.get(i.value))

@@ -30,7 +30,7 @@ class GraphCallBySteps:
     def begin(self) -> None:
         """Before the first step."""
         self.observer.before_function(self.call)
-        self.skipped = self.observer.stands_in(self.call)
+        self.skipped = self.observer.replaces_call(self.call)
 
     def do(self, step: int, reads: Sequence[View], writes: Sequence[View]) -> None:
         """Run one step on its tensors."""

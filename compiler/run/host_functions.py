@@ -9,7 +9,7 @@ from typing import Union
 import numpy as np
 
 from ...base.errors import AdrenoSimError
-from ...base.specs import IMAGE_CHANNEL_TYPE, ImageSpec, View
+from ...base.specs import IMAGE_CHANNEL_TYPE, ImageSpec, Size3, View
 from ...device.protocol import Device
 from ..artifact.host_function import (
     AllocBuffer,
@@ -31,11 +31,10 @@ from .scalars import Number, Scope, buffer_of, checked_index, evaluate, fit, int
 from .texture_views import with_runtime_pitch
 from .values import HeapValue, Tensor, allocate_tensor
 
-Triple = tuple[int, int, int]
 HostArg = Union[Tensor, HeapValue, int, float]
 
 
-LaunchSink = Callable[[Launch, tuple[Union[View, np.generic], ...], tuple[str, ...], Triple, Triple], None]
+LaunchSink = Callable[[Launch, tuple[Union[View, np.generic], ...], tuple[str, ...], Size3, Size3], None]
 """Takes launch, arguments, host names of view arguments ("" for scalars), global size, local size."""
 
 GraphSink = Callable[[str, list[View], list[View]], None]
@@ -43,7 +42,7 @@ GraphSink = Callable[[str, list[View], list[View]], None]
 
 
 @dataclass
-class Frame:
+class HostFrame:
     """Names of one call: `scope` holds scalars and host buffers, `views` device buffers and images. device: None on the host."""
 
     function: HostFunction
@@ -103,7 +102,7 @@ def call_on_host(function: HostFunction, args: Sequence[HostArg]) -> None:
     """Run a function that only computes in host memory (a shape function)."""
     if not function.on_host:
         raise AdrenoSimError(f"{function.name} needs a device")
-    _block(Frame(function, None, _no_launch, bind(function, args)), function.body)
+    _block(HostFrame(function, None, _no_launch, bind(function, args)), function.body)
 
 
 def _no_launch(launch: Launch, *_: object) -> None:
@@ -119,14 +118,14 @@ def call(
     graphs: GraphSink | None = None,
 ) -> None:
     """Run `function` with names bound by `bind`."""
-    frame = Frame(function, device, sink, scope, graphs=graphs)
+    frame = HostFrame(function, device, sink, scope, graphs=graphs)
     for param, arg in zip(function.params, args, strict=True):
         if isinstance(arg, Tensor):
             frame.views[param.name] = arg.view
     _block(frame, function.body)
 
 
-def _block(frame: Frame, body: tuple[Stmt, ...]) -> None:
+def _block(frame: HostFrame, body: tuple[Stmt, ...]) -> None:
     """Statements in order; workspaces end with the block."""
     drops: list[Callable[[], None]] = []
     try:
@@ -137,33 +136,33 @@ def _block(frame: Frame, body: tuple[Stmt, ...]) -> None:
             drop()
 
 
-def _let(frame: Frame, stmt: Let, drops: list[Callable[[], None]]) -> None:
+def _let(frame: HostFrame, stmt: Let, drops: list[Callable[[], None]]) -> None:
     frame.scope.scalars[stmt.var] = evaluate(stmt.value, frame.scope)
 
 
-def _store(frame: Frame, stmt: Store, drops: list[Callable[[], None]]) -> None:
+def _store(frame: HostFrame, stmt: Store, drops: list[Callable[[], None]]) -> None:
     buffer = buffer_of(frame.scope, stmt.buffer)
     index = checked_index(stmt.buffer, buffer, integer(stmt.index, frame.scope))
     buffer[index] = fit(evaluate(stmt.value, frame.scope), buffer.dtype.name)
 
 
-def _for(frame: Frame, stmt: For, drops: list[Callable[[], None]]) -> None:
+def _for(frame: HostFrame, stmt: For, drops: list[Callable[[], None]]) -> None:
     start = integer(stmt.start, frame.scope)
     for value in range(start, start + integer(stmt.extent, frame.scope)):
         frame.scope.scalars[stmt.var] = value
         _block(frame, stmt.body)
 
 
-def _if(frame: Frame, stmt: IfThen, drops: list[Callable[[], None]]) -> None:
+def _if(frame: HostFrame, stmt: IfThen, drops: list[Callable[[], None]]) -> None:
     _block(frame, stmt.then if evaluate(stmt.condition, frame.scope) else stmt.otherwise)
 
 
-def _check(frame: Frame, stmt: Check, drops: list[Callable[[], None]]) -> None:
+def _check(frame: HostFrame, stmt: Check, drops: list[Callable[[], None]]) -> None:
     if not evaluate(stmt.condition, frame.scope):
         raise AdrenoSimError(f"{frame.function.name}: {stmt.message}")
 
 
-def _alloc_buffer(frame: Frame, stmt: AllocBuffer, drops: list[Callable[[], None]]) -> None:
+def _alloc_buffer(frame: HostFrame, stmt: AllocBuffer, drops: list[Callable[[], None]]) -> None:
     shape = tuple(integer(dim, frame.scope) for dim in stmt.shape)
     if stmt.host:
         frame.scope.buffers[stmt.name] = np.zeros(shape, stmt.dtype).reshape(-1)
@@ -173,7 +172,7 @@ def _alloc_buffer(frame: Frame, stmt: AllocBuffer, drops: list[Callable[[], None
     frame.views[stmt.name] = tensor.view
 
 
-def _alloc_image(frame: Frame, stmt: AllocImage, drops: list[Callable[[], None]]) -> None:
+def _alloc_image(frame: HostFrame, stmt: AllocImage, drops: list[Callable[[], None]]) -> None:
     width, height, layers = (integer(extent, frame.scope) for extent in (stmt.width, stmt.height, stmt.layers))
     device = _device(frame)
     image = ImageSpec("image2d_array", width, height, layers, channel_type=IMAGE_CHANNEL_TYPE[stmt.dtype])
@@ -185,13 +184,13 @@ def _alloc_image(frame: Frame, stmt: AllocImage, drops: list[Callable[[], None]]
     frame.views[stmt.name] = view
 
 
-def _device(frame: Frame) -> Device:
+def _device(frame: HostFrame) -> Device:
     if frame.device is None:
         raise AdrenoSimError(f"{frame.function.name} is marked as host-only but allocates device memory")
     return frame.device
 
 
-def _launch(frame: Frame, stmt: Launch, drops: list[Callable[[], None]]) -> None:
+def _launch(frame: HostFrame, stmt: Launch, drops: list[Callable[[], None]]) -> None:
     args: list[View | np.generic] = []
     names: list[str] = []
     for arg in stmt.args:
@@ -207,10 +206,10 @@ def _launch(frame: Frame, stmt: Launch, drops: list[Callable[[], None]]) -> None
     if 0 in groups:  # an empty tensor: nothing to do
         return
     global_size = tuple(g * n for g, n in zip(groups, local, strict=True))
-    frame.sink(stmt, tuple(args), tuple(names), _triple(global_size), _triple(local))
+    frame.sink(stmt, tuple(args), tuple(names), _size3(global_size), _size3(local))
 
 
-def _run_graph(frame: Frame, stmt: RunGraph, drops: list[Callable[[], None]]) -> None:
+def _run_graph(frame: HostFrame, stmt: RunGraph, drops: list[Callable[[], None]]) -> None:
     if frame.graphs is None:
         raise AdrenoSimError(f"{frame.function.name} runs a graph, which needs a machine that has it")
     frame.graphs(stmt.graph, [frame.views[ref.name] for ref in stmt.inputs], [frame.views[ref.name] for ref in stmt.outputs])
@@ -222,7 +221,7 @@ def _generic(value: Number) -> np.generic:
     return np.float64(value) if isinstance(value, float) else np.int64(value)
 
 
-def _triple(sizes: tuple[int, ...]) -> Triple:
+def _size3(sizes: tuple[int, ...]) -> Size3:
     x, y, z = sizes
     return x, y, z
 

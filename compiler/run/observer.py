@@ -78,7 +78,7 @@ class Observer:
 
     def before_function(self, call: FunctionCall) -> None: ...
 
-    def stands_in(self, call: FunctionCall) -> bool:
+    def replaces_call(self, call: FunctionCall) -> bool:
         """Asked after before_function: True where the observer has written the call's results itself; nothing is launched."""
         return False
 
@@ -106,8 +106,8 @@ class Observers(Observer):
     def before_function(self, call: FunctionCall) -> None:
         _each(self.observers, lambda o: o.before_function(call))
 
-    def stands_in(self, call: FunctionCall) -> bool:
-        return any(observer.stands_in(call) for observer in self.observers)
+    def replaces_call(self, call: FunctionCall) -> bool:
+        return any(observer.replaces_call(call) for observer in self.observers)
 
     def after_function(self, call: FunctionCall) -> None:
         _each(self.observers[::-1], lambda o: o.after_function(call))

@@ -10,11 +10,9 @@ import numpy as np
 
 from ...base.errors import UnsupportedError
 from ...base.run_options import RunOptions
-from ...base.specs import BufferSpec, ViewSpec
+from ...base.specs import BufferSpec, Size3, ViewSpec
 from ...device.protocol import Device, DeviceInfo, LaunchResult
 from ...findings import Finding
-
-Triple = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,8 @@ class NotedLaunch:
     """A launch; args: the specs of views, and the values of scalars."""
 
     kernel: str
-    global_size: Triple
-    local_size: Triple
+    global_size: Size3
+    local_size: Size3
     args: tuple[ViewSpec | np.generic, ...]
 
 
@@ -91,7 +89,7 @@ class Rehearsal:
         return _Program()
 
     def launch(
-        self, kernel: _Kernel, global_size: Triple, local_size: Triple, args: Sequence[_View | np.generic], **_: object
+        self, kernel: _Kernel, global_size: Size3, local_size: Size3, args: Sequence[_View | np.generic], **_: object
     ) -> LaunchResult:
         given = tuple(arg.spec if isinstance(arg, _View) else arg for arg in args)
         self.noted.append(NotedLaunch(kernel.name, global_size, local_size, given))

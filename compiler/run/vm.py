@@ -19,7 +19,7 @@ from ..artifact.vm_function import RunStep
 from ..artifact.vm_registers import walk
 from . import host_functions
 from .builds import Builds
-from .frame import Frame
+from .frame import MachineFrame
 from .graph_steps import GraphCallBySteps
 from .observer import FunctionCall, GraphCall, LaunchCall, Observer
 from .read_only import find_read_only
@@ -101,7 +101,7 @@ class VirtualMachine:
     def call(self, function: str, args: list[Value]) -> Value:
         """Run VM function `function`; the caller holds the result and must release it."""
         self._upload_constants()
-        with Frame(self, self.model.functions[function], args) as frame:
+        with MachineFrame(self, self.model.functions[function], args) as frame:
             return frame.run()
 
     def call_once(self, function: str, args: list[Value]) -> Value:
@@ -143,7 +143,7 @@ class VirtualMachine:
         call = FunctionCall(function, shown, symbols, self._calls, instruction, self.device)
         self._calls += 1
         self.observer.before_function(call)
-        if not self.observer.stands_in(call):
+        if not self.observer.replaces_call(call):
             launcher = _Launcher(self, call)
             host_functions.call(function, args, scope, self.device, launcher, launcher.run_graph)
         self.observer.after_function(call)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .compiled import CompiledTruths, Function
 from .given import as_device_takes
-from .model_plan import Plan, Step, flatten
+from .model_plan import Plan, TruthStep, flatten
 from .operators.kernels import run_operator
 from .operators.operator import Operator
 from .operators.sorting import gives_places
@@ -43,7 +43,7 @@ def follow(plan: Plan, inputs: Sequence[np.ndarray], units: Units, places: Seque
     return [tensors[number] if number in tensors else Truth(plan.constants[number]) for number in outputs]
 
 
-def _run(step: Step, program: TruthProgram, function: Function, given: Sequence[Truth], units: Units) -> list[Truth]:
+def _run(step: TruthStep, program: TruthProgram, function: Function, given: Sequence[Truth], units: Units) -> list[Truth]:
     """The results of one step."""
     made = [Truth(np.zeros(shape, dtype)) for shape, dtype in step.results]
     args: list[Given] = list(given)

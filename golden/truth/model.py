@@ -10,7 +10,7 @@ import numpy as np
 from ...compiler.tvm_bridge.infinite_fills import broadcast_fills
 from ...compiler.tvm_bridge.tensors import constant_array, tensor_of
 from ...compiler.tvm_bridge.versions import import_tvm
-from ...memory.spilled import let_go, spill
+from ...memory.spilled import drop_resident_pages, spill
 from .. import result_cache
 from ..errors import last_line
 from ..serial import without_threads
@@ -65,5 +65,5 @@ def _legalize_permutation(builder: Any, call: Any) -> Any:
         return call.op.get_attr("FLegalize")(builder, call)
     axes = None if call.attrs.axes is None else [int(axis) for axis in call.attrs.axes]
     moved = tensor_of(spill(np.transpose(array, axes)))
-    let_go()
+    drop_resident_pages()
     return import_tvm().relax.const(moved)

@@ -24,7 +24,7 @@ Place = Union[int, Sizes, tuple["Place", ...]]
 
 
 @dataclass(frozen=True)
-class Step:
+class TruthStep:
     """A call of a program. args: numbers of tensors; results: shapes and types of what it makes, numbered from `first`.
 
     sizes: values of its scalar parameters behind the results. scalars: those among the arguments, each with its position.
@@ -43,7 +43,7 @@ class Plan:
     """One function of a model as calls in order. dtypes, exact, native: by tensor; native: also known as halves give it."""
 
     programs: list[TruthProgram | Operator] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TruthStep] = field(default_factory=list)
     constants: dict[int, np.ndarray] = field(default_factory=dict)
     dtypes: list[str] = field(default_factory=list)
     exact: list[bool] = field(default_factory=list)

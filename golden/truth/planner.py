@@ -14,7 +14,7 @@ from ...compiler.tvm_bridge.versions import shape_values, type_arguments
 from .follow import follow
 from .given import holds_flushed, holds_nan
 from .model_operators import EFFECTS, PROGRAMS, SAME, SHAPE_OF, SHAPE_TO_TENSOR, SHAPES, TENSOR_TO_SHAPE, called
-from .model_plan import Place, Plan, Sizes, Step, flatten
+from .model_plan import Place, Plan, Sizes, TruthStep, flatten
 from .operators.operator import Operator, read_call
 from .program import TruthProgram, write_program
 from .units import Units
@@ -157,7 +157,7 @@ class Planner:
         if given in self._plan.constants:
             return self._constant(self._plan.constants[given].reshape(shape))
         made = self._tensor(shape, dtype, exact, native)
-        self._plan.steps.append(Step(len(self._plan.programs), (given,), made, ((shape, dtype),), ()))
+        self._plan.steps.append(TruthStep(len(self._plan.programs), (given,), made, ((shape, dtype),), ()))
         self._plan.programs.append(Operator("reshape", (("shape", " ".join(map(str, shape))),)))
         return made
 
@@ -181,7 +181,7 @@ class Planner:
             self._tensor(shape, dtype, tensor.exact, native and not tensor.exact)
             for (shape, dtype), tensor in zip(results, tensors[len(args) :], strict=True)
         )
-        self._plan.steps.append(Step(number, args, made[0], results, sizes, scalars))
+        self._plan.steps.append(TruthStep(number, args, made[0], results, sizes, scalars))
         return made if hasattr(out, "fields") else made[0]
 
     def _operator(self, operator: Operator, operands: Sequence[Any], node: Any, places: dict[int, Place]) -> Place:
@@ -191,7 +191,7 @@ class Planner:
         results = tuple((self._sizes(shape_values(one) or []), str(one.dtype)) for one in kinds)
         native = any(self._plan.native[number] for number in args)
         made = tuple(self._tensor(shape, dtype, False, native and dtype in FLOATS) for shape, dtype in results)
-        self._plan.steps.append(Step(len(self._plan.programs), args, made[0], results, ()))
+        self._plan.steps.append(TruthStep(len(self._plan.programs), args, made[0], results, ()))
         self._plan.programs.append(operator)
         return made if hasattr(out, "fields") else made[0]
 

@@ -70,7 +70,7 @@ class Browser:
         )
         os.close(theirs_in)
         os.close(theirs_out)
-        self._rest, self._number, self.asked_for = b"", 0, []
+        self._rest, self._number, self.request_of = b"", 0, []
         tabs = self._call("Target.getTargets", {}, "")["targetInfos"]
         tab = next(one for one in tabs if one["type"] == "page")
         self._session = self._call("Target.attachToTarget", {"targetId": tab["targetId"], "flatten": True}, "")["sessionId"]
@@ -84,7 +84,7 @@ class Browser:
         """Show a file in a window of this size, whose system prefers this colour scheme."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.asked_for.clear()
+        self.request_of.clear()
         self.call("Page.navigate", url=f"file://{path}")
         self.evaluate("new Promise(go => document.readyState === 'complete' ? go() : addEventListener('load', go))")
         self.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
@@ -129,7 +129,7 @@ class Browser:
         while True:
             answer = self._read()
             if answer.get("method") == "Network.requestWillBeSent":
-                self.asked_for.append(answer["params"]["request"]["url"])
+                self.request_of.append(answer["params"]["request"]["url"])
             if answer.get("id") == self._number:
                 assert "error" not in answer, answer["error"]
                 return answer["result"]

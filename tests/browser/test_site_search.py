@@ -31,4 +31,4 @@ def test_the_search_works_offline(tab, tmp_path):
     finally:
         tab.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
     assert any(link.partition("#")[0].endswith("defects.html") for link in found)
-    assert not [url for url in tab.asked_for if url.startswith("http")]
+    assert not [url for url in tab.request_of if url.startswith("http")]

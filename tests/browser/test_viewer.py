@@ -68,7 +68,7 @@ def look_at_sizes_and_schemes(tab: Browser, page: Path, folder: Path) -> None:
             dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
             assert dark == (scheme == "dark")
             tab.photograph(folder / f"{page.stem}-{width}-{scheme}.png")
-            assert [url for url in tab.asked_for if url != f"file://{page}"] == []
+            assert [url for url in tab.request_of if url != f"file://{page}"] == []
 
 
 def test_a_kernel_is_looked_into(tab, kernel_page, tmp_path):

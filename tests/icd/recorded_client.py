@@ -13,7 +13,7 @@ from fake_shim import __file__ as fake_shim_file
 from adreno_sim.cli.main import main
 from adreno_sim.icd.messages import encode_list, encode_text
 from adreno_sim.icd.trace.archive import open_session, open_trace, write_trace
-from adreno_sim.icd.trace.events import MAGIC, Event, Kind, encode_event, read_events
+from adreno_sim.icd.trace.events import MAGIC, Event, EventKind, encode_event, read_events
 
 HEAD = f"""\
 import struct, sys
@@ -88,6 +88,6 @@ def rewrite(trace: Path, change: Callable[[Event], Event | None], **manifest: ob
 
 
 def with_source(event: Event, source: str) -> Event:
-    if event.kind is not Kind.BUILD:
+    if event.kind is not EventKind.BUILD:
         return event
     return replace(event, body=event.body[:4] + encode_text(source) + encode_text("") + encode_list([]))

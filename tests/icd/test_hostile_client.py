@@ -23,11 +23,11 @@ from adreno_sim.icd.protocol import Command, Request
 from adreno_sim.icd.requests import Requests
 from adreno_sim.icd.ring import BrokenLinkError, Ring
 from adreno_sim.icd.server import Server, open_device
-from adreno_sim.icd.settings import Settings
+from adreno_sim.icd.settings import DriverSettings
 from adreno_sim.results.run_report import ProcessReport
 
 SOURCE = "kernel void f(global int *a, int n, read_only image2d_t i, sampler_t s, local int *l) { if (n < 4) a[n] = 1; }"
-SETTINGS = Settings("sim:adreno-740,timeout=5", "full", "", False)
+SETTINGS = DriverSettings("sim:adreno-740,timeout=5", "full", "", False)
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

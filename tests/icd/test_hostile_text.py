@@ -21,7 +21,7 @@ from adreno_sim.icd.finding_log import FindingLog
 from adreno_sim.icd.messages import encode_list, encode_text
 from adreno_sim.icd.protocol import Misuse, Request
 from adreno_sim.icd.report_files import collect_reports
-from adreno_sim.icd.trace.archive import Session, Trace, open_trace, write_trace
+from adreno_sim.icd.trace.archive import RecordedSession, Trace, open_trace, write_trace
 from adreno_sim.icd.trace.events import MAGIC
 from adreno_sim.results.run_report import ProcessReport
 
@@ -127,7 +127,7 @@ def test_a_run_and_its_replay(tmp_path, monkeypatch, capfd, name):
 def test_the_strings_of_a_recording(tmp_path, monkeypatch, capfd, text):
     monkeypatch.chdir(tmp_path)
     Path("events").write_bytes(MAGIC)
-    trace = Trace((text, text), "sim:adreno-740", "bounds", (Session(text, 1, "session-0"),))
+    trace = Trace((text, text), "sim:adreno-740", "bounds", (RecordedSession(text, 1, "session-0"),))
     write_trace("trace.asim", trace, [Path("events")])
     with open_trace("trace.asim") as (read, _):
         assert read == trace

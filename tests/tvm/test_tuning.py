@@ -22,17 +22,17 @@ from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, module, weight  # noqa: E402
 from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
+from adreno_sim.compiler.schedule_database import metaschedule  # noqa: E402
+from adreno_sim.compiler.schedule_database.apply import TunedSchedules  # noqa: E402
+from adreno_sim.compiler.schedule_database.cancel import cancel_copies  # noqa: E402
+from adreno_sim.compiler.schedule_database.store import TRIALS, TuningStore  # noqa: E402
+from adreno_sim.compiler.schedule_database.tasks import find_tasks  # noqa: E402
+from adreno_sim.compiler.schedule_database.variants import KEY  # noqa: E402
+from adreno_sim.compiler.schedule_search import space  # noqa: E402
+from adreno_sim.compiler.schedule_search.judge import Judge, Rejection, Verdict  # noqa: E402
+from adreno_sim.compiler.schedule_search.measure import make_builder, make_runner  # noqa: E402
+from adreno_sim.compiler.schedule_search.search import tune  # noqa: E402
 from adreno_sim.compiler.schedules.blocks import blocks_of  # noqa: E402
-from adreno_sim.compiler.tuned import metaschedule  # noqa: E402
-from adreno_sim.compiler.tuned.apply import TunedSchedules  # noqa: E402
-from adreno_sim.compiler.tuned.cancel import cancel_copies  # noqa: E402
-from adreno_sim.compiler.tuned.store import TRIALS, TuningStore  # noqa: E402
-from adreno_sim.compiler.tuned.tasks import find_tasks  # noqa: E402
-from adreno_sim.compiler.tuned.variants import KEY  # noqa: E402
-from adreno_sim.compiler.tuning import space  # noqa: E402
-from adreno_sim.compiler.tuning.judge import Judge, Rejection, Verdict  # noqa: E402
-from adreno_sim.compiler.tuning.measure import make_builder, make_runner  # noqa: E402
-from adreno_sim.compiler.tuning.search import tune  # noqa: E402
 from adreno_sim.render.tuning.text import list_times  # noqa: E402
 
 pytestmark = pytest.mark.tvm

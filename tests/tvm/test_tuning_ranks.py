@@ -17,8 +17,8 @@ from tvm import relax  # noqa: E402
 from adreno_sim.backends.sim import group_counts  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError, OptionError  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, module, weight  # noqa: E402
-from adreno_sim.compiler.tuning.judge import Judge, Rejection, Verdict  # noqa: E402
-from adreno_sim.compiler.tuning.search import tune  # noqa: E402
+from adreno_sim.compiler.schedule_search.judge import Judge, Rejection, Verdict  # noqa: E402
+from adreno_sim.compiler.schedule_search.search import tune  # noqa: E402
 from adreno_sim.device.group_sample import choose_groups  # noqa: E402
 
 pytestmark = pytest.mark.tvm
@@ -100,7 +100,7 @@ def test_two_runs_rank_alike(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_wrong_candidate_never_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A seeded defect: without the fix, stores to textures are wrong. Were its candidates free, they still had no rank."""
-    from adreno_sim.compiler.tuning.candidate_times import CandidateTimes
+    from adreno_sim.compiler.schedule_search.candidate_times import CandidateTimes
 
     monkeypatch.setattr(CandidateTimes, "time", {"seconds": 0.0})
     report = tune(padded(), tmp_path, trials=6, seed=1, without_fix=("texture-store",))

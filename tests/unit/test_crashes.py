@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import adreno_sim
-from adreno_sim.base.processes.crashes import Place, read_crash
+from adreno_sim.base.processes.crashes import CrashOrigin, read_crash
 from adreno_sim.base.processes.isolation import judge_crash
 from adreno_sim.cli.main import main
 
@@ -41,7 +41,7 @@ def frame(path, function="call", line=7):
 def test_the_innermost_known_frame_decides(tmp_path, head, frames, place):
     file = tmp_path / "crash"
     file.write_text(head + "".join(map(frame, frames)) + "\nExtension modules: numpy (total: 1)\n")
-    assert read_crash(file) == Place(*place)
+    assert read_crash(file) == CrashOrigin(*place)
 
 
 def test_of_a_librarys_own_thread_others_tell(tmp_path):
@@ -49,7 +49,7 @@ def test_of_a_librarys_own_thread_others_tell(tmp_path):
     other = "\nThread 0x71 (most recent call first):\n"
     ours, drivers = frame("/w/adreno_sim/base/processes/isolation.py"), frame("/w/adreno_sim/backends/opencl/device.py", "finish")
     file.write_text(NATIVE + ours + other + drivers + "\nExtension modules: numpy (total: 1)\n")
-    assert read_crash(file) == Place("the OpenCL driver", "finish, device.py:7")
+    assert read_crash(file) == CrashOrigin("the OpenCL driver", "finish, device.py:7")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_dump_that_ends_early_blames_no_thread_that_it_has(tmp_path, step, cod
     file = tmp_path / "crash"
     (tmp_path / "noted").write_text(step)
     file.write_text(NATIVE + frame("/w/adreno_sim/frontend/compiler_process.py", "_wait"))
-    assert read_crash(file) == Place()
+    assert read_crash(file) == CrashOrigin()
     found = judge_crash(signal.SIGSEGV, tmp_path / "noted", file, ["check", "model.onnx"])
     assert (found.code, found.problem.partition(":")[0]) == (code, said.partition(":")[0]) and said in found.problem
     file.write_text(CURRENT + frame("/w/adreno_sim/frontend/compiler_process.py", "_wait"))
@@ -69,7 +69,7 @@ def test_a_dump_that_ends_early_blames_no_thread_that_it_has(tmp_path, step, cod
 
 
 def test_nothing_left_is_nothing_known(tmp_path):
-    assert read_crash(tmp_path / "none") == Place()
+    assert read_crash(tmp_path / "none") == CrashOrigin()
 
 
 SITE = """

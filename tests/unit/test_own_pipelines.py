@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from adreno_sim.base.errors import UncompiledError, UnsupportedError
-from adreno_sim.base.pytest_settings import Settings
+from adreno_sim.base.pytest_settings import PytestSettings
 from adreno_sim.compiler.check import check
 from adreno_sim.pytest.checking import AdrenoCheck
 
@@ -26,4 +26,4 @@ def test_who_is_at_fault_decides(monkeypatch, error, options, outcome):
     monkeypatch.setattr(check, "check", refuse)
     node = SimpleNamespace(user_properties=[])
     with pytest.raises(outcome, match=str(error)):
-        AdrenoCheck(None, "sim:adreno-740", Settings(), node)("model.onnx", **options)
+        AdrenoCheck(None, "sim:adreno-740", PytestSettings(), node)("model.onnx", **options)

@@ -51,12 +51,12 @@ def read_pins(text: str) -> list[tuple[str, str, Marker | None]]:
     return pins
 
 
-def asked_for(extras: tuple[str, ...]) -> Iterator[Requirement]:
+def request_of(extras: tuple[str, ...]) -> Iterator[Requirement]:
     """The project's requirements and those of its extras, which may name other extras."""
     for text in [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]:
         requirement = Requirement(text)
         if requirement.name == PROJECT["name"]:
-            yield from asked_for(tuple(requirement.extras))
+            yield from request_of(tuple(requirement.extras))
         else:
             yield requirement
 
@@ -76,12 +76,12 @@ def mismatches(text: str, extras: tuple[str, ...]) -> list[str]:
                 if marker is None or marker.evaluate(world):
                     given.setdefault(name, []).append(version)
             wrong += [f"{python} {machine}: {name} twice" for name, versions in given.items() if len(versions) > 1]
-            for asked in asked_for(extras):
+            for asked in request_of(extras):
                 if asked.marker is None or asked.marker.evaluate(world):
                     versions = given.get(canonicalize_name(asked.name), [])
                     if not versions or not asked.specifier.contains(versions[0], prereleases=True):
                         wrong.append(f"{python} {machine}: {asked} is pinned as {versions}")
-    names = {canonicalize_name(asked.name) for asked in asked_for(extras)}
+    names = {canonicalize_name(asked.name) for asked in request_of(extras)}
     return wrong + [f"{name} is not asked for" for name in direct_pins(text) if name not in names]
 
 

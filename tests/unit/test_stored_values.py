@@ -243,7 +243,7 @@ def test_arrays_lie_at_places_that_vectors_like():
 
 def stored_types() -> list[Any]:
     """All types that this package stores."""
-    from adreno_sim.compiler.check.kept import entry
+    from adreno_sim.compiler.check.cache import entry
     from adreno_sim.engine.coarsen.decide import Decision
     from adreno_sim.engine.codegen import ModuleText
     from adreno_sim.engine.run.launch_analysis import ProvenLaunch

@@ -15,7 +15,7 @@ from ...engine.abi.specialization import ShadowSpec
 from ...engine.run.aligned_memory import zeroed_aligned
 from ...engine.run.launch_analysis import LaunchAnalysis
 from ...engine.shadow.argument_cells import cells_of_block
-from ...memory.storage import Block, StorageView
+from ...memory.storage import MemoryBlock, StorageView
 
 _LAST_EPOCH = 1 << 31
 _LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot back kills the process when touched
@@ -49,7 +49,7 @@ class Shadows:
         """Returns the shadow range of each view argument that needs one, by position: one that may change, or of which not every
         byte is initialised. Views of one block share a range."""
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
-        blocks: dict[Block, list[int]] = {}
+        blocks: dict[MemoryBlock, list[int]] = {}
         for index, view in views.items():
             blocks.setdefault(view.block, []).append(index)
         ranges: dict[int, ShadowRange] = {}

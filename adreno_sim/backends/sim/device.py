@@ -27,15 +27,15 @@ from ...engine.run.launch_analysis import LaunchAnalysis, LaunchVariant, analyze
 from ...findings import Finding
 from ...frontend.options import parse_options
 from ...frontend.program import compile_source, open_source
-from ...frontend.units import Unit, compile_unit, link_units
+from ...frontend.units import SourceUnit, compile_unit, link_units
 from ...image.layout import own_layout_of
 from ...ir.nonfinite_constants import nonfinite_constants
 from ...ir.printer import print_function
 from ...memory.heap import Heap
 from ...memory.pool import PagedPool, TexturePool
 from ...memory.spilled import pages_of
-from ...memory.storage import PAGE, Block, Storage, StorageView, after_write, before_access, copy_marks
-from ...mlops.engine import Program, Workspace
+from ...memory.storage import PAGE, MemoryBlock, Storage, StorageView, after_write, before_access, copy_marks
+from ...mlops.engine import SubgraphProgram, Workspace
 from ...mlops.graph import Graph
 from ...profiles.ml import why_no_graphs
 from ...profiles.profile import Profile
@@ -47,7 +47,7 @@ from .group_counts import count_sample
 from .group_limits import GroupWatch, refuse_required_groups
 from .info import device_info, front_end_target
 from .kernel_facts import analyse_kernel
-from .launch_config import LaunchConfig, PreparedLaunch, asked_for, launch_signature, specialize_launch
+from .launch_config import LaunchConfig, PreparedLaunch, launch_signature, request_of, specialize_launch
 from .left_undefined import sort_out
 from .on_chip import SimOnChip
 from .program import SimKernel, SimProgram, allows_non_uniform
@@ -188,12 +188,12 @@ class SimDevice:
             module = compile_source(source, options, target=front_end_target(self.profile, self.options))
         return refuse_required_groups(SimProgram(module, self, allows_non_uniform(options), options), self.profile)
 
-    def compile(self, source: str, options: str = "", headers: Mapping[str, str] | None = None) -> Unit:
+    def compile(self, source: str, options: str = "", headers: Mapping[str, str] | None = None) -> SourceUnit:
         """Compile `source` for `link`, as clCompileProgram does; `headers` are files that it includes, by name. Errors as of
         `build`."""
         return compile_unit(source, options, headers, target=front_end_target(self.profile, self.options))
 
-    def link(self, units: Sequence[Unit], options: str = "") -> SimProgram:
+    def link(self, units: Sequence[SourceUnit], options: str = "") -> SimProgram:
         """The program of compiled sources, as of clLinkProgram. BuildError for a function that is missing or there twice."""
         parse_options(options, self.profile.extensions | self.profile.compiler_extensions)
         non_uniform = any(allows_non_uniform(unit.options) for unit in units)
@@ -218,7 +218,7 @@ class SimDevice:
         last = self._last
         if last is None or not last.is_asked(kernel, global_size, local_size, args, offset):
             last = self.prepare(kernel, global_size, local_size, args, offset=offset)
-            last.asked = asked_for(last.kernel, global_size, local_size, args, offset)
+            last.request = request_of(last.kernel, global_size, local_size, args, offset)
             self._last = last
         else:
             self._check_live(last.kernel, last.config, last.args)
@@ -306,13 +306,13 @@ class SimDevice:
 
     def build_graph(
         self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "", given_memory: bool = False
-    ) -> Program:
+    ) -> SubgraphProgram:
         """Make a graph of OpenCL ML operators ready; see mlops.engine."""
         if self.info.ml is None:
             raise UnsupportedError(f"unsupported: {why_no_graphs(self.info.name, self.info.extensions)}")
         if self._ml is None:
             self._ml = Workspace(self, self.info.ml, self.info.name)
-        return Program(self._ml, graph, constants, name, given_memory=given_memory)
+        return SubgraphProgram(self._ml, graph, constants, name, given_memory=given_memory)
 
     def finish(self) -> None:
         """Nothing: every call waits for its end."""
@@ -433,7 +433,7 @@ class SimDevice:
             raise DeviceError("CL_INVALID_MEM_OBJECT", "storage that was freed, or is not of this device")
         return storage
 
-    def _image_memory(self, nbytes: int) -> Block:
+    def _image_memory(self, nbytes: int) -> MemoryBlock:
         return self._pool.retry_after_release(lambda: self._memory.take(nbytes))
 
     def _used(self) -> int:

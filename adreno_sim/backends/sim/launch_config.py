@@ -41,7 +41,7 @@ class LaunchConfig:
 
 
 @dataclass(frozen=True)
-class Asked:
+class LaunchRequest:
     """What a caller of `launch` gives. It holds no argument that a caller may change."""
 
     kernel: SimKernel
@@ -54,12 +54,12 @@ class Asked:
 _UNCHANGING = (StorageView, np.number, np.bool_, int, float, bytes, Local, Null, Sampler)
 
 
-def asked_for(kernel: SimKernel, global_size: Any, local_size: Any, args: Sequence[Any], offset: Any) -> Asked | None:
+def request_of(kernel: SimKernel, global_size: Any, local_size: Any, args: Sequence[Any], offset: Any) -> LaunchRequest | None:
     """Returns what was asked for, None if some of it could be changed before it is asked for again."""
     sizes = all(size is None or isinstance(size, tuple) for size in (global_size, local_size, offset))
     if not sizes or not all(isinstance(arg, _UNCHANGING) for arg in args):
         return None
-    return Asked(kernel, global_size, local_size, tuple(args), offset)
+    return LaunchRequest(kernel, global_size, local_size, tuple(args), offset)
 
 
 @dataclass(eq=False)
@@ -67,7 +67,7 @@ class PreparedLaunch:
     """A checked launch: its arguments as the kernel reads them, and how many dimensions were given.
 
     shared: findings on arguments that share a storage, once they are known, where they depend on nothing that a run changes.
-    asked: what was asked for, where asking once more for the same is known to mean the same.
+    request: what was asked for, where asking once more for the same is known to mean the same.
     """
 
     kernel: SimKernel
@@ -75,15 +75,20 @@ class PreparedLaunch:
     args: Sequence[Any]
     dimensions: int
     shared: list[Finding] | None = None
-    asked: Asked | None = None
+    request: LaunchRequest | None = None
     _bound: list[Any] | None = None
 
     def is_asked(self, kernel: Any, global_size: Any, local_size: Any, args: Sequence[Any], offset: Any) -> bool:
         """Returns whether it was asked for with the very same arguments, and sizes that are equal."""
-        asked = self.asked
-        if asked is None or kernel is not asked.kernel or len(args) != len(asked.args) or not all(map(is_, args, asked.args)):
+        request = self.request
+        if (
+            request is None
+            or kernel is not request.kernel
+            or len(args) != len(request.args)
+            or not all(map(is_, args, request.args))
+        ):
             return False
-        return (global_size, local_size, offset) == (asked.global_size, asked.local_size, asked.offset)
+        return (global_size, local_size, offset) == (request.global_size, request.local_size, request.offset)
 
     def bind(self) -> list[Any]:
         """Returns what the engine gets for each argument. Views may have moved since the last run."""

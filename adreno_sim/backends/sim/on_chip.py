@@ -18,7 +18,7 @@ from ...device.protocol import LaunchResult
 from ...findings import Finding, Kind
 from ...ir import ir
 from ...ir.builtins import is_printf
-from ...memory.storage import Block, Bytes, DeviceMemory, Storage, StorageView
+from ...memory.storage import Bytes, DeviceMemory, MemoryBlock, Storage, StorageView
 from ...profiles.profile import Profile
 from .program import SimKernel
 
@@ -31,7 +31,7 @@ class SimOnChip:
     def __init__(self, profile: Profile, memory: DeviceMemory, storages: set[Storage]):
         """storages: those of the device that live."""
         self._profile, self._memory, self._storages = profile, memory, storages
-        self._block: Block | None = None
+        self._block: MemoryBlock | None = None
         self._storage: Storage | None = None
         self._recording = self._acting = self._touched = False
         self._lost: Bytes | None = None  # 1 for each byte that a kernel wrote before contents were lost, and none since

@@ -12,7 +12,7 @@ from ...base.specs import BufferSpec, ImageSpec
 from ...findings import Finding, Kind
 from ...image import find_disagreement, format_of, layout_of, own_layout_of
 from ...memory.pool import TexturePool
-from ...memory.storage import Block, DeviceMemory, Storage, StorageView
+from ...memory.storage import DeviceMemory, MemoryBlock, Storage, StorageView
 from ...profiles.profile import Profile
 from . import limits
 
@@ -23,7 +23,7 @@ class ViewMaker:
     `warnings` collects what the user should know about the views, each thing once.
     """
 
-    def __init__(self, device: object, profile: Profile, memory: DeviceMemory, take: Callable[[int], Block]):
+    def __init__(self, device: object, profile: Profile, memory: DeviceMemory, take: Callable[[int], MemoryBlock]):
         self.device, self.profile, self.memory, self._take = device, profile, memory, take
         self.warnings: list[Finding] = []
         self._warned: set[object] = set()
@@ -112,7 +112,7 @@ class ViewMaker:
         self._warn_separate(spec)
         return self._attach(view)
 
-    def _image_memory(self, spec: ImageSpec, nbytes: int) -> Block:
+    def _image_memory(self, spec: ImageSpec, nbytes: int) -> MemoryBlock:
         try:
             return self._take(nbytes)
         except DeviceError as error:

@@ -31,7 +31,7 @@ _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Place:
+class CrashOrigin:
     """Whose code it was, and the Python frame that called it; "" for unknown."""
 
     owner: str = ""
@@ -55,7 +55,7 @@ def keep_noting() -> None:
         faulthandler.enable(_file)
 
 
-def read_crash(file: Path) -> Place:
+def read_crash(file: Path) -> CrashOrigin:
     """Returns where the process was that left `file`.
 
     A thread that has no Python frames was a library's: then whoever some thread called, this package last. A dump that ends
@@ -65,15 +65,15 @@ def read_crash(file: Path) -> Place:
     threads = _THREAD.findall(text)
     current = [frames for head, frames in threads if head == "Current thread"]
     if not current and threads and not _WHOLE.search(text):
-        return Place()
+        return CrashOrigin()
     found = [_innermost(frames) for frames in current or [frames for _, frames in threads]]
     owners = [owner for owner, _ in _OWNERS]
-    return min((place for place in found if place.owner), key=lambda place: owners.index(place.owner), default=Place())
+    return min((place for place in found if place.owner), key=lambda place: owners.index(place.owner), default=CrashOrigin())
 
 
-def _innermost(frames: str) -> Place:
+def _innermost(frames: str) -> CrashOrigin:
     for path, line, function in _FRAME.findall(frames):
         owner, place = max(((owner, max(map(path.rfind, parts))) for owner, parts in _OWNERS), key=lambda found: found[1])
         if place >= 0:
-            return Place(owner, f"{function}, {Path(path).name}:{line}")
-    return Place()
+            return CrashOrigin(owner, f"{function}, {Path(path).name}:{line}")
+    return CrashOrigin()

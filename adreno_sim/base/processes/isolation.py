@@ -49,7 +49,7 @@ def seconds(text: str) -> float:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChildOutcome:
     """The end of the process: its exit code, and the finding for a device that crashed or hung; problem: in a line, why it ended
     by a signal that is no device's fault."""
 
@@ -87,7 +87,7 @@ class Processes:
                 _kill(process)
 
 
-def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None, among: Processes | None = None) -> Outcome:
+def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None, among: Processes | None = None) -> ChildOutcome:
     """`adreno-sim ARGUMENTS --progress-file FILE` in a process of its own, killed with all it started after `limit` seconds.
 
     output: a file for what it prints (default: this process's own). It ends when this process does, however that ends.
@@ -109,14 +109,16 @@ def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None,
                     code = process.wait(timeout=limit)
             except subprocess.TimeoutExpired:
                 _kill(process)
-                return Outcome(1, Finding(Kind.DEVICE_HUNG, f"did not end within {limit:g} s; it was at {_last_step(noted)}"))
+                return ChildOutcome(
+                    1, Finding(Kind.DEVICE_HUNG, f"did not end within {limit:g} s; it was at {_last_step(noted)}")
+                )
             except BaseException:
                 _kill(process)
                 raise
-        return Outcome(code) if code >= 0 else judge_crash(signal.Signals(-code), noted, _crash_file(noted), arguments)
+        return ChildOutcome(code) if code >= 0 else judge_crash(signal.Signals(-code), noted, _crash_file(noted), arguments)
 
 
-def judge_crash(number: signal.Signals, noted: Path, crash: Path, arguments: Sequence[str]) -> Outcome:
+def judge_crash(number: signal.Signals, noted: Path, crash: Path, arguments: Sequence[str]) -> ChildOutcome:
     """Whose fault it is: a device's is a finding, another's a problem with the exit code of its kind.
 
     noted: the file of steps. crash: that of `note_crash`. arguments: of the command line.
@@ -124,19 +126,23 @@ def judge_crash(number: signal.Signals, noted: Path, crash: Path, arguments: Seq
     step, place = _last_step(noted), read_crash(crash)
     at = f"ended by {number.name}; it was at {step}"
     if number == signal.SIGKILL:
-        return Outcome(2, problem=f"the process was {at}: killed from outside, as the system does where memory is short")
+        return ChildOutcome(2, problem=f"the process was {at}: killed from outside, as the system does where memory is short")
     real = any(re.match(r"(--device=|--compare-with=)?cl(:|$)", argument) for argument in arguments)
     if place.owner == DRIVER or (real and not place.owner):
-        return Outcome(1, Finding(Kind.DEVICE_CRASHED, at))
+        return ChildOutcome(1, Finding(Kind.DEVICE_CRASHED, at))
     inside = f" in {place.frame}" if place.frame else ""
     if not place.owner and step == "references":  # all else that runs meanwhile says what it was at
-        return Outcome(3, problem=f"unsupported: a library that computes references crashes: {at} ({_next_step('its makers')})")
+        return ChildOutcome(
+            3, problem=f"unsupported: a library that computes references crashes: {at} ({_next_step('its makers')})"
+        )
     if place.owner not in ("", ENGINE):
         problem = f"unsupported: {place.owner} crashes: {at}{inside} ({_next_step(place.owner)})"
-        return Outcome(3, problem=problem)
+        return ChildOutcome(3, problem=problem)
     if re.search(r"--checks[ =]off", " ".join(arguments)) and number in (signal.SIGSEGV, signal.SIGBUS):
-        return Outcome(1, Finding(Kind.DEVICE_CRASHED, f"{at}; at --checks off no access is checked: --checks bounds names it"))
-    return Outcome(
+        return ChildOutcome(
+            1, Finding(Kind.DEVICE_CRASHED, f"{at}; at --checks off no access is checked: --checks bounds names it")
+        )
+    return ChildOutcome(
         4, problem=f"internal error: {at}{inside} (a bug of adreno-sim; please report it with this line and the model)"
     )
 

@@ -16,7 +16,7 @@ from ..output import declare
 
 if TYPE_CHECKING:
     from ...debugger.open import Debuggee
-    from ...debugger.session import Session
+    from ...debugger.session import DebugSession
 
 OF_LAUNCH_FILES = ("file", "--variant", "--set", "--root", "--unsafe-includes")
 
@@ -86,11 +86,11 @@ def _debug(args: argparse.Namespace) -> int:
     if args.dap:
         cli_options.refuse(args, ("--commands", "--replay"), "is for the terminal, not for --dap")
         return _serve_editor(args)
-    from ...debugger.session import Session
+    from ...debugger.session import DebugSession
 
     script = None if args.commands is None else _read_script(args.commands)
     with _opened(args) as debuggee:
-        return _run_session(Session(debuggee), script)
+        return _run_session(DebugSession(debuggee), script)
 
 
 @contextlib.contextmanager
@@ -106,7 +106,7 @@ def _opened(args: argparse.Namespace) -> Iterator[Debuggee]:
         yield debuggee
 
 
-def _run_session(session: Session, script: list[str] | None) -> int:
+def _run_session(session: DebugSession, script: list[str] | None) -> int:
     from ...debugger.terminal import ask_lines, read_lines, run_terminal
 
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...backends.sim.program import SimKernel
     from ...device.protocol import Device
     from ...ir import ir
-    from ...launch_spec.skeleton.trial import Trial
+    from ...launch_spec.skeleton.trial import SizeTrial
 
 DEFAULT = "launch.toml"
 SIZES = (1024, 32, 4)
@@ -104,7 +104,7 @@ def _build(source: Path, folder: Path, options: str, name: str, device: str) -> 
     return opened, kernel
 
 
-def _told(target: Path, trial: Trial, function: ir.Function, more: str) -> list[str]:
+def _told(target: Path, trial: SizeTrial, function: ir.Function, more: str) -> list[str]:
     """What was written, what is left to decide, and how the trial went. more: what the next command needs besides."""
     from ...launch_spec.skeleton.text import lines_to_decide
     from ...results.finding_text import location

@@ -15,7 +15,7 @@ from ..commands import run_command
 from ..expressions import parse
 from ..frames import Frame
 from ..open import Debuggee
-from ..session import Session
+from ..session import DebugSession
 from ..shown import where_it_stands
 from ..values import DebugError
 from .protocol import Message, ProtocolError, Sender, read_message
@@ -39,7 +39,7 @@ class Adapter:
 
     def __init__(self, sender: Sender, open: Open):
         self._sender, self._open = sender, open
-        self._session: Session | None = None
+        self._session: DebugSession | None = None
         self._unfolded: Unfolded | None = None
         self._stops_at_entry = False
         self._of_source: dict[str, list[int]] = {}
@@ -47,7 +47,7 @@ class Adapter:
         self.done = False
 
     @property
-    def session(self) -> Session:
+    def session(self) -> DebugSession:
         """DebugError before the launch is there."""
         if self._session is None:
             raise DebugError("nothing is launched yet")
@@ -97,7 +97,7 @@ class Adapter:
     def _on_launch(self, arguments: Message) -> Any:
         if self._session is not None:
             raise DebugError("the session has its launch already")
-        self._session = Session(self._open(arguments))
+        self._session = DebugSession(self._open(arguments))
         self._session.seconds = None
         self._unfolded = Unfolded(self._session)
         self._stops_at_entry = arguments.get("stopOnEntry") is True
@@ -113,9 +113,9 @@ class Adapter:
 
     def _begin(self) -> None:
         if self._stops_at_entry:
-            self._move(Session.step, "entry")
+            self._move(DebugSession.step, "entry")
         else:
-            self._move(Session.resume, "breakpoint")
+            self._move(DebugSession.resume, "breakpoint")
 
     def _on_disconnect(self, arguments: Message) -> None:
         self.done = True
@@ -165,14 +165,14 @@ class Adapter:
     def _on_continue(self, arguments: Message) -> Any:
         if self.session.state == "ended":
             return {"allThreadsContinued": True}, lambda: self._sender.send_event("terminated")
-        _, then = self._moving(Session.resume, "breakpoint")
+        _, then = self._moving(DebugSession.resume, "breakpoint")
         return {"allThreadsContinued": True}, then
 
     def _on_next(self, arguments: Message) -> Any:
         return self._moving(lambda session: session.step("over"))
 
     def _on_stepIn(self, arguments: Message) -> Any:
-        return self._moving(Session.step)
+        return self._moving(DebugSession.step)
 
     def _on_stepOut(self, arguments: Message) -> Any:
         return self._moving(lambda session: session.step("out"))
@@ -181,17 +181,17 @@ class Adapter:
         return self._moving(lambda session: session.back(over=True))
 
     def _on_reverseContinue(self, arguments: Message) -> Any:
-        return self._moving(Session.resume_back, "breakpoint")
+        return self._moving(DebugSession.resume_back, "breakpoint")
 
     def _on_pause(self, arguments: Message) -> None:
         self.session.run.forget_interrupt()
 
-    def _moving(self, move: Callable[[Session], None], why: str = "step") -> tuple[None, Callable[[], None]]:
+    def _moving(self, move: Callable[[DebugSession], None], why: str = "step") -> tuple[None, Callable[[], None]]:
         """Returns what goes somewhere once the request is answered. DebugError where there is nothing that could go."""
         assert self.session is not None
         return None, lambda: self._move(move, why)
 
-    def _move(self, move: Callable[[Session], None], why: str) -> None:
+    def _move(self, move: Callable[[DebugSession], None], why: str) -> None:
         move(self.session)
         reason = self.session.reason
         why = "exception" if reason.startswith("finding") else "breakpoint" if reason.startswith("breakpoint") else why

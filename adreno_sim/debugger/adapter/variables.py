@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..frames import ItemScope
-from ..session import Session
+from ..session import DebugSession
 from ..shown import value_text
 from ..values import DebugError, Value, element_at
 
@@ -38,7 +38,7 @@ class Parts:
 class Unfolded:
     """The numbers that are given out, until the launch goes on."""
 
-    def __init__(self, session: Session):
+    def __init__(self, session: DebugSession):
         self._session = session
         self._parts: dict[int, tuple[Parts, ItemScope]] = {}
 

@@ -8,7 +8,7 @@ from . import counting
 
 
 @dataclass(frozen=True)
-class Place:
+class CountedSite:
     """A place of the kernel with a record in the counter block. One that accesses what only the run knows has several.
 
     target: what it accesses: the index of an argument, "local", "private" or "constant"; "" for a branch. where: in the
@@ -32,7 +32,7 @@ class CountTable:
     chains: list[int] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
     slow: list[int] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    places: list[CountedSite] = field(default_factory=list)
 
     @property
     def first_place(self) -> int:
@@ -44,7 +44,7 @@ class CountTable:
         """The words of the counter block."""
         return self.first_place + len(self.places) * counting.PLACE_WORDS
 
-    def add(self, *places: Place) -> int:
+    def add(self, *places: CountedSite) -> int:
         """Adds places. Returns the word of the record of the first."""
         at = self.words
         self.places += places

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...base.specs import Size3
 from ...base.stored.cached_hash import CachedHash
 from ...ir import ir
 from .bound import Bound, BoundBuffer, BoundImage
 from .specialization import ImageArg, Specialization
-
-Triple = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -21,13 +20,13 @@ class LaunchFacts(CachedHash):
     integers, as bytes; None for all others.
     """
 
-    local_size: Triple
-    groups: Triple
-    global_size: Triple
-    offset: Triple
+    local_size: Size3
+    groups: Size3
+    global_size: Size3
+    offset: Size3
     uniform: bool
     wave_size: int
-    arguments: tuple[int | Triple | bytes | None, ...]
+    arguments: tuple[int | Size3 | bytes | None, ...]
 
     __hash__ = CachedHash.__hash__
 
@@ -41,7 +40,7 @@ def facts_of(
     return LaunchFacts(spec.local_size, groups, tuple(global_size), tuple(offset), spec.uniform, spec.wave_size, known)  # type: ignore[arg-type]
 
 
-def _known(param: ir.Param, arg: Bound) -> int | Triple | bytes | None:
+def _known(param: ir.Param, arg: Bound) -> int | Size3 | bytes | None:
     if isinstance(arg, BoundBuffer):
         return arg.nbytes
     if isinstance(arg, BoundImage):
@@ -50,7 +49,7 @@ def _known(param: ir.Param, arg: Bound) -> int | Triple | bytes | None:
     return arg if isinstance(arg, bytes) and isinstance(elem, ir.Int) else None
 
 
-def extents_of(arg: ImageArg, extents: Triple) -> tuple[int, ...]:
+def extents_of(arg: ImageArg, extents: Size3) -> tuple[int, ...]:
     """Returns the number of texels (or layers) along each coordinate of an access."""
     width, height, depth = extents
     return {

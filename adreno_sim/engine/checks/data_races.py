@@ -20,8 +20,8 @@ from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
 from ..emit.kernel_plan import CheckPlan, KernelPlan
+from ..emit.post_dominated_sites import PostDominatedSites
 from ..emit.region import RegionEmitter
-from ..emit.successions import Successions
 from ..emit.sync_points import varying_fence_flags
 from ..llvm.text import Text, emit_add_i64
 from ..shadow import init_shadow
@@ -102,8 +102,8 @@ class RacePlan(CheckPlan):
         assert isinstance(e, RegionEmitter)
         return RaceInstrumentation(e, self)
 
-    def find_successions(self) -> Successions:
-        return Successions.of(self.kernel_plan.unit.kernel.blocks, self.texel_writes)
+    def find_post_dominated_sites(self) -> PostDominatedSites:
+        return PostDominatedSites.of(self.kernel_plan.unit.kernel.blocks, self.texel_writes)
 
 
 def _is_local(object_id: ObjectId, args: tuple[object, ...]) -> bool:

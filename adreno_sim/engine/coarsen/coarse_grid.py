@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..abi.launch_facts import LaunchFacts, Triple
+from ...base.specs import Size3
+from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import NOTHING, LocalArg, Specialization, bounds_of_grid
 
 LEAST_GROUPS = 32
@@ -49,12 +50,12 @@ class CoarseGrid:
         """The rows of a plane."""
         return self.plane // self.row
 
-    def local_size(self, local_size: Triple) -> Triple:
+    def local_size(self, local_size: Size3) -> Size3:
         """Returns the size of a coarse group, of groups of `local_size`."""
         x, y, _ = local_size
         return (self.columns, self.planes, x) if self.plane else (self.columns, x, y)
 
-    def global_size(self, local_size: Triple, groups: Triple) -> Triple:
+    def global_size(self, local_size: Size3, groups: Size3) -> Size3:
         """Returns the global size of the coarse launch."""
         (x, y, _), (along, column, _) = local_size, groups
         if self.plane:

@@ -21,7 +21,7 @@ from .group_number import find_group_numbers, find_rows
 from .local_memory import LocalMemory
 from .rewrite import REWRITTEN
 
-_CLEARLY = 0.6
+_MAX_COST_RATIO = 0.6
 """An estimate is rough: the coarse launch must cost at most so much of the launch itself."""
 _QUERIES = REWRITTEN | {"get_work_dim"}
 
@@ -77,7 +77,7 @@ def find_grid(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> 
 def pays(coarse: ir.Function, coarse_spec: Specialization, kernel: ir.Function, spec: Specialization, copies: int) -> bool:
     """Returns whether the coarse kernel, in which one work-item does the work of `copies`, costs clearly less than the kernel.
     Both specs have proofs. Raises NotVectorizable if one of them has no vector code."""
-    return estimate_cost(coarse, coarse_spec) / copies < estimate_cost(kernel, spec) * _CLEARLY
+    return estimate_cost(coarse, coarse_spec) / copies < estimate_cost(kernel, spec) * _MAX_COST_RATIO
 
 
 def _local_bytes(kernel: ir.Function, spec: Specialization) -> int:

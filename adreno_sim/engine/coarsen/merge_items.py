@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...ir import ir
-from .tree_reduction import Step, TreeReduction
+from .tree_reduction import ReductionStep, TreeReduction
 
 _SIZES = ("get_local_size", "get_enqueued_local_size")
 
@@ -140,7 +140,7 @@ class _Merging:
         tail.instrs[:0] = made
 
 
-def _combine(step: Step, own: ir.Value, other: ir.Value) -> ir.Instr:
+def _combine(step: ReductionStep, own: ir.Value, other: ir.Value) -> ir.Instr:
     return replace(step.combine, operands=[own if operand is step.own else other for operand in step.combine.operands])
 
 

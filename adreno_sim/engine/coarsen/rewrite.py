@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ...base.specs import Size3
 from ...ir import ir
 from ...ir.builtins import builtin_of
-from ..abi.launch_facts import Triple
 from .barriers import find_needless_barriers
 from .coarse_grid import CoarseGrid
 from .group_number import GroupNumber, Known, RowNumber, find_group_numbers
@@ -22,14 +22,14 @@ REWRITTEN = frozenset(
 """The work-item functions that have another meaning in the coarse kernel. get_work_dim is what the launch says."""
 
 
-def coarsen(kernel: ir.Function, grid: CoarseGrid, local_size: Triple, most_groups: int) -> ir.Function:
+def coarsen(kernel: ir.Function, grid: CoarseGrid, local_size: Size3, most_groups: int) -> ir.Function:
     """Returns the kernel that runs `grid.lanes` groups of `local_size` as one, with the same parameters. Launches have at most
     `most_groups` groups along x."""
     return _Rewriting(kernel, grid, local_size, most_groups).function()
 
 
 @dataclass(frozen=True)
-class Row:
+class GroupRow:
     """The number of a row: `first` of its plane, and `rows` times `plane`; None is 0."""
 
     first: ir.Value | None
@@ -44,7 +44,7 @@ class _Rewriting:
     barrier it would go through memory.
     """
 
-    def __init__(self, kernel: ir.Function, grid: CoarseGrid, local_size: Triple, most_groups: int):
+    def __init__(self, kernel: ir.Function, grid: CoarseGrid, local_size: Size3, most_groups: int):
         self._kernel, self._grid, self._local_size = kernel, grid, local_size
         self._numbers = find_group_numbers(kernel, most_groups) if grid.row else {}
         self._needless = find_needless_barriers(kernel)
@@ -136,28 +136,28 @@ class _Rewriting:
         """Returns the group's place in its row."""
         return self._call("get_global_id", 0)
 
-    def _row(self, periods: tuple[int, ...]) -> Row:
+    def _row(self, periods: tuple[int, ...]) -> GroupRow:
         """Returns the number of the group's row, modulo each of `periods` groups in turn."""
         if periods:
             return self._modulo(self._row(periods[:-1]), periods[-1] // self._grid.row)
         if not self._grid.plane:
-            return Row(self._call("get_group_id", 1))
+            return GroupRow(self._call("get_group_id", 1))
         first = self._call("get_group_id", 2) if self._grid.rows > 1 else None
-        return Row(first, self._call("get_global_id", 1), self._grid.rows)
+        return GroupRow(first, self._call("get_global_id", 1), self._grid.rows)
 
-    def _modulo(self, row: Row, by: int) -> Row:
+    def _modulo(self, row: GroupRow, by: int) -> GroupRow:
         if row.plane is not None and by % row.rows == 0:
-            return Row(row.first, self._by("urem", row.plane, by // row.rows), row.rows)
-        return Row(self._by("urem", row.first, by))  # a plane has a multiple of `by` rows
+            return GroupRow(row.first, self._by("urem", row.plane, by // row.rows), row.rows)
+        return GroupRow(self._by("urem", row.first, by))  # a plane has a multiple of `by` rows
 
-    def _quotient(self, row: Row, by: int) -> ir.Value | None:
+    def _quotient(self, row: GroupRow, by: int) -> ir.Value | None:
         if row.plane is None:
             return self._by("udiv", row.first, by)
         if by % row.rows == 0:
             return self._by("udiv", row.plane, by // row.rows)
-        return self._number_of(Row(self._by("udiv", row.first, by), row.plane, row.rows // by))
+        return self._number_of(GroupRow(self._by("udiv", row.first, by), row.plane, row.rows // by))
 
-    def _number_of(self, row: Row) -> ir.Value | None:
+    def _number_of(self, row: GroupRow) -> ir.Value | None:
         if row.plane is None:
             return row.first
         before = self._times(row.plane, row.rows)

@@ -44,7 +44,7 @@ _FUNCTIONS = frozenset(("min", "max", "fmin", "fmax"))
 
 
 @dataclass(frozen=True)
-class Step:
+class ReductionStep:
     """`if (l < bound) variable[l] = combine(variable[l], variable[l + bound])`, up to `barrier`. own, other: the loads."""
 
     own: ir.Instr
@@ -69,7 +69,7 @@ class TreeReduction:
     last: ir.Block
     before: tuple[ir.Block, ...]
     needless: frozenset[int]
-    steps: tuple[Step, ...]
+    steps: tuple[ReductionStep, ...]
 
     @property
     def copies(self) -> int:
@@ -152,9 +152,9 @@ class _Search:
             tuple(step for step, _ in steps),
         )
 
-    def _steps(self, before: _Region, hand_over: ir.Instr, named: ObjectId) -> list[tuple[Step, _Region]]:
+    def _steps(self, before: _Region, hand_over: ir.Instr, named: ObjectId) -> list[tuple[ReductionStep, _Region]]:
         """Returns the steps that follow the hand-over to the array `named`, with their regions, as many as may be of use."""
-        found: list[tuple[Step, _Region]] = []
+        found: list[tuple[ReductionStep, _Region]] = []
         region = before
         for number in range(1, MOST_STEPS + 1):
             bound = self._items >> number
@@ -229,7 +229,7 @@ class _Search:
         is_array = isinstance(type, ir.Array) and type.elem == ir.type_of(value) and type.count >= self._items
         return is_array and self._analysis.forms.of(where).same(self._item.times(store_size(ir.type_of(value))))
 
-    def _step(self, region: _Region, hand_over: ir.Instr, named: ObjectId, bound: int) -> Step | None:
+    def _step(self, region: _Region, hand_over: ir.Instr, named: ObjectId, bound: int) -> ReductionStep | None:
         """Returns the step that a region is, of the work-items below `bound`, each of which takes the value of the one `bound`
         further on."""
         end = region.end
@@ -254,7 +254,7 @@ class _Search:
         if not right or any(ir.type_of(v) != type for v in (own, other, value)):
             return None
         left = [instr for instr in region.instrs if instr is not value and not touches_memory(instr)]
-        return Step(own, other, value, store, end.instr) if all(map(self._is_harmless, left)) else None
+        return ReductionStep(own, other, value, store, end.instr) if all(map(self._is_harmless, left)) else None
 
     def _combines(self, value: ir.Instr, first: ir.Instr, second: ir.Instr) -> bool:
         """Returns whether a value is an operation on two loads, which nothing else takes."""
@@ -275,7 +275,7 @@ class _Search:
         here = self._graph.first[id(block)]
         return below and above and not any(here in self._region(after).segments for after in here.successors)
 
-    def _is_last_use(self, steps: list[tuple[Step, _Region]], named: ObjectId, hand_over: ir.Instr) -> bool:
+    def _is_last_use(self, steps: list[tuple[ReductionStep, _Region]], named: ObjectId, hand_over: ir.Instr) -> bool:
         """Returns whether what follows the steps is done by those work-items alone whose values are left, and with no others."""
         left = self._items >> len(steps)
         size = store_size(ir.type_of(hand_over.operands[0]))

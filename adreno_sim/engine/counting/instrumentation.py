@@ -10,7 +10,7 @@ from ...ir.builtins import builtin_of
 from ...ir.printer import place_text
 from ...ir.provenance import Ptr
 from ..abi import context, counting
-from ..abi.count_table import Place
+from ..abi.count_table import CountedSite
 from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
 from ..emit.region import RegionEmitter
@@ -69,7 +69,7 @@ class Counting(Instrumentation):
         if len(ways) < 2 or isinstance(instr.operands[0], ir.Const):
             return
         operand = self.e.typed_operand(instr.operands[0])
-        place = Place(where=place_text(instr.loc), segment=self.plan.last_segment[id(instr)])
+        place = CountedSite(where=place_text(instr.loc), segment=self.plan.last_segment[id(instr)])
         with self._if_traced(t):
             if instr.op == "condbr":
                 way = t.op(f"zext {operand} to i64")
@@ -113,7 +113,7 @@ class Counting(Instrumentation):
 
     def _count_texel(self, image: ImageRef, offset: str, reads: bool, where: Sequence[str] = ()) -> None:
         t, index, nbytes = self.e.body, image.param.index, image.format.texel_bytes
-        place = Place(index, reads, not reads, place_text(self.e.loc), nbytes)
+        place = CountedSite(index, reads, not reads, place_text(self.e.loc), nbytes)
         record = self._count_run(t, self.plan.place(self.e.current, ("texel", index), place))
         self._mark(t, index, offset, nbytes, 1, reads, not reads)
         how = counting.HOW_LINES | index | _direction(reads, not reads)
@@ -151,7 +151,7 @@ class Counting(Instrumentation):
             assert index is None or isinstance(index, int)
             nbytes = int(nbytes) if str(nbytes).isdigit() else nbytes
             known = nbytes if isinstance(nbytes, int) else None
-            place = Place(target.kind if index is None else index, reads, writes, place_text(self.e.loc), known)
+            place = CountedSite(target.kind if index is None else index, reads, writes, place_text(self.e.loc), known)
             word = self.plan.place(self.e.current, (role, place.target, known), place)
             record = self._count_run(t, word)
             if known is None:
@@ -168,7 +168,7 @@ class Counting(Instrumentation):
     def _count_somewhere(self, t: Text, pointer: Ptr, nbytes: int | str, role: str, reads: bool, writes: bool) -> None:
         """Counts an access of which only the run knows the object."""
         everything = [*range(len(self.e.function.params)), "local", "private"]
-        places = (Place(name, reads, writes, place_text(self.e.loc)) for name in everything)
+        places = (CountedSite(name, reads, writes, place_text(self.e.loc)) for name in everything)
         record = self._record(t, self.plan.place(self.e.current, (role, "somewhere"), *places))
         address = t.op(f"ptrtoint ptr {self.e.address(pointer)} to i64")
         low = self.e.prologue.op("ptrtoint ptr %mem to i64")

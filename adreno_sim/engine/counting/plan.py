@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...ir import ir
-from ..abi.count_table import CountTable, Place
+from ..abi.count_table import CountedSite, CountTable
 from ..analysis.data_chains import longest_chain, longest_wait
 from ..analysis.segments import Segment
 from ..analysis.slow_builtins import count_slow
@@ -38,7 +38,7 @@ class CountingPlan(CheckPlan):
         """The bytes of the states of one work-item."""
         return self.loops.count * STATE_BYTES
 
-    def place(self, instr: ir.Instr | None, role: object, *places: Place) -> int:
+    def place(self, instr: ir.Instr | None, role: object, *places: CountedSite) -> int:
         """Returns the word of the record of a place, or of the first of several, which are added once for an instruction."""
         key = id(instr), role
         if key not in self._places:

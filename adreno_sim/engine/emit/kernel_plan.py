@@ -11,7 +11,7 @@ from ...ir.queries import globals_of
 from ..analysis.parallel_regions import RegionPlan
 from .emitter import Emitter
 from .instrumentation import Instrumentation
-from .successions import Successions
+from .post_dominated_sites import PostDominatedSites
 from .unit import Unit
 
 ArenaRange = tuple[int, int]
@@ -40,9 +40,9 @@ class CheckPlan:
         diagnostic sites in scalar code, and raise the fault flag in vector code."""
         raise NotImplementedError
 
-    def find_successions(self) -> Successions:
+    def find_post_dominated_sites(self) -> PostDominatedSites:
         """Returns which of the check's sites are always executed after which others, where it wants to know."""
-        return Successions()
+        return PostDominatedSites()
 
 
 @dataclass(frozen=True)

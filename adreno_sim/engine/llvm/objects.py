@@ -22,9 +22,9 @@ from ...base.host.processor import Processor
 from ...base.processes.helper import Helper, HelperEndedError, Limits, NoHelperError
 from ...frontend.compiler_process import MEMORY_LIMIT, TIME_LIMIT, WALL_FACTOR
 from . import soft_float
+from .cached_choices import keep_choices
 from .float_table import move_to_table
 from .flush_after_rounding import flush_after_rounding, flushes
-from .kept_choices import keep_choices
 from .long_blocks import cut_long_blocks
 from .mappings import join_constants
 from .passes import LONG, UNROLLING, Passes, function_sizes

@@ -29,7 +29,7 @@ _MAX_PATHS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Access:
+class LocalAccess:
     """An access to a local array: a plain write, or a read (`reads`) whose range is known or None. Other accesses have
     neither."""
 
@@ -52,9 +52,9 @@ def find_local_conflicts(analysis: AccessAnalysis) -> Iterator[tuple[ObjectId, C
     return _find_races(analysis.forms, accesses) if accesses else iter(())
 
 
-def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[Access]] | None:
+def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[LocalAccess]] | None:
     """Returns the accesses to local arrays by id of the instruction, or None if a pointer may lead to any object."""
-    found: dict[int, list[Access]] = {}
+    found: dict[int, list[LocalAccess]] = {}
     for block in analysis.forms.dominators.order:
         for instr in block.instrs:
             if not touches_memory(instr) or not analysis.forms.may_execute(instr):
@@ -68,7 +68,7 @@ def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[
                 if _is_local(place, spec, analysis):
                     read, write = read_of(instr, analysis), write_of(instr, analysis)
                     read, write = _without_group_ids(read, analysis), _without_group_ids(write, analysis)
-                    access = Access(instr, place, write, is_plain_load(instr), read)
+                    access = LocalAccess(instr, place, write, is_plain_load(instr), read)
                     found.setdefault(id(instr), []).append(access)
     return found
 
@@ -97,7 +97,7 @@ class Phase:
     `sides` has, for each uniform induction variable, the ids of the instructions before and after its increment.
     """
 
-    accesses: list[Access]
+    accesses: list[LocalAccess]
     sides: dict[int, tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
 
     def shared_symbols(self, a: ir.Instr, b: ir.Instr) -> set[int]:
@@ -109,7 +109,7 @@ def _only_on_one_side(before: frozenset[int], behind: frozenset[int]) -> tuple[f
     return before - behind, behind - before
 
 
-def _find_races(forms: AffineForms, accesses: dict[int, list[Access]]) -> Iterator[tuple[ObjectId, Conflict | None]]:
+def _find_races(forms: AffineForms, accesses: dict[int, list[LocalAccess]]) -> Iterator[tuple[ObjectId, Conflict | None]]:
     phases = list(Phases(forms, accesses).phases())
     ids = [forms.local_id(axis) for axis in range(3)]
     for array in {access.array for several in accesses.values() for access in several}:
@@ -164,7 +164,7 @@ Point = tuple[ir.Block, int]
 class Phases:
     """The barrier phases of a kernel: what is reachable from its start, or from a barrier, without passing another barrier."""
 
-    def __init__(self, forms: AffineForms, accesses: dict[int, list[Access]]):
+    def __init__(self, forms: AffineForms, accesses: dict[int, list[LocalAccess]]):
         self._forms, self._accesses = forms, accesses
         self._order = forms.dominators.order
         self._uniformity = Uniformity(forms.dominators)

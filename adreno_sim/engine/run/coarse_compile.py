@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...base.specs import Size3
 from ...frontend.program_cache import StoredFunction
 from ...ir import ir
-from ..abi.launch_facts import LaunchFacts, Triple
+from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization, shadow_of, with_shadow
 from ..analysis.failures import attempt
 from ..caching import compiled_cache
@@ -90,7 +91,7 @@ def _analyze(analysis: LaunchAnalysis, decision: Decision, keep: bool) -> tuple[
     return coarse, replace(coarse.spec, checks=checks, proofs=replace(coarse.proven.proofs, race_free_locals=race_free))
 
 
-def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid, local_size: Triple) -> ir.Function:
+def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid, local_size: Size3) -> ir.Function:
     """Returns the coarse kernel, the same one for equal arguments. Its body is made when it is asked for, which is not where its
     code is on disk. local_size: of the groups that it runs, with fewer work-items than the launch's own where some are merged."""
     kernel, spec = analysis.kernel, analysis.spec

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...base.specs import Size3
 from ..abi.bound import Bound
-from ..abi.launch_facts import Triple
 from . import launch
 from .compiled_kernel import CompiledKernel
 from .launch import RawResult
@@ -18,7 +18,7 @@ class CoarseLaunch:
     """Machine code of the coarse kernel, and the global size over which it is launched."""
 
     compiled: CompiledKernel
-    global_size: Triple
+    global_size: Size3
 
     def run(self, args: Sequence[Bound], options: Any) -> RawResult | None:
         """Runs the launch. Returns None if something is to be reported, which only the kernel itself can: it has to run then, and

@@ -20,7 +20,7 @@ from ...findings import Kind
 from ...ir.mod_ref import written_arguments
 from ..abi import counting
 from ..abi.bound import Bound, BoundBuffer, BoundImage
-from ..abi.count_table import CountTable, Place
+from ..abi.count_table import CountedSite, CountTable
 from ..abi.specialization import BufferArg, ImageArg, Specialization
 from ..analysis.failures import attempt, collect, note
 from ..builtins.texels import texel_bytes
@@ -239,7 +239,7 @@ class _CounterBlock:
             **unique,
         )
 
-    def _place(self, place: Place, record: list[int]) -> PlaceCounters:
+    def _place(self, place: CountedSite, record: list[int]) -> PlaceCounters:
         access = "read" if place.reads else "write" if place.writes else "branch"
         name = self._name(place.target) if isinstance(place.target, int) else place.target
         figures = (record[word] for word in (counting.PLACE_WAVES, counting.PLACE_LINES, counting.PLACE_LEAST))
@@ -248,10 +248,10 @@ class _CounterBlock:
     def _name(self, index: int) -> str:
         return self.compiled.kernel.params[index].name or str(index)
 
-    def _memory(self, target: int | str, placed: Sequence[tuple[Place, list[int]]]) -> MemoryCounters:
+    def _memory(self, target: int | str, placed: Sequence[tuple[CountedSite, list[int]]]) -> MemoryCounters:
         own = [(place, record) for place, record in placed if place.target == target]
 
-        def add(word: int, wanted: Callable[[Place], bool] = lambda place: True) -> int:
+        def add(word: int, wanted: Callable[[CountedSite], bool] = lambda place: True) -> int:
             return sum(record[word] for place, record in own if wanted(place))
 
         row = MemoryCounters(

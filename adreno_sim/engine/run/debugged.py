@@ -48,7 +48,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Store:
+class StoreRecord:
     """A store to watched bytes. count: the moment. point: of the source. value: what the watched bytes then held, at most 16."""
 
     count: int
@@ -178,7 +178,7 @@ class DebugRun:
         self.words[abi.DEBUG_WATCH_LOW], self.words[abi.DEBUG_WATCH_HIGH] = found.low, found.high
         self.words[abi.DEBUG_WATCH_LOCAL], self.words[abi.DEBUG_STORE_COUNT] = found.local, 0
 
-    def stores(self) -> tuple[list[Store], int]:
+    def stores(self) -> tuple[list[StoreRecord], int]:
         """Returns the last stores to the watched bytes, in order, and how many there were. One that is about to happen at this
         moment is left out."""
         number = int(self.words[abi.DEBUG_STORE_COUNT])
@@ -198,9 +198,9 @@ class DebugRun:
         self.words[abi.DEBUG_UNFINISHED] = 0
 
     @staticmethod
-    def _store(record: np.ndarray) -> Store:
+    def _store(record: np.ndarray) -> StoreRecord:
         count, group, lane, point, _, nbytes = map(int, record[: abi.STORE_VALUE])
-        return Store(count, group, lane, point, nbytes, record[abi.STORE_VALUE :].tobytes())
+        return StoreRecord(count, group, lane, point, nbytes, record[abi.STORE_VALUE :].tobytes())
 
     def read(self, offset: int, nbytes: int, local: bool = False) -> bytes:
         """Returns bytes of local memory, or of what the worker keeps for the group."""

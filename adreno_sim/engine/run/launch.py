@@ -14,6 +14,7 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.run_options import Order
+from ...base.specs import Size3
 from ...device.counters import LaunchCounters
 from ...device.protocol import AccessCounts, StoreEvent
 from ...findings import Finding
@@ -34,9 +35,6 @@ PRINT_BYTES = 1 << 20
 _SPARE = 2
 _LAST = np.iinfo(np.uint64).max
 _NOTHING = np.zeros(0, np.uint64)
-
-
-Triple = tuple[int, int, int]
 
 
 class CounterBlock(Protocol):
@@ -149,7 +147,7 @@ def run(
     return result
 
 
-def _three(size: Sequence[int]) -> Triple:
+def _three(size: Sequence[int]) -> Size3:
     x, y, z = size
     return x, y, z
 
@@ -240,9 +238,7 @@ class _Memory:
         self.quiet_sites = bytes(self.site_bytes)
         self.prepared: tuple[object, ...] | None = None
 
-    def prepare(
-        self, compiled: CompiledKernel, global_size: Triple, offset: Triple, args: Sequence[Bound], work_dim: int
-    ) -> None:
+    def prepare(self, compiled: CompiledKernel, global_size: Size3, offset: Size3, args: Sequence[Bound], work_dim: int) -> None:
         """Makes the memory ready for a run of this grid and these arguments. Raises as `run` does."""
         asked = global_size, offset, list(args), work_dim
         if asked != self.prepared:
@@ -270,8 +266,8 @@ class _Launch:
     def __init__(
         self,
         compiled: CompiledKernel,
-        global_size: Triple,
-        offset: Triple,
+        global_size: Size3,
+        offset: Size3,
         args: Sequence[Bound],
         watch: tuple[int, int] | None,
         work_dim: int,

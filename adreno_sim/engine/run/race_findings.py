@@ -12,7 +12,7 @@ from ...findings import Finding, Kind, Note, WorkItem
 from ...ir import ir
 from ..abi import context, race_cells
 from ..abi.kernel_shape import GLOBAL_FLAG, IMAGE_FLAG, LOCAL_FLAG
-from ..analysis.hand_over import HandOvers
+from ..analysis.atomic_ordering import AtomicOrdering
 from ..analysis.retries import Retries
 from ..emit.diagnostic_sites import DiagnosticSite
 from . import results
@@ -90,12 +90,12 @@ def race_findings(
         return [], []
     retries = Retries(compiled.kernel)
     clashes = [_make_clash(compiled, record, part, global_size, offset, retries) for part, record in records]
-    hand_overs = HandOvers(compiled.kernel)
+    ordering = AtomicOrdering(compiled.kernel)
     groups: dict[object, list[Clash]] = {}
     for clash in clashes:
         same_group = clash.item.group_id == clash.other.group_id
         statements = clash.earlier.statement, clash.later.statement
-        if clash.how != race_cells.OVERWRITTEN and hand_overs.may_order(*statements, same_group):
+        if clash.how != race_cells.OVERWRITTEN and ordering.may_order(*statements, same_group):
             undecided[_undecided(compiled, clash, args)] = None
         elif clash.how != race_cells.OVERWRITTEN:
             sides = frozenset((site.loc.file, site.loc.line) for site in (clash.later, clash.earlier))
@@ -168,7 +168,7 @@ def _is_dead_store(compiled: CompiledKernel, clash: Clash) -> bool:
     if first.statement == second.statement:
         return True
     sites = compiled.module.sites
-    return second.shape == "coordinate" and compiled.module.successions.always_follows(sites.index(second), sites.index(first))
+    return second.shape == "coordinate" and compiled.module.post_dominated.always_follows(sites.index(second), sites.index(first))
 
 
 def _view(compiled: CompiledKernel, clash: Clash, args: Sequence[Any]) -> str:

@@ -21,7 +21,7 @@ from ..llvm.text import Text
 from . import calls, unroll
 from .lane_access import memory, transfers
 from .lane_access.patterns import Pattern, pattern_of
-from .lane_access.walks import Walks
+from .lane_access.strided_loads import StridedLoads
 from .loops import LoopFlow
 from .private_room import emit_private_fill, emit_tile_number, private_address
 from .reinterpretation import emit_reinterpreted
@@ -44,7 +44,7 @@ class VectorEmitter(LoopFlow):
         super().__init__(plan, region)
         self.structure = Structure(region.order)
         mixed = self.structure.mark_divergence(self.shapes.diverges)
-        self.walks = Walks(self.structure, self.shapes, self.privates)
+        self.strided_loads = StridedLoads(self.structure, self.shapes, self.privates)
         for segment in mixed:
             for phi in self._phis_of(segment):
                 same = all(v is phi.operands[0] for v in phi.operands)

@@ -85,7 +85,7 @@ def _plain(format: Format) -> bool:
 
 def _coordinates(e: LaneValues, image: ImageRef, where: ir.Value) -> list[Coordinate]:
     parts = [component(where, at) for at in range(image.dimensions)]
-    return [Coordinate(e, part if part is None or e.is_at_hand(part) else None, where, at) for at, part in enumerate(parts)]
+    return [Coordinate(e, part if part is None or e.is_available(part) else None, where, at) for at, part in enumerate(parts)]
 
 
 def emit_read(e: LaneValues, instr: ir.Instr) -> None:

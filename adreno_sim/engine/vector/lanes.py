@@ -21,8 +21,8 @@ from ..emit.half_arithmetic import is_half
 from ..llvm import objects
 from .calls import needs_active_lane
 from .lane_access.patterns import Pattern, pattern_of
-from .lane_access.walked_rows import find_walk
-from .lane_access.walks import Walks
+from .lane_access.strided_loads import StridedLoads
+from .lane_access.strided_row_loads import find_strided_load
 from .lane_access.words import word_of
 from .lane_shapes import LaneShapes
 from .privates import Privates
@@ -58,7 +58,7 @@ _LATENCY = 12
 """Of a sum of floats from one iteration to the next: what one work-item waits for."""
 _FREE = ("insertelement", "extractelement", "shufflevector", "bitcast", "gep", "phi", "br")
 """Operations that name what is there already, or become part of an address."""
-_CLEARLY = 0.8
+_MAX_COST_RATIO = 0.8
 """An estimate is rough: a tile of another form must cost at most so much of the usual one."""
 _OF_HALVES = 1.1
 """And one with twice the lanes, which also reads and writes memory in fewer instructions."""
@@ -113,10 +113,10 @@ def _other_tiles(local: tuple[int, int, int], usual: _Cost, processor: Processor
         return
     row = tile.size[0]
     if row < tile.lanes and row in processor.lane_counts and local[0] % row == 0:
-        yield Tile((row, 1, 1)), _CLEARLY
+        yield Tile((row, 1, 1)), _MAX_COST_RATIO
     upright = Tile((1, tile.lanes, 1))
     if upright != tile and upright.divides(local):
-        yield upright, _CLEARLY
+        yield upright, _MAX_COST_RATIO
 
 
 class _Cost:
@@ -138,7 +138,7 @@ class _Cost:
         self._vectors = _VECTOR * _ITEMS / shapes.tile.lanes
         self.total = self.apart = self.singly = 0.0
         self.of_halves = False
-        self._walks = Walks(shapes.structure, shapes, privates)
+        self._walks = StridedLoads(shapes.structure, shapes, privates)
         self._rounds_of: dict[Loop | None, int] = {None: 1}
         for block in kernel.blocks:
             for instr in block.instrs:
@@ -153,7 +153,7 @@ class _Cost:
         if accesses:
             pattern = pattern_of(self.shapes, self._privates, instr)
             if pattern == Pattern.APART:
-                walked = instr.op == "load" and find_walk(self._walks, self.shapes, self._privates, instr)
+                walked = instr.op == "load" and find_strided_load(self._walks, self.shapes, self._privates, instr)
                 cost = rounds * (_WALKED * count if walked else _cost_apart(instr))
                 self.apart += cost
                 self.total += cost

@@ -19,7 +19,7 @@ from ..emit.region import RegionEmitter
 from ..llvm import constants
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
-from .lane_access.walks import Walks
+from .lane_access.strided_loads import StridedLoads
 from .lane_shapes import LaneShapes
 from .privates import Privates
 from .structure import Loop
@@ -42,7 +42,7 @@ class VectorPlan(KernelPlan):
 class LaneValues(RegionEmitter):
     """Values and how instructions access them. `mask` holds the active lanes; None means all."""
 
-    walks: Walks
+    strided_loads: StridedLoads
 
     def __init__(self, plan: VectorPlan, region: ParallelRegion):
         super().__init__(plan, region)
@@ -76,7 +76,7 @@ class LaneValues(RegionEmitter):
             return False
         return self.shapes.of(value).lane_offsets is None
 
-    def is_at_hand(self, value: ir.Value) -> bool:
+    def is_available(self, value: ir.Value) -> bool:
         """Returns whether this code holds a value: one that only another region computes, and nothing here uses, it does not."""
         held = (self.values, self.pointers, self.lanes, self.lane_ptrs, self.slots)
         return not isinstance(value, ir.Instr) or any(id(value) in names for names in held)

@@ -14,8 +14,8 @@ from ...engine.run.counted import Touched
 from ...ir.data_dependence import accesses_depend_on_memory
 from ...ir.mod_ref import atomic_arguments, read_arguments, written_arguments
 from ...memory.region import Box
-from ...memory.storage import Block, StorageView
-from ..launches import Launch
+from ...memory.storage import MemoryBlock, StorageView
+from ..launches import DriverLaunch
 
 Bytes = NDArray[np.bool_]
 
@@ -37,7 +37,7 @@ class Touch:
     index: int = 0
 
     @property
-    def block(self) -> Block:
+    def block(self) -> MemoryBlock:
         return self.view.block
 
 
@@ -55,7 +55,7 @@ class TouchingCommand:
     what: str
     key: Hashable
     touches: list[Touch]
-    launch: Launch | None = None
+    launch: DriverLaunch | None = None
     has_run: bool = False
     looked: bool = False
     touched: Touched | None = field(default=None)
@@ -90,7 +90,7 @@ class TouchingCommand:
         self.looked = True
 
 
-def touches_of_launch(launch: Launch) -> list[Touch]:
+def touches_of_launch(launch: DriverLaunch) -> list[Touch]:
     """Returns what a prepared launch may touch."""
     prepared = launch.prepared
     assert prepared is not None

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...base.errors import DeviceError
 from ...findings import Finding, Kind
-from ...memory.storage import Block
+from ...memory.storage import MemoryBlock
 from ...results.run_report import HostCall
 from ..finding_log import FindingLog
 from ..launches import Launches
@@ -43,7 +43,7 @@ _HOST = "the host"
 class _Users:
     """The commands that may read and write a block, as sets of a HappensBefore with this base."""
 
-    block: Block
+    block: MemoryBlock
     base: int
     readers: int = 0
     writers: int = 0
@@ -143,7 +143,7 @@ class UnorderedAccesses:
                 self._commands.pop(number, None)
             self._judged.clear()
 
-    def _users_of(self, block: Block) -> _Users:
+    def _users_of(self, block: MemoryBlock) -> _Users:
         users = self._users.get(id(block))
         if users is None:
             users = self._users[id(block)] = _Users(block, self._order.base)

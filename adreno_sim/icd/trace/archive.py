@@ -22,7 +22,7 @@ FORMAT, FORMATS = 3, (1, 2, 3)
 
 
 @dataclass(frozen=True)
-class Session:
+class RecordedSession:
     """One process: its program and number, and the member that holds its events."""
 
     program: str
@@ -37,7 +37,7 @@ class Trace:
     command: tuple[str, ...]
     device: str
     checks: str
-    sessions: tuple[Session, ...] = field(default=())
+    sessions: tuple[RecordedSession, ...] = field(default=())
     format: int = FORMAT
 
     @property
@@ -75,7 +75,7 @@ def open_trace(path: str | os.PathLike[str]) -> Iterator[tuple[Trace, zipfile.Zi
 
 
 @contextlib.contextmanager
-def open_session(archive: zipfile.ZipFile, session: Session) -> Iterator[IO[bytes]]:
+def open_session(archive: zipfile.ZipFile, session: RecordedSession) -> Iterator[IO[bytes]]:
     """The events of a session, as a stream."""
     with archive.open(session.member) as stream:
         yield stream
@@ -100,8 +100,8 @@ def _read_manifest(archive: zipfile.ZipFile) -> Trace:
         raise ValueError(f"{RECORDING}: {type(error).__name__} {error}") from None
 
 
-def _session_of(item: dict[str, Any]) -> Session:
-    return Session(_text(item["program"]), _number(item["pid"]), _text(item["member"]))
+def _session_of(item: dict[str, Any]) -> RecordedSession:
+    return RecordedSession(_text(item["program"]), _number(item["pid"]), _text(item["member"]))
 
 
 def _number(value: object) -> int:

@@ -20,7 +20,7 @@ from ...memory.storage import StorageView
 from ...results.comparison import compare
 from ..commands import Commands
 from ..finding_log import FindingLog
-from ..launches import Launch
+from ..launches import DriverLaunch
 from ..messages import Body
 from ..ring import Header
 from ..status import SUCCESS
@@ -43,13 +43,13 @@ class Counterpart:
 
     def note_request(self, event: events.Event) -> None:
         """Keep the source of a program."""
-        if event.kind not in (events.Kind.BUILD, events.Kind.COMPILE, events.Kind.LINK):
+        if event.kind not in (events.EventKind.BUILD, events.EventKind.COMPILE, events.EventKind.LINK):
             return
         body = Body(event.body)
         number = body.number()
         self._programs.pop(number, None)
         self._sources.pop(number, None)
-        if event.kind is events.Kind.BUILD:
+        if event.kind is events.EventKind.BUILD:
             self._sources[number] = body.text(), body.text()
 
     def run_beside(self, header: Header, body: bytes, commands: Commands) -> int:
@@ -84,7 +84,7 @@ class Counterpart:
     def _launch(
         self,
         header: Header,
-        launch: Launch,
+        launch: DriverLaunch,
         program: Program,
         arguments: Sequence[Any],
         before: Mapping[StorageView, Contents],
@@ -107,7 +107,7 @@ class Counterpart:
             self._log.add(finding, launch.source, lambda: launch.describe_call(header))
 
     def _look_again(
-        self, launch: Launch, differing: Sequence[_Differing], before: Mapping[StorageView, Contents]
+        self, launch: DriverLaunch, differing: Sequence[_Differing], before: Mapping[StorageView, Contents]
     ) -> list[Finding]:
         """What of the differences is wrong: the real device's values, or the launch itself, on which devices may then differ."""
         name = launch.kernel.name

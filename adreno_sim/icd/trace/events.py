@@ -35,7 +35,7 @@ _MOST_RATIO = 1100
 """Deflated zeros shrink 1,030 times."""
 
 
-class Kind(IntEnum):
+class EventKind(IntEnum):
     """MEMORY, BUILD, COMPILE, LINK, MISUSE, CLOSE, REFUSED, PLACE: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of
     commands; STORE: itself, then the data; SEEN: any command as the search for commands that nothing orders sees it, before it
     runs; FAILED: an event before it ended with an error; LOOKED: the host reads of a memory. A session that holds these begins
@@ -60,9 +60,21 @@ class Kind(IntEnum):
     PLACE = 17
 
 
-_OF_REQUESTS = (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK, Kind.MISUSE, Kind.CLOSE, Kind.REFUSED, Kind.PLACE)
+_OF_REQUESTS = (
+    EventKind.MEMORY,
+    EventKind.BUILD,
+    EventKind.COMPILE,
+    EventKind.LINK,
+    EventKind.MISUSE,
+    EventKind.CLOSE,
+    EventKind.REFUSED,
+    EventKind.PLACE,
+)
 REQUESTS = {kind: Request[kind.name] for kind in _OF_REQUESTS}
-COMMANDS = {kind: Command[kind.name] for kind in (Kind.LAUNCH, Kind.COPY, Kind.FILL, Kind.FREE, Kind.FREE_PROGRAM)}
+COMMANDS = {
+    kind: Command[kind.name]
+    for kind in (EventKind.LAUNCH, EventKind.COPY, EventKind.FILL, EventKind.FREE, EventKind.FREE_PROGRAM)
+}
 """What the bodies of events are of. STORE, SEEN, FAILED and LOOKED are neither."""
 
 LOOK = struct.Struct("<Q")
@@ -76,7 +88,7 @@ FAILURE = struct.Struct("<B3xi")
 class Event:
     """One event. call, thread, queue: of the client, as findings name them. place: from which its call came."""
 
-    kind: Kind
+    kind: EventKind
     body: bytes
     call: int
     thread: int = 0
@@ -86,7 +98,7 @@ class Event:
     @property
     def told_call(self) -> int:
         """The call that it is about: MISUSE and REFUSED tell of another than made the request."""
-        at = {Kind.MISUSE: 4, Kind.REFUSED: 0}.get(self.kind)
+        at = {EventKind.MISUSE: 4, EventKind.REFUSED: 0}.get(self.kind)
         return self.call if at is None or len(self.body) < at + 4 else int.from_bytes(self.body[at : at + 4], "little")
 
 
@@ -124,13 +136,13 @@ def decode_look(body: bytes) -> tuple[Command, bytes]:
     return Command(kind), body[LOOK.size :]
 
 
-def decode_failure(body: bytes) -> tuple[Kind, int]:
+def decode_failure(body: bytes) -> tuple[EventKind, int]:
     """Returns the kind of an event that failed, and OpenCL's error. Raises ValueError for what is none."""
     try:
         kind, status = FAILURE.unpack(body)
     except struct.error:
         raise ValueError(f"a failure of {len(body)} bytes: expected {FAILURE.size}") from None
-    return Kind(kind), status
+    return EventKind(kind), status
 
 
 def read_events(stream: IO[bytes]) -> Iterator[Event | None]:
@@ -144,7 +156,7 @@ def read_events(stream: IO[bytes]) -> Iterator[Event | None]:
             yield None
             return
         kind, deflated, from_place, checksum, call, thread, queue, nstored, nbytes = EVENT.unpack(head)
-        if kind not in iter(Kind) or deflated > 1 or nbytes > (nstored * _MOST_RATIO if deflated else nstored):
+        if kind not in iter(EventKind) or deflated > 1 or nbytes > (nstored * _MOST_RATIO if deflated else nstored):
             raise ValueError(f"event {place}: kind {kind}, {nstored} bytes for {nbytes}: expected an event of this version")
         require_memory(f"event {place}", nstored + nbytes)
         stored = stream.read(nstored)
@@ -156,7 +168,7 @@ def read_events(stream: IO[bytes]) -> Iterator[Event | None]:
         body = _inflate(stored, nbytes, place) if deflated else stored
         if len(body) != nbytes:
             raise ValueError(f"event {place}: {len(body)} bytes: expected {nbytes}")
-        yield Event(Kind(kind), body, call, thread, queue, from_place)
+        yield Event(EventKind(kind), body, call, thread, queue, from_place)
 
 
 def count_launches(stream: IO[bytes]) -> int:
@@ -169,7 +181,7 @@ def count_launches(stream: IO[bytes]) -> int:
         require_memory("an event", nstored)
         if len(stream.read(nstored)) < nstored:
             break
-        count += head[0] == Kind.LAUNCH
+        count += head[0] == EventKind.LAUNCH
     return count
 
 

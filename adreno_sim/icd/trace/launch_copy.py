@@ -13,7 +13,7 @@ from ...base.specs import BufferSpec, ImageSpec, View
 from ...device.protocol import Device, KernelParam
 from ...memory.storage import Storage, StorageView
 from ...memory.undefined_bits import find_undefined
-from ..launches import Launch
+from ..launches import DriverLaunch
 from .elements import SCALARS
 
 
@@ -32,7 +32,7 @@ class LaunchCopy:
     def __init__(
         self,
         device: Device,
-        launch: Launch,
+        launch: DriverLaunch,
         contents: Mapping[StorageView, Contents],
         widened: Mapping[StorageView, tuple[ImageSpec, np.ndarray]] | None = None,
     ):

@@ -17,12 +17,12 @@ from ...base.errors import AdrenoSimError, DeviceError
 from ...results.run_report import HostCall, ProcessReport
 from ..commands import Commands
 from ..finding_log import FindingLog
-from ..launches import Launch
+from ..launches import DriverLaunch
 from ..objects import Objects
 from ..ring import Header
 from ..server import open_device
-from ..settings import Settings
-from .archive import Session, open_session, open_trace
+from ..settings import DriverSettings
+from .archive import RecordedSession, open_session, open_trace
 from .events import count_launches, read_events
 from .player import Player, header_of
 from .replay_settings import choose_settings
@@ -40,14 +40,14 @@ class LaunchPoint:
     """
 
     number: int
-    session: Session
+    session: RecordedSession
     device: SimDevice
     commands: Commands
     header: Header
     body: bytes
-    launch: Launch
+    launch: DriverLaunch
     objects: Objects
-    settings: Settings
+    settings: DriverSettings
     notes: tuple[str, ...] = ()
 
     @property
@@ -93,7 +93,7 @@ def open_launch(
         yield LaunchPoint(number, session, opened, commands, header, event.body, launch, objects, settings, tuple(notes))
 
 
-def _find_session(archive: Any, sessions: tuple[Session, ...], number: int) -> tuple[Session, int]:
+def _find_session(archive: Any, sessions: tuple[RecordedSession, ...], number: int) -> tuple[RecordedSession, int]:
     """The process of a launch, and its number among those of the process. Raises ValueError where there is none."""
     before = 0
     for session in sessions:
@@ -106,7 +106,7 @@ def _find_session(archive: Any, sessions: tuple[Session, ...], number: int) -> t
                      f"launch {number}: there is no launch in it")  # fmt: skip
 
 
-def _open_player(session: Session, settings: Settings, limit: TimeLimit) -> Player:
+def _open_player(session: RecordedSession, settings: DriverSettings, limit: TimeLimit) -> Player:
     """A player that says nothing: what earlier launches do wrong is not asked for."""
     device, heap = open_device(settings, unsafe_includes=False)
     report = ProcessReport(session.program, session.pid, settings.device, device.options.checks, opened=True)

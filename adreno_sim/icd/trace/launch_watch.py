@@ -13,7 +13,7 @@ from ...device.protocol import LaunchResult
 from ...results.run_report import HostCall, LaunchRow
 from ...results.time_report import TimeReport
 from ...timing.launches import LaunchTimer
-from ..launches import Launch, LaunchObserver
+from ..launches import DriverLaunch, LaunchObserver
 
 
 class LaunchWatch:
@@ -68,7 +68,7 @@ class ProcessWatch:
         self._shows_code = False
         self.rows: list[LaunchRow] = []
 
-    def begin(self, number: int, launch: Launch, call: HostCall) -> None:
+    def begin(self, number: int, launch: DriverLaunch, call: HostCall) -> None:
         """A launch is about to run."""
         if self._whole.also is not None:
             self._whole.also.begin(number, launch, call)
@@ -81,7 +81,7 @@ class ProcessWatch:
         if wanted - {LLVM}:
             self._look_inside(Inside(wanted - {LLVM}), launch)
 
-    def end(self, number: int, launch: Launch, result: LaunchResult) -> None:
+    def end(self, number: int, launch: DriverLaunch, result: LaunchResult) -> None:
         """A launch has run."""
         if self._whole.also is not None:
             self._whole.also.end(number, launch, result)
@@ -93,7 +93,7 @@ class ProcessWatch:
         if self._shows_code:
             self._whole.show(Inside(frozenset((LLVM,)), code=result.code))
 
-    def _predict(self, launch: Launch) -> float | None:
+    def _predict(self, launch: DriverLaunch) -> float | None:
         """The time of a launch, which is about to run, on the device."""
         report = self._whole.time
         if self._timer is None or report is None:
@@ -106,7 +106,7 @@ class ProcessWatch:
         report.add_launch(self._timer, launch.kernel, launch.global_size, launch.local_size, args)
         return report.seconds - before or None
 
-    def _look_inside(self, inside: Inside, launch: Launch) -> None:
+    def _look_inside(self, inside: Inside, launch: DriverLaunch) -> None:
         if IR in inside.wanted:
             inside.ir = self._device.print_ir(launch.kernel)
         try:

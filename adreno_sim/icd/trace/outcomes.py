@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from ..status import NAMES, SUCCESS
-from .events import Event, Kind, decode_failure
+from .events import Event, EventKind, decode_failure
 
-_OF_PROGRAMS = (Kind.BUILD, Kind.LINK)
-_Key = tuple[Kind, int, int, int]
+_OF_PROGRAMS = (EventKind.BUILD, EventKind.LINK)
+_Key = tuple[EventKind, int, int, int]
 
 
 class Outcomes:
@@ -30,7 +30,7 @@ class Outcomes:
     def add(self, event: Event, status: int, why: str = "") -> None:
         """An event was played. why: what was said of an error."""
         good = status == SUCCESS
-        if event.kind is Kind.LAUNCH:
+        if event.kind is EventKind.LAUNCH:
             self.launches, self.ran = self.launches + 1, self.ran + good
         elif event.kind in _OF_PROGRAMS:
             self.programs, self.built = self.programs + 1, self.built + good
@@ -78,7 +78,7 @@ def find_idle(sessions: Sequence[Outcomes]) -> str:
     return "" if programs or launches or others else "nothing in the recording runs"
 
 
-def _key(kind: Kind, event: Event) -> _Key:
+def _key(kind: EventKind, event: Event) -> _Key:
     return kind, event.call, event.thread, event.queue
 
 

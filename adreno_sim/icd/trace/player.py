@@ -22,12 +22,12 @@ from ..protocol import Command
 from ..requests import Requests
 from ..ring import Header
 from ..server import open_device
-from ..settings import Settings
+from ..settings import DriverSettings
 from ..status import NAMES, code_of
 from ..watches.launch_readings import ReadingsWatch
-from .archive import Session
+from .archive import RecordedSession
 from .counterpart import Counterpart
-from .events import COMMANDS, REQUESTS, Event, Kind, decode_look, decode_seen, read_events
+from .events import COMMANDS, REQUESTS, Event, EventKind, decode_look, decode_seen, read_events
 from .launch_watch import LaunchWatch
 from .outcomes import Outcomes
 from .own_files import drop_folders
@@ -76,11 +76,11 @@ class Player:
 
     def _pass_by(self, event: Event) -> None:
         """An event behind the last launch that is checked: nothing depends on it."""
-        if event.kind is Kind.FAILED:
+        if event.kind is EventKind.FAILED:
             self.outcomes.add_recorded(event)
             return
         self.outcomes.pass_by(event)
-        if event.kind is Kind.LAUNCH:
+        if event.kind is EventKind.LAUNCH:
             self._filter.count()
             self._log.count_checked(False)
 
@@ -91,7 +91,7 @@ class Player:
             if self._ends_before(event):
                 return None
             assert event is not None
-            if event.kind is Kind.LAUNCH:
+            if event.kind is EventKind.LAUNCH:
                 number -= 1
                 if number == 0:
                     return event
@@ -111,11 +111,11 @@ class Player:
     def _play(self, event: Event) -> None:
         self.outcomes.go_on()
         self._log.places.note(event.told_call, event.place)
-        if event.kind is Kind.SEEN:
+        if event.kind is EventKind.SEEN:
             self._see(event)
-        elif event.kind is Kind.LOOKED:
+        elif event.kind is EventKind.LOOKED:
             self._look(event)
-        elif event.kind is Kind.FAILED:
+        elif event.kind is EventKind.FAILED:
             self.outcomes.add_recorded(event)
         elif event.kind in REQUESTS:
             self._answer(event)
@@ -123,13 +123,13 @@ class Player:
             self.outcomes.add(event, *self._run(event))
 
     def _answer(self, event: Event) -> None:
-        if event.kind in (Kind.BUILD, Kind.COMPILE):
+        if event.kind in (EventKind.BUILD, EventKind.COMPILE):
             event = replace(event, body=drop_folders(event.body))
         status, reply = self._requests.answer(REQUESTS[event.kind], event.call, event.body)
         why = decode(reply) if status else ""
         if status:
             self._note_failure(event, status, why)
-        if event.kind not in (Kind.CLOSE, Kind.MISUSE, Kind.REFUSED, Kind.PLACE):
+        if event.kind not in (EventKind.CLOSE, EventKind.MISUSE, EventKind.REFUSED, EventKind.PLACE):
             self.outcomes.add(event, status, why.partition("\n")[0])
         if self._counterpart is not None:
             self._counterpart.note_request(event)
@@ -137,9 +137,9 @@ class Player:
     def _run(self, event: Event) -> tuple[int, str]:
         """The status of a command, and what is said of an error."""
         header = header_of(event)
-        if event.kind is Kind.STORE:
+        if event.kind is EventKind.STORE:
             return self.commands.store(header, event.body), ""
-        if event.kind is not Kind.LAUNCH:
+        if event.kind is not EventKind.LAUNCH:
             return self.commands.run_whole(header, event.body), ""
         try:
             launch = self.commands.launches.parse(event.body)
@@ -185,7 +185,7 @@ class Playing:
     every_reading: launches run again under all readings, else at level full under the cheap ones; readings: what was tried.
     """
 
-    settings: Settings
+    settings: DriverSettings
     limit: TimeLimit
     real: Device | None = None
     compare: bool = False
@@ -197,7 +197,7 @@ class Playing:
     readings: ReadingsReport = field(default_factory=ReadingsReport)
 
 
-def play_session(stream: IO[bytes], session: Session, how: Playing) -> tuple[ProcessReport, Outcomes]:
+def play_session(stream: IO[bytes], session: RecordedSession, how: Playing) -> tuple[ProcessReport, Outcomes]:
     """Play a session on a simulated device of its own; the report, and how its calls ended. Raises ValueError where the session
     is damaged."""
     device, heap = open_device(how.settings, unsafe_includes=False)  # who recorded it may be a stranger: its files are in it

@@ -11,7 +11,7 @@ from ..calls.places import Places
 from ..protocol import Command
 from ..ring import Header
 from ..transfers import Transfers
-from .events import COMMANDS, FAILURE, LOOK, MAGIC, Event, Kind, encode_event, encode_seen
+from .events import COMMANDS, FAILURE, LOOK, MAGIC, Event, EventKind, encode_event, encode_seen
 
 _KINDS = {command: kind for kind, command in COMMANDS.items()}
 
@@ -30,40 +30,40 @@ class Recorder:
             stopped(f"nothing is recorded: {error.strerror}")
             return
         self._write(MAGIC)
-        self._add(Event(Kind.LOOKED, b"", 0))
+        self._add(Event(EventKind.LOOKED, b"", 0))
 
-    def add_request(self, kind: Kind, call: int, body: bytes) -> None:
+    def add_request(self, kind: EventKind, call: int, body: bytes) -> None:
         """A request that is about to be answered, or MEMORY, which was."""
-        self._add(Event(kind, body, call), flush=kind is not Kind.MEMORY)
+        self._add(Event(kind, body, call), flush=kind is not EventKind.MEMORY)
 
     def add_seen(self, header: Header, body: bytes, runs: bool) -> None:
         """A command that is about to run, or, not `runs`, fails, where others may run before or after it."""
         seen = encode_seen(header.kind, header.number, header.waits, body, runs)
-        self._add(Event(Kind.SEEN, seen, header.call, header.thread, header.queue))
+        self._add(Event(EventKind.SEEN, seen, header.call, header.thread, header.queue))
 
     def add_command(self, header: Header, body: bytes) -> None:
         """A command that is about to run. Those that neither change nor read anything are left out."""
         if header.kind in (Command.READ, Command.HOST_READ):
-            self._add(Event(Kind.LOOKED, LOOK.pack(header.kind) + body, header.call, header.thread, header.queue))
+            self._add(Event(EventKind.LOOKED, LOOK.pack(header.kind) + body, header.call, header.thread, header.queue))
         kind = _KINDS.get(header.kind)
         if kind is not None:
-            self._add(Event(kind, body, header.call, header.thread, header.queue), flush=kind is Kind.LAUNCH)
+            self._add(Event(kind, body, header.call, header.thread, header.queue), flush=kind is EventKind.LAUNCH)
 
-    def add_failed_request(self, kind: Kind, call: int, status: int) -> None:
+    def add_failed_request(self, kind: EventKind, call: int, status: int) -> None:
         """A request that was added has ended with an error."""
-        self._add(Event(Kind.FAILED, FAILURE.pack(kind, status), call), flush=True)
+        self._add(Event(EventKind.FAILED, FAILURE.pack(kind, status), call), flush=True)
 
     def add_failed_command(self, header: Header, status: int) -> None:
         """A command that was added has ended with an error."""
         kind = _KINDS.get(header.kind)
         if kind is not None:
-            self._add(Event(Kind.FAILED, FAILURE.pack(kind, status), header.call, header.thread, header.queue), flush=True)
+            self._add(Event(EventKind.FAILED, FAILURE.pack(kind, status), header.call, header.thread, header.queue), flush=True)
 
     def add_store(self, header: Header, body: bytes, transfers: Transfers) -> None:
         """WRITE or WRITTEN, which ran: the bytes that it left."""
         if header.kind in (Command.WRITE, Command.WRITTEN):
             stored = transfers.encode_store(header.kind, body)
-            self._add(Event(Kind.STORE, stored, header.call, header.thread, header.queue))
+            self._add(Event(EventKind.STORE, stored, header.call, header.thread, header.queue))
 
     def close(self) -> None:
         self._write(b"", flush=True)

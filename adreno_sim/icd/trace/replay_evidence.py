@@ -15,7 +15,7 @@ from ...memory.storage import StorageView
 from ...results.evidence import CallNote, Evidence, find_element
 from ...results.run_report import HostCall
 from ...results.stores import describe_stores
-from ..launches import Launch
+from ..launches import DriverLaunch
 from .elements import as_elements, element_type
 from .launch_point import LaunchPoint, open_launch
 
@@ -33,7 +33,7 @@ class ReplayEvidence:
         self._found: dict[int, list[Finding]] = {}
         self._kernels: set[str] = set()
 
-    def begin(self, number: int, launch: Launch, call: HostCall) -> None:
+    def begin(self, number: int, launch: DriverLaunch, call: HostCall) -> None:
         """A launch is about to run."""
         names = [
             (" ".join(words.split()[:2]), launch.kernel.writes(index))
@@ -44,7 +44,7 @@ class ReplayEvidence:
         note = launch.kernel.name, launch.global_size, launch.local_size or ()
         self.evidence.add_call(CallNote(launch.kernel.name, f"launch {number}", (note,), reads, writes, call.number))
 
-    def end(self, number: int, launch: Launch, result: LaunchResult) -> None:
+    def end(self, number: int, launch: DriverLaunch, result: LaunchResult) -> None:
         """A launch has run. The first one of a kernel that has findings about an argument is kept in mind."""
         found = [one for one in result.findings if one.access is not None and one.severity > Severity.NOTE]
         if found and launch.kernel.name not in self._kernels:

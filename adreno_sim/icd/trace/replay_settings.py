@@ -9,13 +9,13 @@ from ...base.errors import AdrenoSimError
 from ...base.run_options import RunOptions
 from ...base.trust.device_string import parse_device_string
 from ...base.trust.table import Input, environment_guards, take_device, take_options
-from ..settings import Settings
+from ..settings import DriverSettings
 from .archive import Trace
 
 
 def choose_settings(
     trace: Trace, file: str, device: str | None = None, **commanded: Any
-) -> tuple[Settings, RunOptions, list[str]]:  # fmt: skip
+) -> tuple[DriverSettings, RunOptions, list[str]]:  # fmt: skip
     """What the simulated device of a replay is opened with, its options, and what of the recording's own settings is not taken
     over, in words.
 
@@ -36,4 +36,4 @@ def choose_settings(
     chosen = chosen.without(commanded).with_defaults(commanded)
     _, options = read_device(str(chosen).partition(":")[2])
     notes = [f"not as recorded: {sentence}" for name, sentence in refused.items() if name not in commanded]
-    return Settings(str(chosen.without(("checks",))), options.checks, "", False), options, notes
+    return DriverSettings(str(chosen.without(("checks",))), options.checks, "", False), options, notes

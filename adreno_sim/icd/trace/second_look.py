@@ -22,7 +22,7 @@ from ...memory.storage import StorageView
 from ...memory.undefined_bits import ALL, find_undefined, set_undefined_bits
 from ...results.comparison import compare, tolerated
 from ...results.expected import Expected
-from ..launches import Launch
+from ..launches import DriverLaunch
 from .elements import as_elements
 from .launch_copy import Contents, LaunchCopy
 
@@ -57,7 +57,7 @@ class SecondLook:
         self._device: SimDevice | None = None
         self._programs: dict[tuple[str, str], Any] = {}
 
-    def look(self, launch: Launch, source: tuple[str, str], before: Mapping[StorageView, Contents]) -> Look:
+    def look(self, launch: DriverLaunch, source: tuple[str, str], before: Mapping[StorageView, Contents]) -> Look:
         """Run the launch again. source: of its program, with the options. before: what its views held. Raises AdrenoSimError
         where it does not run."""
         device = self._open()

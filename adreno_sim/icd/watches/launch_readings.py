@@ -11,7 +11,7 @@ from ...readings.table import CHEAP, READINGS
 from ...results.readings import ReadingsReport
 from ...results.run_report import HostCall
 from ..finding_log import FindingLog
-from ..launches import Launch, LaunchObserver
+from ..launches import DriverLaunch, LaunchObserver
 from ..objects import Objects
 
 _EXCLUDED = {
@@ -30,7 +30,7 @@ class ReadingsWatch:
         self._readings = LaunchReadings(objects.device, READINGS if every else CHEAP, _EXCLUDED, report)
         self._describe: Callable[[], HostCall] | None = None
 
-    def begin(self, number: int, launch: Launch, call: HostCall) -> None:
+    def begin(self, number: int, launch: DriverLaunch, call: HostCall) -> None:
         if self._inner is not None:
             self._inner.begin(number, launch, call)
         self._describe = lambda: call
@@ -43,7 +43,7 @@ class ReadingsWatch:
         except DeviceError:  # the launch itself is refused for this
             self._readings.drop()
 
-    def end(self, number: int, launch: Launch, result: LaunchResult) -> None:
+    def end(self, number: int, launch: DriverLaunch, result: LaunchResult) -> None:
         if self._inner is not None:
             self._inner.end(number, launch, result)
         for finding in self._readings.end(result.findings):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...findings import Finding
 from ...memory.region import Box
-from ...memory.storage import Block, StorageView
+from ...memory.storage import MemoryBlock, StorageView
 from ...results.run_report import HostCall
 from ..finding_log import FindingLog
 
@@ -32,7 +32,7 @@ class LeftUndefined:
 
     def __init__(self, log: FindingLog):
         self._log = log
-        self._left: weakref.WeakKeyDictionary[Block, dict[object, _Left]] = weakref.WeakKeyDictionary()
+        self._left: weakref.WeakKeyDictionary[MemoryBlock, dict[object, _Left]] = weakref.WeakKeyDictionary()
 
     def add(self, view: StorageView, finding: Finding, source: str, call: Callable[[], HostCall]) -> None:
         """A launch has stored an undefined value in a view."""
@@ -52,7 +52,7 @@ class LeftUndefined:
         for left in self._of(box) if _holds_undefined(box) else []:
             self._log.add(left.finding, left.source, left.call)
 
-    def _note(self, block: Block, left: _Left) -> None:
+    def _note(self, block: MemoryBlock, left: _Left) -> None:
         known = self._left.setdefault(block, {})
         key = left.low, left.high, left.finding.kernel, left.finding.line, left.finding.column, left.finding.message
         if key in known or len(known) < MOST:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...findings import Finding, Kind
 from ...image import texel_array
 from ...memory.region import Box
-from ...memory.storage import Block, StorageView
+from ...memory.storage import MemoryBlock, StorageView
 from ...results.listing.ranges import describe_ranges
 from ...results.run_report import HostCall
 from ..finding_log import FindingLog
@@ -23,7 +23,7 @@ class UnwrittenReads:
 
     def __init__(self, log: FindingLog):
         self._log = log
-        self._writers: weakref.WeakKeyDictionary[Block, str] = weakref.WeakKeyDictionary()
+        self._writers: weakref.WeakKeyDictionary[MemoryBlock, str] = weakref.WeakKeyDictionary()
 
     def note_writer(self, kernel: str, views: Sequence[StorageView]) -> None:
         """A launch has run that may write these views."""

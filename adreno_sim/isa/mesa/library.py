@@ -18,7 +18,7 @@ class Builder(ctypes.Structure):
     _fields_ = (("bytes", ctypes.c_uint64 * (layout.BUILDER_SIZE // 8)),)
 
 
-class DeviceInfo(ctypes.Structure):
+class MesaDeviceInfo(ctypes.Structure):
     """fd_dev_info, which its maker returns by value."""
 
     _fields_ = (("words", ctypes.c_uint32 * (layout.DEVICE_INFO_SIZE // 4)),)
@@ -53,7 +53,7 @@ _FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "nir_validate_shader": (None, (_POINTER, ctypes.c_char_p)),
     "ralloc_free": (None, (_POINTER,)),
     "fd_dev_info_raw": (_POINTER, (_POINTER,)),
-    "fd_dev_info": (DeviceInfo, (_POINTER,)),
+    "fd_dev_info": (MesaDeviceInfo, (_POINTER,)),
     "ir3_compiler_create": (_POINTER, (_POINTER, _POINTER, _POINTER, _POINTER)),
     "ir3_get_compiler_options": (_POINTER, (_POINTER,)),
     "ir3_nir_lower_io_vars_to_temporaries": (None, (_POINTER,)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...ir import ir
-from ..program import Program, Value
+from ..program import NirProgram, Value
 from .translation import Translation, Values, bits_of, constant_index, is_unsigned, lane_type, refuse
 
 _OF_DIMENSION = (
@@ -95,7 +95,7 @@ def _global_linear_id(translation: Translation) -> Value:
 # Barriers and fences
 
 
-def add_barrier(program: Program, scope: str = "workgroup", waits: bool = True) -> None:
+def add_barrier(program: NirProgram, scope: str = "workgroup", waits: bool = True) -> None:
     """Adds a barrier, or a fence where nobody waits."""
     program.intrinsic(
         "barrier", EXECUTION_SCOPE=f"scope_{scope if waits else 'none'}", MEMORY_SCOPE=f"scope_{scope}",

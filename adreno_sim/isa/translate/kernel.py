@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...ir import ir, layout
-from ..program import Program
+from ..program import NirProgram
 from . import arithmetic, atomics, calls, memory
 from .blocks import translate_body
 from .private_arrays import find_arrays
@@ -34,7 +34,7 @@ def translate_kernel(function: ir.Function, group: tuple[int, int, int] | None =
     """Translates a kernel. group: work-items of a group; None: those that it requires, or a wave. Raises UnsupportedError for
     what NIR or these GPUs do not have."""
     size = group or function.required_work_group_size or DEFAULT_GROUP
-    program = Program(size)
+    program = NirProgram(size)
     translation = Translation(function, program, _HANDLERS, find_arrays(function))
     first = program.block()
     program.start(first)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ...base.alignment import align_up
 from ...base.errors import UnsupportedError
 from ...ir import ir, layout
-from ..program import IMAGE_SHAPES, ImageShape, Program, Value, Variable
+from ..program import IMAGE_SHAPES, ImageShape, NirProgram, Value, Variable
 
 Values = tuple[Value, ...]
 Handler = Callable[["Translation", ir.Instr], "Values | ElementPointer | None"]
@@ -52,7 +52,7 @@ class Translation:
     hardware's own stand for. omitted: what the machine code lacks."""
 
     function: ir.Function
-    program: Program
+    program: NirProgram
     handlers: Mapping[str, Handler]
     arrays: Mapping[int, int]
     values: dict[int, Values] = field(default_factory=dict)
@@ -220,7 +220,7 @@ def leaves_of(type: ir.Type, start: int = 0) -> tuple[tuple[int, ir.Type], ...]:
     return () if isinstance(type, ir.Void) else ((start, type),)
 
 
-def make_image(program: Program, type: ir.Image) -> ImageHandle:
+def make_image(program: NirProgram, type: ir.Image) -> ImageHandle:
     """Counts one more image of the kernel."""
     shape = IMAGE_SHAPES.get(type.kind)
     if shape is None:

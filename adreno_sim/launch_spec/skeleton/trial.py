@@ -29,7 +29,7 @@ LARGEST_COUNT, LARGEST_IMAGE, LARGEST_LOCAL = 1 << 24, 1 << 20, 1 << 15
 
 
 @dataclass(frozen=True)
-class Trial:
+class SizeTrial:
     """The last trial. text: the launch file. report: what it found, None where it was refused, for the reason `refused`."""
 
     text: str
@@ -43,7 +43,7 @@ class Trial:
         return [finding for finding in findings if finding.severity is Severity.ERROR]
 
 
-def settle(made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None = None) -> Trial:
+def settle(made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None = None) -> SizeTrial:
     """Run the launch that `made` describes, as file `target` would have it, and make larger what it does not fit into.
 
     root: as of `read_launch`. `made` is changed. A launch that is refused, or that errs whatever its sizes are, ends the trials.
@@ -64,23 +64,23 @@ def settle(made: Skeleton, target: Path, source: Path, device: str | None, root:
     return replace(trial, text=skeleton_text(made))
 
 
-def run_trial(made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None) -> Trial:
+def run_trial(made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None) -> SizeTrial:
     """Run a launch as it is written, at level full."""
     return _run(made, target, source, device, root, checks=None)
 
 
 def _run(
     made: Skeleton, target: Path, source: Path, device: str | None, root: Path | None, checks: str | None = "bounds"
-) -> Trial:
+) -> SizeTrial:
     text = skeleton_text(made)
     try:
         spec = read_tables(tomllib.loads(text), target, root=root)
-        return Trial(text, run_launch(replace(spec, run={"timeout": SECONDS}), source, device=device, checks=checks))
+        return SizeTrial(text, run_launch(replace(spec, run={"timeout": SECONDS}), source, device=device, checks=checks))
     except AdrenoSimError as error:
-        return Trial(text, None, str(error).splitlines()[0])
+        return SizeTrial(text, None, str(error).splitlines()[0])
 
 
-def _settle_group(made: Skeleton, trial: Trial, run: Callable[[], Trial]) -> Trial:
+def _settle_group(made: Skeleton, trial: SizeTrial, run: Callable[[], SizeTrial]) -> SizeTrial:
     """Try work-groups of another shape, and as many work-items, where a guessed one leaves the kernel's local variables: rows of
     4 x 16 look like 8 x 8 from outside. The first trial that stays inside them; the guess stays where none does."""
     guess = made.local_size
@@ -96,12 +96,12 @@ def _settle_group(made: Skeleton, trial: Trial, run: Callable[[], Trial]) -> Tri
     return trial
 
 
-def _leaves_local(made: Skeleton, trial: Trial) -> bool:
+def _leaves_local(made: Skeleton, trial: SizeTrial) -> bool:
     """Whether an access misses a local variable of the kernel, which is called KERNEL.VARIABLE."""
     return any(finding.access is not None and finding.access.view.startswith(f"{made.kernel}.") for finding in trial.errors)
 
 
-def _left_arguments(trial: Trial) -> dict[str, Access]:
+def _left_arguments(trial: SizeTrial) -> dict[str, Access]:
     """The first access behind the end of each argument, by its name."""
     found: dict[str, Access] = {}
     for finding in trial.errors:

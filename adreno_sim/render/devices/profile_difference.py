@@ -12,7 +12,7 @@ SCHEMA = "adreno-sim/profile-difference/1"
 
 
 @dataclass(frozen=True)
-class Difference:
+class ProfileDifference:
     """A key whose values differ. within: the other profile's value is one of several seen, and this one lies in their range."""
 
     key: str
@@ -21,16 +21,16 @@ class Difference:
     within: bool
 
 
-def find_differences(profile: Profile, other: Profile) -> list[Difference]:
+def find_differences(profile: Profile, other: Profile) -> list[ProfileDifference]:
     """Every key whose values differ, in the order of profiles."""
     return list(_differences(profile, other))
 
 
-def _differences(profile: Profile, other: Profile) -> Iterator[Difference]:
+def _differences(profile: Profile, other: Profile) -> Iterator[ProfileDifference]:
     for key, value in profile.values.items():
         if value != other[key]:
             low, high = other.seen.get(key, (0, -1))
-            yield Difference(key, value, other[key], isinstance(value, int) and low <= value <= high)
+            yield ProfileDifference(key, value, other[key], isinstance(value, int) and low <= value <= high)
 
 
 def show(profile: Profile, other: Profile, file: IO[str]) -> None:

@@ -10,7 +10,7 @@ from . import advice_text
 
 if TYPE_CHECKING:
     from ...compiler.plan.advice.advice import Advice, Change, PeakTensor
-    from ...compiler.plan.compare import Row
+    from ...compiler.plan.compare import PlannerResult
     from ...compiler.plan.footprint import Footprint
 
 CAUSES = {
@@ -48,14 +48,14 @@ def section(footprint: Footprint) -> str:
     return "\n".join(parts)
 
 
-def _over(runs: Row, footprint: Footprint) -> str:
+def _over(runs: PlannerResult, footprint: Footprint) -> str:
     bound = footprint.problem.lower_bound()
     if not bound or runs.total <= bound:
         return "as little as any plan of these tensors in this order"
     return f"{runs.total / bound:.2f} times the {_size(bound)} that are live at one time"
 
 
-def _causes(runs: Row) -> str:
+def _causes(runs: PlannerResult) -> str:
     """A bar of the bytes by cause, with its legend."""
     if runs.causes is None or not runs.total:
         return ""

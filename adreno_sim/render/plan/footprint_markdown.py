@@ -12,12 +12,12 @@ from ..table import Column, figure_column, list_markdown_lines
 from .footprint_text import MOST_CHANGES, PLANNER, RATIO, STORAGES, describe_fit
 
 if TYPE_CHECKING:
-    from ...compiler.plan.compare import Row
-    from ...compiler.plan.difference import Change, Difference
+    from ...compiler.plan.compare import PlannerResult
+    from ...compiler.plan.difference import Change, PlanDifference
     from ...compiler.plan.footprint import Footprint
 
 
-def write_markdown(path: str | os.PathLike[str], footprint: Footprint, change: Difference | None) -> None:
+def write_markdown(path: str | os.PathLike[str], footprint: Footprint, change: PlanDifference | None) -> None:
     """Write the tables. change: against an older footprint, where there is one."""
     write_text(path, "\n".join([*_head(footprint), *_table(footprint, change), *_causes(change)]) + "\n")
 
@@ -27,15 +27,15 @@ def _head(footprint: Footprint) -> list[str]:
     return [f"#### {cell(footprint.source)}", "", f"{cell(footprint.rule)}; {bound}", ""]
 
 
-def _table(footprint: Footprint, change: Difference | None) -> list[str]:
+def _table(footprint: Footprint, change: PlanDifference | None) -> list[str]:
     totals = {} if change is None else change.totals
-    fits: Column[Row] = figure_column("fits", describe_fit)
+    fits: Column[PlannerResult] = figure_column("fits", describe_fit)
     columns = [PLANNER, *_size_columns(totals), RATIO, STORAGES, fits]
     lines = list_markdown_lines(columns, footprint.planned_rows)
     return lines + [f"\nnot planned: {cell(row.planner)}: {cell(row.skipped)}" for row in footprint.rows if row.skipped]
 
 
-def _size_columns(totals: Mapping[str, tuple[int, int]]) -> list[Column[Row]]:
+def _size_columns(totals: Mapping[str, tuple[int, int]]) -> list[Column[PlannerResult]]:
     """Bytes of each planner; beside those of the older footprint where there is one."""
     if not totals:
         return [figure_column("bytes", lambda row: f"{row.total:,}")]
@@ -52,7 +52,7 @@ def _describe_change(old: int, new: int) -> str:
     return f"{new - old:+,}" + (f" ({(new - old) / old:+.1%})" if old else "")
 
 
-def _causes(change: Difference | None) -> list[str]:
+def _causes(change: PlanDifference | None) -> list[str]:
     """Because of which tensors."""
     if change is None:
         return []

@@ -9,16 +9,16 @@ from ..table import Column, figure_column, print_table
 from . import graph_plan_text
 
 if TYPE_CHECKING:
-    from ...compiler.plan.compare import Row
-    from ...compiler.plan.difference import Change, Difference
+    from ...compiler.plan.compare import PlannerResult
+    from ...compiler.plan.difference import Change, PlanDifference
     from ...compiler.plan.footprint import Footprint
 
-PLANNER: Column[Row] = Column("planner", lambda row: row.planner)
-RATIO: Column[Row] = figure_column("ratio", lambda row: f"{row.ratio:.3f}")
-STORAGES: Column[Row] = figure_column("storages", lambda row: str(row.storages))
+PLANNER: Column[PlannerResult] = Column("planner", lambda row: row.planner)
+RATIO: Column[PlannerResult] = figure_column("ratio", lambda row: f"{row.ratio:.3f}")
+STORAGES: Column[PlannerResult] = figure_column("storages", lambda row: str(row.storages))
 
-TOTAL: Column[Row] = figure_column("bytes", lambda row: f"{row.total:,}")
-RUN: list[Column[Row]] = [
+TOTAL: Column[PlannerResult] = figure_column("bytes", lambda row: f"{row.total:,}")
+RUN: list[Column[PlannerResult]] = [
     figure_column("planned", lambda row: f"{row.planned:,}"),
     figure_column("unplanned", lambda row: f"{row.unplanned:,}"),
     figure_column("workspace", lambda row: f"{row.workspace:,}"),
@@ -26,7 +26,7 @@ RUN: list[Column[Row]] = [
 ]
 """What the bytes are and what comes on top, where a model's run is known."""
 
-CHIP: list[Column[Row]] = [
+CHIP: list[Column[PlannerResult]] = [
     figure_column("on chip", lambda row: f"{row.on_chip:,}"),
     figure_column("traffic there", lambda row: f"{row.on_chip_traffic:,}"),
 ]
@@ -88,22 +88,22 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
             say(f"not planned: {row.planner}: {row.skipped}")
 
 
-def _columns(budget: int | None, footprint: Footprint) -> list[Column[Row]]:
+def _columns(budget: int | None, footprint: Footprint) -> list[Column[PlannerResult]]:
     """What a run takes where it is known, not only lifetimes; what lies on the chip where anything does."""
     run = RUN if footprint.plan is not None else []
     chip = CHIP if any(row.on_chip for row in footprint.rows) else []
     return [PLANNER, TOTAL, RATIO, STORAGES, *run, *chip, figure_column("fits?", lambda row: describe_fit(row, budget))]
 
 
-def _cause_columns() -> list[Column[Row]]:
+def _cause_columns() -> list[Column[PlannerResult]]:
     return [_cause_column(title, cause) for title, cause in CAUSES.items()]
 
 
-def _cause_column(title: str, cause: str) -> Column[Row]:
+def _cause_column(title: str, cause: str) -> Column[PlannerResult]:
     return figure_column(title, lambda row: f"{getattr(row.causes, cause):,}" if row.causes else "")
 
 
-def describe_fit(row: Row, budget: int | None = None) -> str:
+def describe_fit(row: PlannerResult, budget: int | None = None) -> str:
     """Whether a plan may be used: on the device, and within `budget` bytes."""
     if row.violations:
         return "invalid"
@@ -129,7 +129,7 @@ def outside_line(footprint: Footprint) -> str:
     )
 
 
-def show_difference(difference: Difference, file: IO[str]) -> None:
+def show_difference(difference: PlanDifference, file: IO[str]) -> None:
     """Print what changed, planner by planner, and because of which tensors."""
     print(f"against {difference.source}:", file=file)
     for planner, (old, new) in difference.totals.items():

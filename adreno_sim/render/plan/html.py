@@ -19,7 +19,7 @@ from .picture import bases, live_curve, time_axis, unit_of
 
 if TYPE_CHECKING:
     from ...compiler.plan.allocation import Allocation
-    from ...compiler.plan.compare import Row
+    from ...compiler.plan.compare import PlannerResult
     from ...compiler.plan.footprint import Footprint
     from ...compiler.plan.problem import Item
 
@@ -94,7 +94,7 @@ def _live(items: tuple[Item, ...], scopes: list[str]) -> dict[str, Any]:
     return {spell_line(scope): live_curve(tuple(item for item in items if item.scope == scope)) for scope in scopes}
 
 
-def _plan(allocation: Allocation, row: Row, items: tuple[Item, ...]) -> dict[str, Any]:
+def _plan(allocation: Allocation, row: PlannerResult, items: tuple[Item, ...]) -> dict[str, Any]:
     """storages: bytes of each; bases: where each begins in the picture; of: storage of each of `items`; at: its offset; peak: of
     the device, 0 where only lifetimes are known."""
     numbers = {item.id: number for number, item in enumerate(allocation.problem.items)}

@@ -9,9 +9,9 @@ from ..console import open_console, teller
 from ..table import Column, figure_column, print_table
 
 if TYPE_CHECKING:
-    from ...compiler.plan.trial import Trial
+    from ...compiler.plan.trial import DeviceTrial
 
-COLUMNS: list[Column[Trial]] = [
+COLUMNS: list[Column[DeviceTrial]] = [
     Column("planner", lambda trial: trial.planner),
     figure_column("storages", lambda trial: str(trial.storages)),
     figure_column("bytes asked", lambda trial: f"{trial.asked:,}"),
@@ -28,7 +28,7 @@ MOST = 3
 """Refusals of a plan that are shown; the others are counted."""
 
 
-def show(trials: Sequence[Trial], device: str, file: IO[str]) -> None:
+def show(trials: Sequence[DeviceTrial], device: str, file: IO[str]) -> None:
     """Print a line for each plan, and what was refused."""
     console = open_console(file)
     say = teller(console)

@@ -10,7 +10,7 @@ from ..page import BAR_STYLE, SWATCH_STYLE, bar, document, escape, swatch
 from . import text
 
 if TYPE_CHECKING:
-    from ...compiler.resident.session_footprint import EntryFootprint, SessionFootprint
+    from ...compiler.session_footprint.measure import EntryFootprint, SessionFootprint
 
 PARTS = {
     "weights": "#4e79a7",

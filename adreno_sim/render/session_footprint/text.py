@@ -11,7 +11,7 @@ from ..markdown import cell
 from ..table import Column, figure_column, list_markdown_lines, print_table, text_column
 
 if TYPE_CHECKING:
-    from ...compiler.resident.session_footprint import EntryFootprint, SessionFootprint
+    from ...compiler.session_footprint.measure import EntryFootprint, SessionFootprint
 
 HEAD = """\
 plan = storages of the function as compiled; inputs = besides weights; peak = everything on the device while the function runs,

@@ -9,7 +9,7 @@ from ..console import open_console, teller
 from ..table import Column, figure_column, print_table, text_column
 
 if TYPE_CHECKING:
-    from ...compiler.tuning.report import TaskReport, Trial, TuneReport
+    from ...compiler.schedule_search.report import CandidateResult, TaskReport, TuneReport
 
 
 def show(report: TuneReport, file: IO[str], everything: bool = False) -> None:
@@ -34,8 +34,8 @@ def show(report: TuneReport, file: IO[str], everything: bool = False) -> None:
     say(f"{'ok' if report.ok else 'failed: a task has no accepted candidate'}; apply with: check MODEL --tuned {report.folder}")
 
 
-def _columns(task: TaskReport, report: TuneReport) -> list[Column[Trial]]:
-    def verdict(trial: Trial) -> str:
+def _columns(task: TaskReport, report: TuneReport) -> list[Column[CandidateResult]]:
+    def verdict(trial: CandidateResult) -> str:
         return ("best" if trial == task.best else "ok") if trial.accepted else f"{trial.stage}: {trial.reason}"
 
     return [

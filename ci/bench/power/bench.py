@@ -13,12 +13,12 @@ from adreno_sim import open_device
 from adreno_sim.base.progress import Progress
 from adreno_sim.compiler.artifact.host_function import BufferParam, BufferRef, Const, HostFunction, Launch, ScalarParam, Var
 from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
-from adreno_sim.compiler.check.exact import ExactInputs
-from adreno_sim.compiler.check.fresh import Fresh
+from adreno_sim.compiler.check.distinguishing_inputs import OtherRun
 from adreno_sim.compiler.check.golden import LiveGolden
+from adreno_sim.compiler.check.integer_inputs import IntegerInputs
 from adreno_sim.compiler.check.kernels import KernelObserver
-from adreno_sim.compiler.check.twin import DEVICE as TWIN_DEVICE
-from adreno_sim.compiler.check.twin import Arrays, WideTwin
+from adreno_sim.compiler.check.wide_precision_rerun import DEVICE as TWIN_DEVICE
+from adreno_sim.compiler.check.wide_precision_rerun import Arrays, WidePrecisionRerun
 from adreno_sim.compiler.check.wide_text import Width, widen_model
 from adreno_sim.compiler.run.observer import FunctionCall
 from adreno_sim.compiler.run.values import Tensor, allocate_tensor
@@ -56,8 +56,8 @@ class RightResults(KernelExpectations):
         return super().expect_wide(name, args[: -len(SCALARS)], doubles) + [None] * len(SCALARS)
 
 
-class WatchedTwin(WideTwin):
-    """Keeps what the twin of the last call was told. None: it was not asked. appealed: the bound alone had found something."""
+class WatchedRerun(WidePrecisionRerun):
+    """Keeps what the rerun of the last call was told. None: it was not asked. appealed: the bound alone had found something."""
 
     told: dict[int, Comparison] | None = None
     appealed: bool = False
@@ -70,16 +70,16 @@ class WatchedTwin(WideTwin):
         return self.told
 
 
-class WatchedExact(ExactInputs):
+class WatchedIntegerInputs(IntegerInputs):
     """found: whether a call on whole numbers was wrong; None where there was none since it was reset."""
 
     found: bool | None = None
 
-    def runs(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> Iterator[Fresh]:
-        for fresh in super().runs(call, before):
-            pairs = [(got, one) for i, got in fresh.got.items() if (one := fresh.golden[i]) is not None]
+    def runs(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> Iterator[OtherRun]:
+        for other in super().runs(call, before):
+            pairs = [(got, one) for i, got in other.got.items() if (one := other.golden[i]) is not None]
             self.found = bool(self.found) or any(not compare(got, one).ok for got, one in pairs)
-            yield fresh
+            yield other
 
 
 def make_references(problems: Sequence[Problem], units: Units) -> RightResults:
@@ -128,7 +128,7 @@ def _const(value: int) -> Const:
 
 
 def open_devices() -> tuple[Device, Device]:
-    """The one that is judged, and one for twins.
+    """The one that is judged, and one for wide reruns.
 
     Replays of wrong launches, which would take most of the time, are left out: they change no verdict.
     """
@@ -148,42 +148,44 @@ class Planted:
 
 @dataclass(frozen=True)
 class Judged:
-    """by_bound, by_twin: who found a wrong value. rounding: a warning said that it is nothing but rounding. told_nothing: the
-    comparison was uninformative. by_exact: whole numbers showed it; None where there were none. no_twin: why it was asked and
+    """by_bound, by_rerun: who found a wrong value. rounding: a warning said that it is nothing but rounding. told_nothing: the
+    comparison was uninformative. by_exact: whole numbers showed it; None where there were none. no_rerun: why it was asked and
     gave no answer, "" else. got: the device's result."""
 
     by_bound: bool
-    by_twin: bool
+    by_rerun: bool
     rounding: bool
     told_nothing: bool
-    no_twin: str
+    no_rerun: str
     got: np.ndarray
     by_exact: bool | None = None
 
     @property
     def found(self) -> bool:
-        return self.by_bound or self.by_twin or bool(self.by_exact)
+        return self.by_bound or self.by_rerun or bool(self.by_exact)
 
 
 class Bench:
-    """One problem on the device and, as floats, on the twin's; kernels are compiled once.
+    """One problem on the device and, as floats, on the rerun's; kernels are compiled once.
 
-    driver: the device is judged as a real one is, and defects are its own: the simulator's twins of the text have none.
+    driver: the device is judged as a real one is, and defects are its own: the simulator's wide reruns of the text have none.
     """
 
     def __init__(self, problem: Problem, references: RightResults, device: Device, twin_device: Device, driver: bool = False):
         self.problem = problem
         self._references = references
-        self._device, self._twin_device = device, twin_device
+        self._device, self._rerun_device = device, twin_device
         model = make_model(problem)
-        self._twin = WatchedTwin(model, references)
-        self._exact = WatchedExact(model, references, self._twin) if driver else None
+        self._rerun = WatchedRerun(model, references)
+        self._integer_inputs = WatchedIntegerInputs(model, references, self._rerun) if driver else None
         if driver:
             code = model.kernels[problem.name]
             sound = replace(code, source=code.source.replace(PLANTED, "0"))
             assert sound.source != code.source
-            self._twin.model = replace(model, kernels={problem.name: sound})
-        self._observer = KernelObserver(model, LiveGolden(references), True, Progress(), twin=self._twin, exact=self._exact)
+            self._rerun.model = replace(model, kernels={problem.name: sound})
+        self._observer = KernelObserver(
+            model, LiveGolden(references), True, Progress(), rerun=self._rerun, integer_inputs=self._integer_inputs
+        )
         self._machine = VirtualMachine(model, device, self._observer)
         self._wide = VirtualMachine(widen_model(model, problem.name, FLOATS)[0], twin_device)
         self._runs = 0
@@ -195,8 +197,8 @@ class Bench:
     def judge(self, arrays: Sequence[np.ndarray], planted: Planted) -> Judged:
         """One run on the device, judged. Raises AssertionError where the kernel has other findings than wrong values."""
         self._runs += 1
-        self._twin.told, self._twin.appealed = None, False
-        self._twin.reasons.clear()
+        self._rerun.told, self._rerun.appealed = None, False
+        self._rerun.reasons.clear()
         rounding = self._count_rounding()
         row = self._observer.kernels.get(self.problem.name)
         before = (row.wrong, row.vacuous) if row else (0, 0)
@@ -204,22 +206,22 @@ class Bench:
         row = self._observer.kernels[self.problem.name]
         other = [f for f in self._observer.findings.as_list() if f.kind not in ON_VALUES and f.severity is Severity.ERROR]
         assert not other, f"{self.problem.name}: {other[0]}"
-        told = self._twin.told
-        by_twin = told is not None and not self._twin.appealed and any(not result.ok for result in told.values())
+        told = self._rerun.told
+        by_rerun = told is not None and not self._rerun.appealed and any(not result.ok for result in told.values())
         wrong = row.wrong > before[0]
         by_exact = None
-        if self._exact is not None:
-            by_exact, self._exact.found = self._exact.found, None
-        no_twin = self._twin.reasons.get(self.problem.name, "")
+        if self._integer_inputs is not None:
+            by_exact, self._integer_inputs.found = self._integer_inputs.found, None
+        no_rerun = self._rerun.reasons.get(self.problem.name, "")
         rounded, vague = self._count_rounding() > rounding, row.vacuous > before[1]
-        return Judged(wrong and not by_twin and not by_exact, by_twin, rounded, vague, no_twin, got, by_exact)
+        return Judged(wrong and not by_rerun and not by_exact, by_rerun, rounded, vague, no_rerun, got, by_exact)
 
     def _count_rounding(self) -> int:
         return sum(f.count for f in self._observer.findings.as_list() if f.kind is Kind.LARGE_ROUNDING)
 
     def run_wide(self, arrays: Sequence[np.ndarray], planted: Planted) -> np.ndarray:
         """The result with floats in the place of halves, unjudged; of float kernels, as the device computes them."""
-        (got,) = self._call(self._wide, self._twin_device, arrays, planted, FLOATS.dtype_of)
+        (got,) = self._call(self._wide, self._rerun_device, arrays, planted, FLOATS.dtype_of)
         return got
 
     def truth(self, arrays: Sequence[np.ndarray], wide: bool) -> Truth:

@@ -17,7 +17,7 @@ from .problem import ORDERS, Defect, Problem
 FAMILIES = (*linear.FAMILIES, *rows.FAMILIES)
 
 DETECTABLE = 4.0
-"""How far a defect must move some element, in units of the largest error of the right kernel in its twin."""
+"""How far a defect must move some element, in units of the largest error of the right kernel in its rerun."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,9 @@ class Run:
     """A right run and one with a defect, on the same inputs.
 
     alarm: the judge found something wrong with the right kernel. rounding: it warned that this rounds more than expected.
-    vague: it said that the right result tells nothing. z, wide_z: errors over sigma of the right kernel and of its twin in
-    floats. moved: largest change by the defect, in that twin; noise: largest error of the right kernel there. by_bound, by_twin,
-    by_exact: who found the defect; none: it was missed.
-    no_twin: why one of the two runs had none.
+    vague: it said that the right result tells nothing. z, wide_z: errors over sigma of the right kernel and of its rerun in
+    floats. moved: largest change by the defect, in that rerun; noise: largest error of the right kernel there. by_bound,
+    by_rerun, by_exact: who found the defect; none: it was missed. no_rerun: why one of the two runs had none.
     """
 
     problem: Problem
@@ -42,9 +41,9 @@ class Run:
     moved: float
     noise: float
     by_bound: bool
-    by_twin: bool
+    by_rerun: bool
     by_exact: bool
-    no_twin: str
+    no_rerun: str
 
     @property
     def detectable(self) -> bool:
@@ -52,7 +51,7 @@ class Run:
 
     @property
     def found(self) -> bool:
-        return self.by_bound or self.by_twin or self.by_exact
+        return self.by_bound or self.by_rerun or self.by_exact
 
 
 def choose_problems(quick: bool, only: str) -> list[Problem]:
@@ -112,7 +111,7 @@ def _run_once(bench: Bench, sign: str, kind: int, rng: np.random.Generator, ever
     return Run(
         problem, sign, planted, right.found, right.rounding, right.told_nothing, _scores(right.got, truth.value, truth.sigma),
         _scores(right_wide, wide_truth.value, wide_truth.sigma), float(np.nanmax(moved)), float(np.nanmax(noise)),
-        wrong.by_bound, wrong.by_twin, bool(wrong.by_exact), right.no_twin or wrong.no_twin,
+        wrong.by_bound, wrong.by_rerun, bool(wrong.by_exact), right.no_rerun or wrong.no_rerun,
     )  # fmt: skip
 
 

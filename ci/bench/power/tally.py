@@ -19,7 +19,7 @@ LEAST_FOUND = 0.99
 
 @dataclass
 class Power:
-    """Detectable defects, and how many were missed by the bound alone and together with the twin."""
+    """Detectable defects, and how many were missed by the bound alone and together with the rerun."""
 
     detectable: int = 0
     missed_by_bound: int = 0
@@ -59,10 +59,10 @@ class Spread:
 @dataclass
 class Tally:
     """Counts of one campaign. rounding: warnings that right results round more than expected. vague: right results that tell
-    nothing; unseen: defects that change nothing. alarms, misses, twinless: in words. helper: what finds defects beside the
+    nothing; unseen: defects that change nothing. alarms, misses, without_rerun: in words. helper: what finds defects beside the
     bound."""
 
-    helper: str = "the twin"
+    helper: str = "the rerun"
     runs: int = 0
     rounding: int = 0
     vague: int = 0
@@ -70,7 +70,7 @@ class Tally:
     total: Power = field(default_factory=Power)
     alarms: list[str] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
-    twinless: list[str] = field(default_factory=list)
+    without_rerun: list[str] = field(default_factory=list)
     by_terms: dict[tuple[str, int], Power] = field(default_factory=lambda: defaultdict(Power))
     by_sign: dict[tuple[str, str, str], Power] = field(default_factory=lambda: defaultdict(Power))
     by_defect: dict[tuple[str, str], Power] = field(default_factory=lambda: defaultdict(Power))
@@ -96,8 +96,8 @@ class Tally:
         if type == "half":
             self.z["half in floats", order, run.sign].add(run.wide_z)
         what = f"{run.problem.name}, {run.sign}"
-        if run.no_twin:
-            self.twinless.append(f"{what}: {run.no_twin}")
+        if run.no_rerun:
+            self.without_rerun.append(f"{what}: {run.no_rerun}")
         if run.alarm:
             self.alarms.append(what)
         if run.detectable and not run.found:
@@ -115,7 +115,7 @@ class Tally:
         tables = {name: getattr(self, name) for name in ("by_terms", "by_sign", "by_defect", "by_family", "z")}
         return {
             "runs": self.runs, "rounding": self.rounding, "vague": self.vague, "unseen": self.unseen,
-            "alarms": self.alarms, "misses": self.misses, "twinless": self.twinless, "total": self.total.to_json(),
+            "alarms": self.alarms, "misses": self.misses, "without_rerun": self.without_rerun, "total": self.total.to_json(),
             **{name: {", ".join(map(str, key)): row.to_json() for key, row in table.items()} for name, table in tables.items()},
         }  # fmt: skip
 
@@ -154,7 +154,7 @@ def lines_of(tally: Tally) -> list[str]:
     lines += _powers(tally.helper, "kernel", [("", name) for name in families], lambda type, key: tally.by_family[type, key[1]])
     lines += ["| right runs: error over sigma | rms | largest |", "|---|---|---|"]
     lines += [f"| {', '.join(key)} | {row.rms:.2f} | {row.largest:.1f} |" for key, row in sorted(tally.z.items())]
-    for title, found in (("False alarms", tally.alarms), ("Missed", tally.misses), ("No twin", tally.twinless)):
+    for title, found in (("False alarms", tally.alarms), ("Missed", tally.misses), ("No rerun", tally.without_rerun)):
         if found:
             lines += ["", f"{title}:", *(f"- {text}" for text in found[:40])]
             lines += [f"- and {len(found) - 40} more"] if len(found) > 40 else []

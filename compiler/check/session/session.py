@@ -30,13 +30,13 @@ from ...run.values import HostObject, Value, release
 from ...run.vm import VirtualMachine
 from ..allow import sort_findings
 from ..check import open_for_check
-from ..exact import ExactInputs
-from ..golden import find_strays
+from ..golden import find_out_of_tensor_indices
+from ..integer_inputs import IntegerInputs
 from ..kernels import KernelObserver
 from ..outputs import Circumstances
 from ..prepare import CheckOptions
 from ..support import refused_kernels, require_graphs
-from ..twin import WideTwin
+from ..wide_precision_rerun import WidePrecisionRerun
 from .arguments import Arguments
 from .compile import OPTIONS, compile_for_session
 from .judge import judge_call
@@ -97,12 +97,14 @@ class Session:
         self._timings["compile"] = time.perf_counter() - start
         require_graphs(self.model, self._device.info)
         self._refused: dict[str, AdrenoSimError] = dict(refused_kernels(self.model, self._device.info))
-        twin = None if ready.kernels is None else WideTwin(self.model, ready.kernels)
+        rerun = None if ready.kernels is None else WidePrecisionRerun(self.model, ready.kernels)
         real = self._device.info.profile is None
-        exact = ExactInputs(self.model, ready.kernels, twin) if real and ready.kernels is not None and twin is not None else None
+        integer_inputs = (
+            IntegerInputs(self.model, ready.kernels, rerun) if real and ready.kernels is not None and rerun is not None else None
+        )
         self._golden = ready.golden
         self._observer = KernelObserver(
-            self.model, ready.golden, True, progress or Progress(), self._refused, None, twin, exact
+            self.model, ready.golden, True, progress or Progress(), self._refused, None, rerun, integer_inputs
         )  # fmt: skip
         self._reference: SessionReference | CallableReference | None
         self._reference = self._make_reference(module, reference) if callables is None else self._take_callables(callables)
@@ -315,7 +317,7 @@ class Session:
         self._findings.add(self._device.take_warnings())
         every = FindingList()
         every.add(observer.findings.as_list())
-        every.add(find_strays(self._golden, model))
+        every.add(find_out_of_tensor_indices(self._golden, model))
         every.add(self._findings.as_list())
         sort_findings(report, every.as_list(), entries, model)
         named = {finding.kernel for finding in report.findings}

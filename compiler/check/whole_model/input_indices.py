@@ -12,7 +12,7 @@ from ...importers.index_uses import IndexUse, index_uses
 from ...importers.inputs import Arrays
 from ...importers.load import Model
 from ...importers.value_ranges import ValueRanges
-from ...scopes.demand import bindings
+from ...memory_scopes.demand import bindings
 from ...tvm_bridge.read import kind
 from ...tvm_bridge.versions import import_tvm
 

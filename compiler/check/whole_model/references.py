@@ -12,7 +12,7 @@ from ....base.errors import AdrenoSimError
 from ...importers.inputs import Arrays, Inputs
 from ...importers.load import Model
 from ...lower.compile_options import CompileOptions
-from ..kept.entry import Judged
+from ..cache.entry import Judged
 from ..outputs import LLVM, ONNX_RUNTIME, PYTORCH
 from .input_indices import GENERATED
 from .inputs import Outputs, choose_inputs, first_inputs

@@ -15,7 +15,7 @@ from ...tvm_bridge import read
 from ...tvm_bridge.read import BufferInfo
 from ...tvm_bridge.versions import import_tvm
 from ..base import Fix
-from .work_items import Place, constant, is_load, memories, memory_of, walk_places
+from .work_items import StatementContext, constant, is_load, memories, memory_of, walk_places
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -60,7 +60,7 @@ def _buffers(func: Any) -> Iterator[tuple[Any, BufferInfo]]:
             yield param, info
 
 
-def _test_first(condition: Any, place: Place, params: Params, owners: dict[int, int]) -> Any:
+def _test_first(condition: Any, place: StatementContext, params: Params, owners: dict[int, int]) -> Any:
     """A condition whose comparisons are each tested for the range of what they read; itself where nothing is to test."""
     tirx = import_tvm().tirx
     kind = read.kind(condition)
@@ -73,7 +73,7 @@ def _test_first(condition: Any, place: Place, params: Params, owners: dict[int, 
     return tirx.all(*tests, condition) if tests else condition
 
 
-def _tests(load: Any, place: Place, param: tuple[BufferInfo, Any] | None) -> list[Any]:
+def _tests(load: Any, place: StatementContext, param: tuple[BufferInfo, Any] | None) -> list[Any]:
     """What has to hold for a load from a parameter to be in range, without what is known to hold; [] where the index is no
     work-item's own."""
     if param is None:
@@ -105,7 +105,7 @@ def _indices(load: Any, buffer: BufferInfo, offset: Any) -> list[tuple[Any, Any]
 class _Knowing:
     """An analyser that knows the ranges and conditions of a place."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StatementContext) -> None:
         self.place, self.stack = place, ExitStack()
 
     def __enter__(self) -> Any:

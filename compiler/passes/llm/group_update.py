@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...tvm_bridge import read
 from ...tvm_bridge.versions import import_tvm
 from ..base import Fix
-from .work_items import Place, loads_of, memories, memory_of, rewrite, scope_of, walk_places
+from .work_items import StatementContext, loads_of, memories, memory_of, rewrite, scope_of, walk_places
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -39,7 +39,7 @@ def update_once() -> Pass:
     return import_tvm().tirx.transform.prim_func_pass(transform, opt_level=0, name="adreno_sim.UpdateOnce")
 
 
-def _who_else_writes(store: Any, place: Place) -> list[Any]:
+def _who_else_writes(store: Any, place: StatementContext) -> list[Any]:
     """Numbers of work-items on which the element that a store to global memory writes does not depend; [] of other statements,
     and where not all of a group arrive together, once."""
     if read.kind(store) != "BufferStore" or scope_of(store) != "global" or not place.uniform or place.looped:
@@ -50,7 +50,9 @@ def _who_else_writes(store: Any, place: Place) -> list[Any]:
     return [var for key, (var, count) in place.items.items() if count > 1 and key not in used]
 
 
-def _loaders(walked: list[tuple[Any, Place]], store: Any, owners: dict[int, int]) -> list[tuple[int, Any, Place]]:
+def _loaders(
+    walked: list[tuple[Any, StatementContext]], store: Any, owners: dict[int, int]
+) -> list[tuple[int, Any, StatementContext]]:
     """(position, statement, place) of each statement that itself reads the buffer of a store."""
     memory = memory_of(store, owners)
     return [(at, statement, place) for at, (statement, place) in enumerate(walked) if _reads(statement, memory, owners)]
@@ -63,7 +65,7 @@ def _reads(statement: Any, memory: int, owners: dict[int, int]) -> list[Any]:
     return [load for part in parts for load in loads_of(part, memory, owners)]
 
 
-def _agree(loader: tuple[int, Any, Place], store: Any, at: Place, owners: dict[int, int]) -> bool:
+def _agree(loader: tuple[int, Any, StatementContext], store: Any, at: StatementContext, owners: dict[int, int]) -> bool:
     """Whether a statement is a store that reads the very element that `store` writes, where all of the group are."""
     import tvm_ffi
 
@@ -76,7 +78,9 @@ def _agree(loader: tuple[int, Any, Place], store: Any, at: Place, owners: dict[i
     )  # fmt: skip
 
 
-def _update_by_one(store: Any, place: Place, numbers: list[Any], loaders: list[Any], owners: dict[int, int]) -> dict[int, Any]:
+def _update_by_one(
+    store: Any, place: StatementContext, numbers: list[Any], loaders: list[Any], owners: dict[int, int]
+) -> dict[int, Any]:
     import tvm_ffi
 
     tirx = import_tvm().tirx

@@ -14,7 +14,7 @@ import numpy as np
 from ...tvm_bridge import read
 from ...tvm_bridge.versions import import_tvm
 from ..base import Fix
-from .work_items import Place, evaluate, loads_of, memories, memory_of, rewrite, scope_of, walk_places
+from .work_items import StatementContext, evaluate, loads_of, memories, memory_of, rewrite, scope_of, walk_places
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -43,7 +43,7 @@ def _split(statement: Any) -> tuple[Any, Any]:
     return condition, statement if read.kind(statement) == "BufferStore" else None
 
 
-def reads_of_others(store: Any, condition: Any, place: Place, owners: dict[int, int]) -> bool:
+def reads_of_others(store: Any, condition: Any, place: StatementContext, owners: dict[int, int]) -> bool:
     """Whether a store to shared memory reads an element that another work-item of the group writes by it."""
     if scope_of(store) != "shared":
         return False

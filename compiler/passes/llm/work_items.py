@@ -16,7 +16,7 @@ MOST_ITEMS = 4096
 
 
 @dataclass(frozen=True)
-class Place:
+class StatementContext:
     """Where a statement is. items: key of a work-item's number in its group -> (variable, count). uniform: all work-items of
     a group get here together. looped: inside a loop of the kernel. conditions: that hold here. ranges: variable -> extent, of
     loops and groups too. lets: key of a bound variable -> its value."""
@@ -88,9 +88,9 @@ def scope_of(access: Any) -> str:
     return read.buffer_info(read.loaded_buffer(access)).scope
 
 
-def walk_places(node: Any, place: Place | None = None) -> Iterator[tuple[Any, Place]]:
+def walk_places(node: Any, place: StatementContext | None = None) -> Iterator[tuple[Any, StatementContext]]:
     """Every statement in the order of the program, with its place."""
-    here = place or Place()
+    here = place or StatementContext()
     yield node, here
     kind = read.kind(node)
     if kind == "SeqStmt":
@@ -115,7 +115,7 @@ def walk_places(node: Any, place: Place | None = None) -> Iterator[tuple[Any, Pl
         yield from walk_places(node.body, here)
 
 
-def _looped(loop: Any, place: Place) -> Place:
+def _looped(loop: Any, place: StatementContext) -> StatementContext:
     """The place in a loop; of one that a schedule bound to threads, among them."""
     if loop.thread_binding is not None:
         return _among_threads(loop.loop_var, loop.extent, str(loop.thread_binding.thread_tag), place)
@@ -123,11 +123,11 @@ def _looped(loop: Any, place: Place) -> Place:
     return replace(place, uniform=place.uniform and place.same_for_all(loop.extent), looped=bool(place.items), ranges=ranges)
 
 
-def _launched(attr: Any, place: Place) -> Place:
+def _launched(attr: Any, place: StatementContext) -> StatementContext:
     return _among_threads(attr.node.var, attr.value, str(attr.node.thread_tag), place)
 
 
-def _among_threads(var: Any, extent: Any, tag: str, place: Place) -> Place:
+def _among_threads(var: Any, extent: Any, tag: str, place: StatementContext) -> StatementContext:
     place = replace(place, ranges=(*place.ranges, (var, extent)))
     count = constant(extent)
     if not tag.startswith("threadIdx.") or count is None:
@@ -135,7 +135,7 @@ def _among_threads(var: Any, extent: Any, tag: str, place: Place) -> Place:
     return replace(place, items={**place.items, read.key(var): (var, count)})
 
 
-def evaluate(exprs: list[Any], place: Place) -> list[np.ndarray] | None:
+def evaluate(exprs: list[Any], place: StatementContext) -> list[np.ndarray] | None:
     """Integer expressions for each work-item of a group: arrays (passes of loops around, work-items, lanes).
 
     None where one depends on more than these, or there are too many.

@@ -72,14 +72,14 @@ class Effort:
 
 
 @dataclass(frozen=True, eq=False)
-class Placement:
+class StoragePlacement:
     """Offsets in units, and the peak below which there is proved to be no placement."""
 
     offsets: Ints
     bound: int
 
 
-def lowest_placement(instance: Instance, effort: Effort) -> Placement:
+def lowest_placement(instance: Instance, effort: Effort) -> StoragePlacement:
     """Places each group of items that are live at a common time on its own; searches only groups above the bound."""
     offsets = np.zeros(len(instance), np.int64)
     goal = instance.bound
@@ -96,7 +96,7 @@ def lowest_placement(instance: Instance, effort: Effort) -> Placement:
             offsets[numbers] = search.placed
             bound = max(bound, search.bound)
         goal = max(goal, part.peak(offsets[numbers]))
-    return Placement(offsets, bound)
+    return StoragePlacement(offsets, bound)
 
 
 def _canonical(instance: Instance, numbers: Ints) -> tuple[Ints, Instance]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ....base.errors import AdrenoSimError
-from .blocks import Block, Sequence
+from .blocks import CacheBlock, Sequence
 from .table import PageTable, UndefinedStateError
 
 DEPTHS = 2
@@ -93,17 +93,17 @@ def _array(values: object) -> np.ndarray:
     return np.asarray(values, np.int32)
 
 
-def _blocks_at_depths(sequences: list[Sequence]) -> list[list[Block | None]]:
+def _blocks_at_depths(sequences: list[Sequence]) -> list[list[CacheBlock | None]]:
     """For each depth the block of each sequence, None where it has fewer."""
     traces = [sequence.trace()[:DEPTHS] for sequence in sequences]
     return [[trace[depth] if depth < len(trace) else None for trace in traces] for depth in range(max(map(len, traces)))]
 
 
-Row = tuple["Block | None", int]
+Row = tuple["CacheBlock | None", int]
 """A block and how many tokens attend to it."""
 
 
-def _chunks(blocks: list[Block | None], lengths: Numbers[int], depth: int, one_each: bool) -> tuple[list[Row], bool]:
+def _chunks(blocks: list[CacheBlock | None], lengths: Numbers[int], depth: int, one_each: bool) -> tuple[list[Row], bool]:
     """The rows of a depth, and whether the decode kernel runs: neighbours that attend to the same block may become one row."""
     single = [*zip(blocks, lengths, strict=True)]
     joined: list[Row] = []
@@ -148,7 +148,7 @@ def _depth(table: PageTable, depth: int, rows: list[Row], decodes: bool, sequenc
     return Depth(_array(found.queries), _array(found.begins), _array(found.pages), lengths, _array(found.starts), decodes)
 
 
-def _target(table: PageTable, number: int, block: Block, last_before: int, length: int, i: int) -> int:
+def _target(table: PageTable, number: int, block: CacheBlock, last_before: int, length: int, i: int) -> int:
     """Where new token `i` of `length` is written, as a position in all pages. last_before: length of the block before."""
     size = table.page_size
     if last_before + i < block.sink:

@@ -14,7 +14,7 @@ TEMPORARY = -1
 
 
 @dataclass(eq=False)
-class Block:
+class CacheBlock:
     """pages: in order; all but the last are full. length: positions in it; start: position of the first in its sequence.
 
     sink: positions at its beginning that the window never leaves. offset: where in its pages those after the sink begin.
@@ -26,7 +26,7 @@ class Block:
     start: int = 0
     sink: int = 0
     offset: int = 0
-    parent: Block | None = None
+    parent: CacheBlock | None = None
     holders: int = 0
 
     def index_of(self, position: int) -> int:
@@ -48,17 +48,17 @@ class Sequence:
     window: positions that it keeps, None for all of them; last_sink: of those, how many at the beginning of the last block stay.
     """
 
-    last: Block
+    last: CacheBlock
     length: int = 0
     window: int | None = None
     last_sink: int = 0
 
-    def trace(self) -> list[Block]:
+    def trace(self) -> list[CacheBlock]:
         """Its blocks from the first to the last."""
         return [*_ancestors(self.last)][::-1]
 
 
-def _ancestors(block: Block | None) -> Iterator[Block]:
+def _ancestors(block: CacheBlock | None) -> Iterator[CacheBlock]:
     while block is not None:
         yield block
         block = block.parent

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....base.errors import AdrenoSimError
-from .blocks import TEMPORARY, Block, Sequence
+from .blocks import TEMPORARY, CacheBlock, Sequence
 
 
 class UndefinedStateError(AdrenoSimError):
@@ -44,11 +44,11 @@ class PageTable:
     def add(self, number: int) -> None:
         """A new, empty sequence."""
         self._require_new(number)
-        self.sequences[number] = Sequence(Block(holders=1))
+        self.sequences[number] = Sequence(CacheBlock(holders=1))
 
     def remove(self, number: int) -> None:
         """Drop a sequence, and the blocks that nothing else holds."""
-        block: Block | None = self.sequence(number).last
+        block: CacheBlock | None = self.sequence(number).last
         while block is not None and block.holders == 1:
             self.free += block.pages
             block = block.parent
@@ -78,10 +78,10 @@ class PageTable:
     def _fork(self, source: Sequence, position: int) -> Sequence:
         if position == source.length and position % self.page_size == 0 and source.last.length > 0:
             # The parent goes on in a block of its own.
-            source.last = Block(start=position, parent=source.last, holders=1)
+            source.last = CacheBlock(start=position, parent=source.last, holders=1)
         block, inside = self._block_at(source, position)
         in_page = inside % self.page_size
-        child = Block(start=position - in_page, length=in_page, holders=1)
+        child = CacheBlock(start=position - in_page, length=in_page, holders=1)
         if inside < self.page_size:
             child.parent = block.parent
             if block.parent is not None:
@@ -94,7 +94,7 @@ class PageTable:
         return Sequence(child, position)
 
     @staticmethod
-    def _block_at(source: Sequence, position: int) -> tuple[Block, int]:
+    def _block_at(source: Sequence, position: int) -> tuple[CacheBlock, int]:
         """The block of a sequence that `position` falls into, and where in it; the last one for what lies behind all."""
         trace = source.trace()
         for block in trace[:-1]:
@@ -103,10 +103,10 @@ class PageTable:
             position -= block.length
         return trace[-1], position
 
-    def _split(self, source: Sequence, block: Block, length: int) -> Block:
+    def _split(self, source: Sequence, block: CacheBlock, length: int) -> CacheBlock:
         """A new block before `block` with its first pages, which hold `length` positions; the new child shares it."""
         count = length // self.page_size
-        common = Block(block.pages[:count], length, block.start, parent=block.parent, holders=2)
+        common = CacheBlock(block.pages[:count], length, block.start, parent=block.parent, holders=2)
         block.pages = block.pages[count:]
         block.parent = common
         block.start += length
@@ -141,7 +141,7 @@ class PageTable:
         self.fork(number, own, position)
         return self.sequences.pop(own)
 
-    def _shorten(self, block: Block, count: int) -> None:
+    def _shorten(self, block: CacheBlock, count: int) -> None:
         needed = -(-(block.length - count) // self.page_size)
         while len(block.pages) > needed:
             self.free.append(block.pages.pop())

@@ -10,7 +10,7 @@ from recorded_client import record
 
 from adreno_sim.backends.sim.device import SimDevice
 from adreno_sim.base.run_options import RunOptions
-from adreno_sim.icd.settings import Settings
+from adreno_sim.icd.settings import DriverSettings
 from adreno_sim.icd.trace.archive import open_session, open_trace
 from adreno_sim.icd.trace.player import Playing, play_session
 from adreno_sim.icd.trace.time_limit import TimeLimit
@@ -81,7 +81,7 @@ def add(first: int, step: int, amount: int) -> Callable[[np.ndarray], None]:
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 def test_what_opencl_leaves_open_is_no_wrong_value(recordings, call, change, found, checks) -> None:
     with open_trace(recordings(call)) as (trace, archive), open_session(archive, trace.sessions[0]) as stream:
-        how = Playing(Settings("sim:adreno-740", checks, "", False), TimeLimit(60), Other(change))
+        how = Playing(DriverSettings("sim:adreno-740", checks, "", False), TimeLimit(60), Other(change))
         report, _ = play_session(stream, trace.sessions[0], how)
     kinds = {one.kind.label for one in report.findings}
     assert report.compared == (0 if call == "race" and checks == "full" else 1)

@@ -16,7 +16,7 @@ from recorded_client import BUILT_NOT, GOOD, SCALE, record, replay, rewrite, wit
 
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli.main import main
-from adreno_sim.icd.trace.events import Kind
+from adreno_sim.icd.trace.events import EventKind
 
 MANY = """
 shim.compile(1, '#include "h.h"\\nkernel void f(global int *o) { o[get_global_id(0)] += N; }', headers={"h.h": "#define N 5"})
@@ -120,7 +120,7 @@ def test_a_replay_in_which_nothing_builds_is_not_ok(tmp_path, words) -> None:
 
 def test_a_replay_in_which_nothing_runs_is_not_ok(tmp_path) -> None:
     _, _, trace = record(tmp_path, GOOD)
-    rewrite(trace, lambda event: replace(event, body=event.body[:16]) if event.kind is Kind.LAUNCH else event, format=1)
+    rewrite(trace, lambda event: replace(event, body=event.body[:16]) if event.kind is EventKind.LAUNCH else event, format=1)
     status, data = replay(tmp_path, trace)
     assert status == 2 and "none of 1 launches ran" in data["verdict"]
     rewrite(trace, lambda event: None)
@@ -150,7 +150,7 @@ def test_calls_end_as_they_were_recorded(tmp_path, capfd) -> None:
     assert status == 0 and said in data["unchecked"]  # what fails on one device need not on another
 
     trace.write_bytes(original)
-    rewrite(trace, lambda event: None if event.kind is Kind.FAILED else event)
+    rewrite(trace, lambda event: None if event.kind is EventKind.FAILED else event)
     for words in ((), ("--device", "sim:adreno-650")):
         status, data = replay(tmp_path, trace, *words)
         (said,) = data["processes"][0]["differs"]

@@ -15,8 +15,8 @@ from recorded_client import SCALE, record, replay, rewrite
 from adreno_sim.cli.main import main
 from adreno_sim.icd.messages import encode_list, encode_text
 from adreno_sim.icd.protocol import Command
-from adreno_sim.icd.trace.archive import Session, Trace, open_session, open_trace, write_trace
-from adreno_sim.icd.trace.events import MAGIC, Event, Kind, encode_event, encode_seen, read_events
+from adreno_sim.icd.trace.archive import RecordedSession, Trace, open_session, open_trace, write_trace
+from adreno_sim.icd.trace.events import MAGIC, Event, EventKind, encode_event, encode_seen, read_events
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +31,9 @@ def test_a_recording_reads_no_file_of_the_machine_that_replays_it(tmp_path, capf
     source = f'#include "{secret}"\nkernel void f(global int *o) {{ o[0] = 1; }}'
     body = struct.pack("<I", 1) + encode_text(source) + encode_text("") + encode_list([])
     events = tmp_path / "events"
-    events.write_bytes(MAGIC + encode_event(Event(Kind.BUILD, body, 1)))
+    events.write_bytes(MAGIC + encode_event(Event(EventKind.BUILD, body, 1)))
     path = tmp_path / "stranger.asim"
-    write_trace(path, Trace(("x",), "sim:adreno-740", "bounds", (Session("x", 1, "session-0"),)), [events])
+    write_trace(path, Trace(("x",), "sim:adreno-740", "bounds", (RecordedSession("x", 1, "session-0"),)), [events])
     status, data = replay(tmp_path, path)
     assert status == 2 and "none of 1 programs was built" in data["verdict"]
     shown = capfd.readouterr()
@@ -134,9 +134,9 @@ def test_a_recording_is_told_from_a_bundle(tmp_path, good, capfd) -> None:
 
 
 def test_a_deflated_body_is_no_longer_than_it_says() -> None:
-    bomb = encode_event(Event(Kind.BUILD, bytes(1 << 20), 1))
+    bomb = encode_event(Event(EventKind.BUILD, bytes(1 << 20), 1))
     events = read_events(io.BytesIO(MAGIC + bomb))
-    assert next(events) == Event(Kind.BUILD, bytes(1 << 20), 1)
+    assert next(events) == Event(EventKind.BUILD, bytes(1 << 20), 1)
     head = bytearray(bomb)
     head[32:40] = (1 << 19).to_bytes(8, "little")
     with pytest.raises(ValueError, match="expected 524288"):
@@ -154,8 +154,8 @@ def test_a_deflated_body_is_no_longer_than_it_says() -> None:
 )
 def test_an_order_that_makes_no_sense_is_refused(tmp_path, bodies, expected, capfd) -> None:
     events, path = tmp_path / "events", tmp_path / "x.asim"
-    events.write_bytes(MAGIC + b"".join(encode_event(Event(Kind.SEEN, body, 1, 1, 1)) for body in bodies))
-    write_trace(path, Trace(("x",), "sim:adreno-740", "bounds", (Session("x", 1, "session-0"),)), [events])
+    events.write_bytes(MAGIC + b"".join(encode_event(Event(EventKind.SEEN, body, 1, 1, 1)) for body in bodies))
+    write_trace(path, Trace(("x",), "sim:adreno-740", "bounds", (RecordedSession("x", 1, "session-0"),)), [events])
     assert main(["replay", str(path)]) == 2
     error = capfd.readouterr().err
     assert expected in error and error.count("\n") == 1

@@ -13,4 +13,4 @@ from adreno_sim.engine.coarsen import coarse_grid, decide
 def wherever_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few groups, and no gain, are no reason against it."""
     monkeypatch.setattr(coarse_grid, "LEAST_GROUPS", 1)
-    monkeypatch.setattr(decide, "_CLEARLY", math.inf)
+    monkeypatch.setattr(decide, "_MAX_COST_RATIO", math.inf)

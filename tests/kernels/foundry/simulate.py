@@ -77,15 +77,15 @@ def on_processor(name: str, coarse: bool) -> Iterator[None]:
     given = PROCESSORS[name]
     if name not in _machines:
         _machines[name] = objects.Machine(*given) if given else objects.machine()
-    kept = objects._machine, coarse_grid.LEAST_GROUPS, decide._CLEARLY
+    kept = objects._machine, coarse_grid.LEAST_GROUPS, decide._MAX_COST_RATIO
     objects._machine = _machines[name]
     forget()
     if coarse:
-        coarse_grid.LEAST_GROUPS, decide._CLEARLY = 1, float("inf")
+        coarse_grid.LEAST_GROUPS, decide._MAX_COST_RATIO = 1, float("inf")
     try:
         yield
     finally:
-        objects._machine, coarse_grid.LEAST_GROUPS, decide._CLEARLY = kept
+        objects._machine, coarse_grid.LEAST_GROUPS, decide._MAX_COST_RATIO = kept
         forget()
 
 

@@ -9,9 +9,9 @@ from onnx import TensorProto, helper, numpy_helper
 from relax_models import convolutions
 
 from adreno_sim.base.errors import UncompiledError, UnsupportedError
-from adreno_sim.compiler.blame.beginnings import RelaxBeginnings
-from adreno_sim.compiler.blame.search import find_culprit
 from adreno_sim.compiler.compile import compile_model
+from adreno_sim.compiler.reduce_failure.beginnings import RelaxBeginnings
+from adreno_sim.compiler.reduce_failure.search import find_culprit
 from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytestmark = pytest.mark.tvm

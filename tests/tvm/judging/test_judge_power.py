@@ -16,7 +16,7 @@ from power.campaign import choose_problems, run_campaign
 from power.problem import Defect
 from power.tally import LEAST_FOUND, tally_runs
 
-from adreno_sim.compiler.check.twin import _is_same_computation
+from adreno_sim.compiler.check.wide_precision_rerun import _is_same_computation
 from adreno_sim.golden.truth.units import Units
 from adreno_sim.results.expected import Expected
 

@@ -10,7 +10,7 @@ from tvm.script import relax as R
 import adreno_sim
 from adreno_sim import AdrenoSimError, open_device
 from adreno_sim.base import pytest_settings
-from adreno_sim.compiler.check.fresh import find_equal_axis, scale_elements
+from adreno_sim.compiler.check.distinguishing_inputs import find_equal_axis, scale_elements
 from adreno_sim.compiler.precision.report import precision
 from adreno_sim.compiler.testing import verify_results
 from adreno_sim.compiler.tvm_bridge.versions import tvm_series
@@ -118,7 +118,7 @@ def test_precision_learns_nothing_from_such_outputs():
 
 @pytest.fixture
 def strict():
-    yield lambda value: pytest_settings.begin(pytest_settings.Settings(strict=value))
+    yield lambda value: pytest_settings.begin(pytest_settings.PytestSettings(strict=value))
     pytest_settings.end()
 
 

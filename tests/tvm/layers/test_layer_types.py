@@ -15,11 +15,11 @@ from adreno_sim.compiler.compile import compile_model  # noqa: E402
 from adreno_sim.compiler.doctor.models import module  # noqa: E402
 from adreno_sim.compiler.layers import LayoutConfig, convert_hwnc, convert_layout, count_layers, recast  # noqa: E402
 from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
+from adreno_sim.compiler.memory_scopes.demand import bindings, op_name  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
 from adreno_sim.compiler.run import vm  # noqa: E402
-from adreno_sim.compiler.scopes.demand import bindings, op_name  # noqa: E402
-from adreno_sim.compiler.tuned.tasks import find_tasks  # noqa: E402
-from adreno_sim.compiler.tuning.search import tune  # noqa: E402
+from adreno_sim.compiler.schedule_database.tasks import find_tasks  # noqa: E402
+from adreno_sim.compiler.schedule_search.search import tune  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
 
 pytestmark = pytest.mark.tvm

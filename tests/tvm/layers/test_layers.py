@@ -17,10 +17,10 @@ import adreno_sim  # noqa: E402
 from adreno_sim import AdrenoSimError  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.layers import LayoutConfig, convert_layout, count_layers, layer_names, recast  # noqa: E402
+from adreno_sim.compiler.memory_scopes.demand import bindings, op_name  # noqa: E402
 from adreno_sim.compiler.precision.local_error import LayerError, local_errors, relative_error  # noqa: E402
 from adreno_sim.compiler.precision.search import search  # noqa: E402
 from adreno_sim.compiler.run import vm  # noqa: E402
-from adreno_sim.compiler.scopes.demand import bindings, op_name  # noqa: E402
 from adreno_sim.compiler.tvm_bridge.read import kind  # noqa: E402
 from adreno_sim.compiler.tvm_bridge.versions import type_of  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402

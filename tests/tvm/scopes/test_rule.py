@@ -15,11 +15,11 @@ from adreno_sim.base.errors import AdrenoSimError, OptionError  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.compile import compile_model  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, convolution, module  # noqa: E402
-from adreno_sim.compiler.explain.scopes import scope_stages  # noqa: E402
+from adreno_sim.compiler.explain.memory_scopes import scope_stages  # noqa: E402
 from adreno_sim.compiler.lower.pipeline import lower  # noqa: E402
+from adreno_sim.compiler.memory_scopes.scoping import Scoping  # noqa: E402
 from adreno_sim.compiler.run import vm  # noqa: E402
-from adreno_sim.compiler.scopes.scoping import Scoping  # noqa: E402
-from adreno_sim.compiler.tuning.search import tune  # noqa: E402
+from adreno_sim.compiler.schedule_search.search import tune  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
 
 pytestmark = pytest.mark.tvm

@@ -16,15 +16,15 @@ from validators import validator  # noqa: E402
 
 import adreno_sim  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
+from adreno_sim.compiler.explain.memory_scopes import scope_stages  # noqa: E402
 from adreno_sim.compiler.explain.scope_stages import LAST, run_stages  # noqa: E402
-from adreno_sim.compiler.explain.scopes import scope_stages  # noqa: E402
 from adreno_sim.compiler.explain.script import script  # noqa: E402
 from adreno_sim.compiler.lower.pipeline import relax_passes  # noqa: E402
 from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
+from adreno_sim.compiler.memory_scopes.demand import bindings, callee, op_name  # noqa: E402
+from adreno_sim.compiler.memory_scopes.invariants import violations  # noqa: E402
+from adreno_sim.compiler.memory_scopes.rules import reads_textures, texture_scope  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
-from adreno_sim.compiler.scopes.demand import bindings, callee, op_name  # noqa: E402
-from adreno_sim.compiler.scopes.invariants import violations  # noqa: E402
-from adreno_sim.compiler.scopes.rules import reads_textures, texture_scope  # noqa: E402
 from adreno_sim.compiler.tvm_bridge.pass_pipelines import with_own_constants  # noqa: E402
 from adreno_sim.compiler.tvm_bridge.read import kind, memory_scope  # noqa: E402
 from adreno_sim.compiler.tvm_bridge.versions import type_of, var_name  # noqa: E402
@@ -204,7 +204,7 @@ def test_scoped_modules_compute_the_same(rule, monkeypatch):
     """The whole check with this project's scoping in the place of TVM's pass."""
     from adreno_sim.compiler.explain.scope_stages import annotate_scopes
     from adreno_sim.compiler.lower import pipeline
-    from adreno_sim.compiler.scopes.fold import fold_scope_changes
+    from adreno_sim.compiler.memory_scopes.fold import fold_scope_changes
 
     original = pipeline.relax_passes
 

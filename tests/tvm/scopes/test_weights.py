@@ -15,21 +15,21 @@ from adreno_sim.base.errors import AdrenoSimError, OptionError  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.compile import compile_model  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, module  # noqa: E402
-from adreno_sim.compiler.explain.scopes import scope_stages  # noqa: E402
+from adreno_sim.compiler.explain.memory_scopes import scope_stages  # noqa: E402
 from adreno_sim.compiler.lower.pipeline import lower  # noqa: E402
 from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
+from adreno_sim.compiler.memory_scopes.rules import weights_in_texture  # noqa: E402
+from adreno_sim.compiler.memory_scopes.scoping import Scoping  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
 from adreno_sim.compiler.run import vm  # noqa: E402
-from adreno_sim.compiler.scopes.rules import weights_in_texture  # noqa: E402
-from adreno_sim.compiler.scopes.scoping import Scoping  # noqa: E402
-from adreno_sim.compiler.tuned.anchor import find_anchor  # noqa: E402
-from adreno_sim.compiler.tuned.cancel import cancel_copies  # noqa: E402
-from adreno_sim.compiler.tuned.metaschedule import meta_schedule  # noqa: E402
-from adreno_sim.compiler.tuned.store import TuningStore, digest_of  # noqa: E402
-from adreno_sim.compiler.tuned.tasks import find_tasks  # noqa: E402
-from adreno_sim.compiler.tuned.variants import Variant  # noqa: E402
-from adreno_sim.compiler.tuning import space  # noqa: E402
-from adreno_sim.compiler.tuning.search import tune  # noqa: E402
+from adreno_sim.compiler.schedule_database.anchor import find_anchor  # noqa: E402
+from adreno_sim.compiler.schedule_database.cancel import cancel_copies  # noqa: E402
+from adreno_sim.compiler.schedule_database.metaschedule import meta_schedule  # noqa: E402
+from adreno_sim.compiler.schedule_database.store import TuningStore, digest_of  # noqa: E402
+from adreno_sim.compiler.schedule_database.tasks import find_tasks  # noqa: E402
+from adreno_sim.compiler.schedule_database.variants import Variant  # noqa: E402
+from adreno_sim.compiler.schedule_search import space  # noqa: E402
+from adreno_sim.compiler.schedule_search.search import tune  # noqa: E402
 from adreno_sim.compiler.tvm_bridge.versions import tensor_type  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
 

@@ -10,7 +10,16 @@ from adreno_sim.base import host_memory
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.memory.pool import PagedPool, TexturePool
-from adreno_sim.memory.storage import PAGE, Block, DeviceMemory, Storage, StorageView, after_write, before_access, poison_word
+from adreno_sim.memory.storage import (
+    PAGE,
+    DeviceMemory,
+    MemoryBlock,
+    Storage,
+    StorageView,
+    after_write,
+    before_access,
+    poison_word,
+)
 
 
 def memory(total=1 << 20, max_alloc=1 << 19):
@@ -32,7 +41,7 @@ def test_poison_differs_by_seed():
 
 @pytest.mark.parametrize("nbytes", [1, 4095, 4096, 4097, 100_000])
 def test_blocks_are_whole_poisoned_pages(nbytes):
-    block = Block(nbytes, poison_word(7))
+    block = MemoryBlock(nbytes, poison_word(7))
     assert block.nbytes % PAGE == 0 and nbytes <= block.nbytes < nbytes + PAGE
     assert block.bytes.ctypes.data % PAGE == 0 and block.bytes.nbytes == block.nbytes
     assert (block.bytes.view(np.uint64) == poison_word(7)).all()
@@ -173,7 +182,9 @@ def separate_view(storage, width, height, offset=0):
     """An 8-byte-per-texel image with memory of its own and padded rows."""
     spec = ImageSpec("image2d", width, height, 1, "RG", "FLOAT", row_pitch=width * 8 + 24)
     layout = image.layout_of(spec)
-    view = StorageView(spec, storage, offset, layout.dense_bytes, layout, image.format_of("RG", "FLOAT"), Block(layout.nbytes, 0))
+    view = StorageView(
+        spec, storage, offset, layout.dense_bytes, layout, image.format_of("RG", "FLOAT"), MemoryBlock(layout.nbytes, 0)
+    )
     storage.views.append(view)
     return view
 
@@ -190,7 +201,7 @@ def read(view):
 
 
 def test_a_buffer_and_an_image_see_the_same_bytes():
-    storage = Storage(PAGE, Block(PAGE, 0))
+    storage = Storage(PAGE, MemoryBlock(PAGE, 0))
     layout = image.layout_of(ImageSpec("image2d", 2, 2, row_pitch=64))
     picture = StorageView(ImageSpec("image2d", 2, 2), storage, 0, layout.nbytes, layout, image.Format("RGBA", "FLOAT"))
     write(buffer_view(storage, 128), np.arange(32))
@@ -198,7 +209,7 @@ def test_a_buffer_and_an_image_see_the_same_bytes():
 
 
 def test_separate_images_are_coherent_with_the_storage():
-    storage = Storage(PAGE, Block(PAGE, 0))
+    storage = Storage(PAGE, MemoryBlock(PAGE, 0))
     buffer, picture = buffer_view(storage, 96), separate_view(storage, 3, 4)
     write(buffer, np.arange(24))
     assert read(picture).ravel().tolist() == list(range(24))
@@ -211,7 +222,7 @@ def test_separate_images_are_coherent_with_the_storage():
 
 
 def test_two_separate_images_over_the_same_bytes():
-    storage = Storage(PAGE, Block(PAGE, 0))
+    storage = Storage(PAGE, MemoryBlock(PAGE, 0))
     one, two, apart = separate_view(storage, 3, 4), separate_view(storage, 4, 3), separate_view(storage, 2, 2, offset=512)
     write(one, np.arange(24, dtype=np.float32).reshape(1, 4, 3, 2))
     write(apart, 1.0)
@@ -224,7 +235,7 @@ def test_two_separate_images_over_the_same_bytes():
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 255)), max_size=20))
 @settings(max_examples=60, deadline=None)
 def test_any_sequence_of_accesses_equals_plain_shared_bytes(steps):
-    storage = Storage(PAGE, Block(PAGE, 0))
+    storage = Storage(PAGE, MemoryBlock(PAGE, 0))
     views = [buffer_view(storage, 96), separate_view(storage, 3, 4), separate_view(storage, 6, 2), buffer_view(storage, 48, 24)]
     model = np.zeros(24, np.float32)
     parts = [slice(0, 24), slice(0, 24), slice(0, 24), slice(6, 18)]
@@ -237,7 +248,7 @@ def test_any_sequence_of_accesses_equals_plain_shared_bytes(steps):
 
 
 def test_the_range_of_an_element():
-    storage = Storage(PAGE, Block(PAGE, 0))
+    storage = Storage(PAGE, MemoryBlock(PAGE, 0))
     picture = separate_view(storage, 3, 4)
     low, high = picture.element_range(3 * 2 + 1 * 2 + 1)  # row 1, texel 1, second channel
     assert (low - picture.address, high - low) == (48 + 8 + 4, 4)

@@ -45,15 +45,15 @@ def measure_looking() -> tuple[int, int]:
     before = resident()
     total = float(found.sum(dtype=np.float64))
     looking = resident() - before
-    spilled.let_go()
-    let_go = resident() - before
+    spilled.drop_resident_pages()
+    drop_resident_pages = resident() - before
     assert float(found.sum(dtype=np.float64)) == total
-    return looking, let_go
+    return looking, drop_resident_pages
 
 
 def test_it_takes_memory_while_somebody_looks() -> None:
-    looking, let_go = call_in_fresh_process(measure_looking)
-    assert looking > LARGE.nbytes // 2 and let_go < LARGE.nbytes // 4
+    looking, drop_resident_pages = call_in_fresh_process(measure_looking)
+    assert looking > LARGE.nbytes // 2 and drop_resident_pages < LARGE.nbytes // 4
 
 
 def count_files() -> int:
@@ -67,7 +67,7 @@ def count_files_of_arrays() -> tuple[int, int]:
     there = count_files() - before
     held.clear()
     gc.collect()
-    spilled.let_go()
+    spilled.drop_resident_pages()
     return there, count_files() - before
 
 

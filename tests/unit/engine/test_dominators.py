@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from adreno_sim.engine.emit.successions import Successions
+from adreno_sim.engine.emit.post_dominated_sites import PostDominatedSites
 from adreno_sim.ir import dominators
 from adreno_sim.ir.cfg import reverse_postorder
 from adreno_sim.ir.dominators import DominatorTree
@@ -67,7 +67,7 @@ def test_a_frontier_is_where_dominance_ends():
 
 def follows(found: PostDominators, later: Node, earlier: Node) -> bool:
     """Whether every path from `earlier` to an exit passes `later`, by their spans; trivially so where there is no such path."""
-    return Successions({0: (found.span(earlier),), 1: (found.span(later),)}).always_follows(1, 0)
+    return PostDominatedSites({0: (found.span(earlier),), 1: (found.span(later),)}).always_follows(1, 0)
 
 
 def test_a_node_post_dominates_what_reaches_no_exit_without_it():

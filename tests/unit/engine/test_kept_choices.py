@@ -7,7 +7,7 @@ import pytest
 from adreno_sim.base.host.aarch64 import AARCH64
 from adreno_sim.base.host.x86_64 import X86_64
 from adreno_sim.engine.llvm import objects
-from adreno_sim.engine.llvm.kept_choices import keep_choices
+from adreno_sim.engine.llvm.cached_choices import keep_choices
 
 BODY = "  %5 = fcmp {how} {type} %0, {other}\n  %6 = select {flags} %5, {type} {chosen}\n{rest}  ret {type} %6\n"
 

@@ -10,7 +10,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.isa.program import Program
+from adreno_sim.isa.program import NirProgram
 from adreno_sim.isa.translate.kernel import translate_kernel
 
 FULL = "sim:reference"
@@ -85,7 +85,7 @@ def test_a_function_that_the_hardware_stands_for_is_named():
 
 
 def test_bits_of_results():
-    program = Program()
+    program = NirProgram()
     wide, narrow = program.constant(-1, 64), program.real(0.5, 16)
     assert program.bits(program.op("ieq", wide, wide)) == 1
     assert program.bits(program.op("f2f32", narrow)) == 32 and program.bits(program.op("fadd", narrow, narrow)) == 16

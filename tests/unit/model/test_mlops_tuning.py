@@ -65,7 +65,7 @@ def test_a_tuning_run_writes_and_others_read(monkeypatch, tmp_path, run, cache):
 
 def test_a_tuning_run_needs_a_file(monkeypatch):
     monkeypatch.setenv("CLML_IS_TUNING_RUN", "1")
-    assert environment.read() == environment.Settings() and _build()[0] == ""
+    assert environment.read() == environment.ClmlSettings() and _build()[0] == ""
 
 
 def test_spelling_of_the_sources_goes_first():

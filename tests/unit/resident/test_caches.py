@@ -20,10 +20,10 @@ from adreno_sim.compiler.artifact.vm_function import (
     ShapeLiteral,
     VMFunction,
 )
-from adreno_sim.compiler.resident.cache import creators, describe_cache, find_caches
-from adreno_sim.compiler.resident.entry_model import entry_model
-from adreno_sim.compiler.resident.lengths import Lengths
 from adreno_sim.compiler.run.kv_cache.config import ARGUMENTS, CREATE
+from adreno_sim.compiler.session_footprint.cache import creators, describe_cache, find_caches
+from adreno_sim.compiler.session_footprint.entry_model import entry_model
+from adreno_sim.compiler.session_footprint.lengths import Lengths
 
 
 def model(sizes, kinds=(0, 0), entries=None):

@@ -4,9 +4,9 @@ import pytest
 
 from adreno_sim import AdrenoSimError
 from adreno_sim.compiler.artifact.interface import PackedInfo, StateInfo, TensorInfo
-from adreno_sim.compiler.resident.cache import describe_cache
-from adreno_sim.compiler.resident.lengths import Lengths, find_ranges
-from adreno_sim.compiler.resident.weights import EntryFacts, find_weights
+from adreno_sim.compiler.session_footprint.cache import describe_cache
+from adreno_sim.compiler.session_footprint.lengths import Lengths, find_ranges
+from adreno_sim.compiler.session_footprint.weights import EntryFacts, find_weights
 
 
 def tensor(name, *shape, dtype="float16"):

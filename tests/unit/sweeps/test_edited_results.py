@@ -15,7 +15,7 @@ from adreno_sim.cli.main import main
 from adreno_sim.sweep.case import Case, Outcome, Result
 from adreno_sim.sweep.outcome import outcome_of
 from adreno_sim.sweep.run import Sweep
-from adreno_sim.sweep.store import Store
+from adreno_sim.sweep.store import ResultStore
 
 CASE = Case("m.asim", "0" * 64, "sim:adreno-740", "")
 HARD = [None, True, -1, 1.5, 1 << 64, 10**400, float("nan"), "", "x", [], {}, [1], {"a": 1}, ...]
@@ -36,18 +36,18 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "results")
+def store(tmp_path: Path) -> ResultStore:
+    return ResultStore(tmp_path / "results")
 
 
-def edit(store: Store, ending: str, **changes: Any) -> None:
+def edit(store: ResultStore, ending: str, **changes: Any) -> None:
     """Change fields of a file of the case; ... removes one."""
     file = store.folder / f"{CASE.key}{ending}"
     data = {**json.loads(file.read_text()), **changes}
     file.write_text(json.dumps({name: value for name, value in data.items() if value is not ...}))
 
 
-def test_what_was_written_counts(store: Store, report: dict[str, Any]) -> None:
+def test_what_was_written_counts(store: ResultStore, report: dict[str, Any]) -> None:
     broken = [("crashed", 1), ("failed", 2), ("internal-error", 4), ("hung", 1)]
     others = [(Outcome(status, code, "m", 2.0), None) for status, code in broken]
     for outcome, data in [(outcome_of(report, 1.5), report), *others]:
@@ -57,7 +57,7 @@ def test_what_was_written_counts(store: Store, report: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("status", ["ok", "findings", "failed", "unsupported", "internal-error", "crashed", "hung", "fine"])
-def test_the_exit_code_is_that_of_the_status(store: Store, status: str) -> None:
+def test_the_exit_code_is_that_of_the_status(store: ResultStore, status: str) -> None:
     """What crashed would be told, and the sweep would end with 0."""
     right = {"ok": [0], "findings": [1], "failed": [2], "unsupported": [3], "fine": []}.get(status, [1, 2, 3, 4])
     store.put(CASE, Result(Outcome("crashed", 1, "m", 1.0)))
@@ -85,7 +85,7 @@ def changed(tree: Any, way: tuple[Any, ...], value: Any) -> Any:
     return tree
 
 
-def test_any_field_may_be_anything(store: Store, report: dict[str, Any]) -> None:
+def test_any_field_may_be_anything(store: ResultStore, report: dict[str, Any]) -> None:
     """Of the outcome and of the report, each by other values: it counts, and everything is written, or the case runs again."""
     from adreno_sim.render.sweep import findings, markdown
 
@@ -108,7 +108,7 @@ def test_any_field_may_be_anything(store: Store, report: dict[str, Any]) -> None
     assert counted
 
 
-def test_another_outcome_than_the_reports_does_not_count(store: Store, report: dict[str, Any]) -> None:
+def test_another_outcome_than_the_reports_does_not_count(store: ResultStore, report: dict[str, Any]) -> None:
     store.put(CASE, Result(outcome_of(report, 1.5), report))
     edit(store, ".case.json", status="ok", exit_code=0, errors=0)
     assert store.get(CASE) is None
@@ -121,7 +121,7 @@ def test_a_link_among_the_results_is_refused(tmp_path: Path, ending: str) -> Non
     (tmp_path / "other").write_text("mine")
     (tmp_path / "results" / f"x{ending}").symlink_to(tmp_path / "other")
     with pytest.raises(AdrenoSimError, match=r"is a link: expected a file of this folder's own"):
-        Store(tmp_path / "results")
+        ResultStore(tmp_path / "results")
     (tmp_path / "way").symlink_to(tmp_path / "results")
     (tmp_path / "results" / f"x{ending}").unlink()
-    Store(tmp_path / "way")  # the folder's own name may lead anywhere
+    ResultStore(tmp_path / "way")  # the folder's own name may lead anywhere

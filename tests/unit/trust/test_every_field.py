@@ -30,7 +30,7 @@ from adreno_sim.compiler.plan import problem, trace
 from adreno_sim.compiler.plan.plan_file import read_plan
 from adreno_sim.icd import identity
 from adreno_sim.icd.server import open_device as open_server_device
-from adreno_sim.icd.settings import Settings
+from adreno_sim.icd.settings import DriverSettings
 from adreno_sim.icd.trace.archive import open_trace
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.profiles import profile
@@ -292,7 +292,7 @@ def test_every_value_of_a_profile(key: str, tmp_path: Path) -> None:
 def test_memory_of_any_size_is_mapped_or_refused(nbytes: int) -> None:
     """By the driver's server, which maps all of it at once."""
     try:
-        _, heap = open_server_device(Settings(f"sim:adreno-740,GLOBAL_MEM_SIZE={nbytes}", "bounds", "", False))
+        _, heap = open_server_device(DriverSettings(f"sim:adreno-740,GLOBAL_MEM_SIZE={nbytes}", "bounds", "", False))
     except AdrenoSimError as error:
         assert "GLOBAL_MEM_SIZE" in str(error) or "cannot be mapped" in str(error)
     else:

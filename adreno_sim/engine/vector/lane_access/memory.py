@@ -16,7 +16,7 @@ from ...llvm.text import Text
 from ..lane_shape import row_order, row_step, shared_width, stored_step
 from ..values import LaneValues
 from . import runs, words
-from .rows import Row, emit_masked_load, emit_row_load, emit_row_store
+from .rows import LaneRows, emit_masked_load, emit_row_load, emit_row_store
 
 _I64 = ir.Int(64)
 
@@ -245,7 +245,7 @@ def _emit_rows_load(
     word = words.word_of(elem, count)
     if word is not None and step == count:
         return words.split_word(e, _emit_rows_load(e, where, word, 1, 1, mask, align)[0], word, elem, count)
-    row, known = Row(e.count, count, step), words.has_known_end(where)
+    row, known = LaneRows(e.count, count, step), words.has_known_end(where)
     whole = emit_row_load(e, e.address(where.pointer), elem, row, mask, align, has_known_end=known)
     if step == 1:
         return [whole]
@@ -346,7 +346,7 @@ def _emit_rows_store(
 ) -> None:
     address = e.address(where.pointer)
     whole = parts[0] if step == 1 else _interleave(e, elem, parts, step)
-    emit_row_store(e, address, elem, Row(e.count, len(parts), step), whole, mask, align)
+    emit_row_store(e, address, elem, LaneRows(e.count, len(parts), step), whole, mask, align)
 
 
 def _emit_ordered_store(

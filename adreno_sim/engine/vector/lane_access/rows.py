@@ -22,7 +22,7 @@ _PAGE = 4096
 
 
 @dataclass(frozen=True)
-class Row:
+class LaneRows:
     """`lanes` lanes, of each of which `count` of `step` elements are accessed."""
 
     lanes: int
@@ -43,7 +43,7 @@ class Row:
 
 
 def emit_row_load(
-    e: LaneValues, address: str, elem: ir.Type, row: Row, mask: str | None, align: int, *, has_known_end: bool
+    e: LaneValues, address: str, elem: ir.Type, row: LaneRows, mask: str | None, align: int, *, has_known_end: bool
 ) -> str:  # fmt: skip
     """Emits the load of a row. Elements outside `mask`, which is one of lanes, are zero, and not accessed but for those in a page
     with others.
@@ -68,7 +68,7 @@ def emit_row_load(
     return t.op(f"phi {spelled} [ {whole}, %{every} ], [ {rest}, %{some} ]")
 
 
-def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whole: str, mask: str | None, align: int) -> None:
+def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: LaneRows, whole: str, mask: str | None, align: int) -> None:
     """Emits the store of a row. Elements outside `mask`, which is one of lanes, are not accessed."""
     slowly = objects.machine().processor.stores_some_lanes_slowly
     if not (slowly or (mask and _takes_branches(elem))):
@@ -95,7 +95,7 @@ def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whole: 
     t.block(done)
 
 
-def _emit_whole_store(e: LaneValues, address: str, elem: ir.Type, row: Row, whole: str, align: int) -> None:
+def _emit_whole_store(e: LaneValues, address: str, elem: ir.Type, row: LaneRows, whole: str, align: int) -> None:
     """Emits the store of all lanes of a row: each for itself, if there is something between them."""
     spelled = _spell(elem, row.length)[0]
     if row.meant is None:
@@ -132,7 +132,7 @@ def _takes_branches(elem: ir.Type) -> bool:
     return llvm_types.size_of(elem) < 4 and not objects.machine().processor.masks_bytes
 
 
-def _spread(t: Text, row: Row, mask: str | None) -> str | None:
+def _spread(t: Text, row: LaneRows, mask: str | None) -> str | None:
     """Returns the mask of elements for a mask of lanes."""
     if mask is None or row.step == 1:
         return row.meant if mask is None else mask
@@ -140,7 +140,7 @@ def _spread(t: Text, row: Row, mask: str | None) -> str | None:
     return vt.emit_and_masks(t, spread, row.meant, row.length)
 
 
-def _lanes_function(unit: Unit, name: str, elem: ir.Type, row: Row, is_load: bool, pages: bool) -> str:
+def _lanes_function(unit: Unit, name: str, elem: ir.Type, row: LaneRows, is_load: bool, pages: bool) -> str:
     """Returns a function that loads or stores the elements of some lanes. pages: it may load a row within a page as a whole."""
     t, spelled = Text(), _spell(elem, row.length)[0]
     t.branch(t.op("icmp eq i32 %bits, 0"), "none", "some")
@@ -157,7 +157,7 @@ def _lanes_function(unit: Unit, name: str, elem: ir.Type, row: Row, is_load: boo
     return "\n".join([f"define internal {head} #2 {{", "entry:", *t.lines, "}"])
 
 
-def _emit_page(t: Text, elem: ir.Type, row: Row) -> None:
+def _emit_page(t: Text, elem: ir.Type, row: LaneRows) -> None:
     """Emits the load of a row that lies in one page, which may be read as a whole: some lane's element is in it."""
     spelled, _, flags = _spell(elem, row.length)
     place = t.op(f"and i64 {t.op('ptrtoint ptr %row to i64')}, {_PAGE - 1}")
@@ -171,7 +171,7 @@ def _emit_page(t: Text, elem: ir.Type, row: Row) -> None:
     t.block("pages")
 
 
-def _emit_loop(t: Text, lowest: str, elem: ir.Type, row: Row, room: str, is_load: bool) -> None:
+def _emit_loop(t: Text, lowest: str, elem: ir.Type, row: LaneRows, room: str, is_load: bool) -> None:
     """Emits a loop over lanes that copies their elements between the row and `room`."""
     size, lane_loop = llvm_types.size_of(elem), t.fresh("lane")
     t.jump(lane_loop)

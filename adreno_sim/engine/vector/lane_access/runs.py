@@ -13,7 +13,7 @@ from ...emit import access
 from ...emit.pointers import LaneOffsets, LanePtr
 from ...llvm import vector_text as vt
 from ..values import LaneValues
-from .rows import Row, emit_row_load, emit_row_store
+from .rows import LaneRows, emit_row_load, emit_row_store
 from .words import has_known_end
 
 _LEAST = 4
@@ -56,7 +56,7 @@ def emit_load(e: LaneValues, where: LanePtr, elem: ir.Type, runs: Runs, mask: st
         there = access.offset_pointer(e, where.pointer, 1, start)
         if runs.is_row:
             active = [_slice(e, mask, number, runs.length) for number, one in enumerate(runs.starts) if one == start]
-            row, lanes, known = Row(runs.length), _union(e, active, runs.length), has_known_end(where)
+            row, lanes, known = LaneRows(runs.length), _union(e, active, runs.length), has_known_end(where)
             loaded[start] = emit_row_load(e, e.address(there), elem, row, lanes, align, has_known_end=known)
         else:
             item = e.body.op(f"load {llvm_types.spell(elem)}, ptr {e.address(there)}, align {align}")
@@ -69,7 +69,7 @@ def emit_store(e: LaneValues, where: LanePtr, elem: ir.Type, part: str, runs: Ru
     for number, start in enumerate(runs.starts):
         address = e.address(access.offset_pointer(e, where.pointer, 1, start))
         piece = _taken(e, e.spelled(elem), part, number, runs.length)
-        emit_row_store(e, address, elem, Row(runs.length), piece, _slice(e, mask, number, runs.length), align)
+        emit_row_store(e, address, elem, LaneRows(runs.length), piece, _slice(e, mask, number, runs.length), align)
 
 
 def _slice(e: LaneValues, mask: str | None, number: int, length: int) -> str | None:

@@ -21,7 +21,7 @@ from .memory import (
     emit_scatter,
     emit_store_elements,
 )
-from .walked_rows import emit_walked_load
+from .strided_row_loads import emit_strided_row_load
 
 
 def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr, align: int) -> None:
@@ -39,7 +39,7 @@ def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr,
         mask, known = _emit_checks(e, where, variable, type, align)
         e.hooks.on_vector_load(where, variable, elem, count, mask)
         safe = variable is None and mask is e.mask  # no lane with work was found outside of its object
-        walked = emit_walked_load(e, where, instr, known) if safe else None
+        walked = emit_strided_row_load(e, where, instr, known) if safe else None
         parts = emit_load_at(e, where, variable, elem, count, mask, known) if walked is None else walked
     if boolean:
         parts = [e.body.op(f"trunc {e.spelled(elem)} {p} to <{e.count} x i1>") for p in parts]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError
-from adreno_sim.compiler.tuned import store
-from adreno_sim.compiler.tuned.database_files import require_database
-from adreno_sim.compiler.tuning.report import trials_of
+from adreno_sim.compiler.schedule_database import store
+from adreno_sim.compiler.schedule_database.database_files import require_database
+from adreno_sim.compiler.schedule_search.report import trials_of
 
 WORKLOAD = ["103866", "e30="]
 TRACE = [[["GetBlock", [], ["matmul", "main"], ["b0"]], ["Sample", ["b0"], [3, 4], ["v1"]]], [[1, [1, 4, 2]]]]
