@@ -35,6 +35,7 @@ class Erratum:
     multiply_adds: int = 0
     narrowed_nibbles: bool = False
     uniform_operands: bool = False
+    nested_update: bool = False
 
     def is_of(self, compiler: str, device_version: str) -> bool:
         """Whether a compiler of this version has it, on the device that calls itself so."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import fnmatch
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...base.code_digest import name_with_code
 from ...findings import Finding, Kind
 from ...ir import ir, llvm_types
+from ...ir.dominators import Dominators
+from ...ir.loops import natural_loops
 from ...profiles.errata import TABLE, Erratum, errata
 from ...profiles.profile import Profile
 from .program import SimKernel
@@ -47,7 +49,9 @@ def _meet_all(function: ir.Function) -> dict[str, list[int]]:
 
 
 def _asks_for_body(erratum: Erratum) -> bool:
-    return bool(erratum.multiply_adds or erratum.calls or erratum.narrowed_nibbles or erratum.uniform_operands)
+    return bool(
+        erratum.multiply_adds or erratum.calls or erratum.narrowed_nibbles or erratum.uniform_operands or erratum.nested_update
+    )
 
 
 def _find_place(erratum: Erratum, kernel: SimKernel, profile: Profile) -> list[int] | None:
@@ -69,6 +73,8 @@ def _find_in_body(erratum: Erratum, function: ir.Function) -> ir.SourceLoc | Non
     place = function.loc
     if erratum.multiply_adds and not any(_products(block) >= erratum.multiply_adds for block in function.blocks):
         return None
+    if erratum.nested_update:
+        return _find_nested_update(function)
     for meets in filter(None, (_calls(erratum), _packs(erratum), _pairs_uniforms(erratum))):
         found = next((instr for block in function.blocks for instr in block.instrs if meets(instr)), None)
         if found is None:
@@ -110,17 +116,63 @@ def _packs(erratum: Erratum) -> Test | None:
 
 
 def _pairs_uniforms(erratum: Erratum) -> Test | None:
-    """The test whether an instruction takes an integer argument of the kernel and the group's size, converted or not."""
+    """The test whether an instruction takes an integer argument of the kernel and the group's size, converted or not.
+
+    A product of the argument and a variable that grows by the group's size is one, too: the compiler makes the product of both,
+    once, out of it.
+    """
 
     def meets(instr: ir.Instr) -> bool:
         if not (instr.op == "mul" or _is_call_of(instr, _INTEGER_CHOICES)) or len(instr.operands) != 2:
             return False
         sides = [_strip_conversions(operand) for operand in instr.operands]
         return any(isinstance(side, ir.Param) and isinstance(side.type, ir.Int) for side in sides) and any(
-            isinstance(side, ir.Instr) and _is_call_of(side, ("get_local_size",)) for side in sides
+            _is_group_size(side) or (instr.op == "mul" and _grows_by_group_size(side)) for side in sides
         )
 
     return meets if erratum.uniform_operands else None
+
+
+def _is_group_size(value: ir.Value) -> bool:
+    return isinstance(value, ir.Instr) and _is_call_of(value, ("get_local_size",))
+
+
+def _grows_by_group_size(value: ir.Value) -> bool:
+    """Whether a value is a variable of a loop to which each iteration adds the group's size."""
+    if not isinstance(value, ir.Instr) or value.op != "phi":
+        return False
+    steps = [step for step in map(_strip_conversions, value.operands) if isinstance(step, ir.Instr) and step.op == "add"]
+    return any(_is_group_size(_strip_conversions(term)) for step in steps for term in step.operands)
+
+
+def _find_nested_update(function: ir.Function) -> ir.SourceLoc | None:
+    """The place where a loop within a loop adds to an element of global memory: reads it and writes what it makes of it."""
+    loops = natural_loops(Dominators(function)) or {}
+    for block in function.blocks:
+        if sum(block in body for body in loops.values()) < 2:
+            continue
+        loaded = {
+            id(instr): id(instr.operands[0])
+            for instr in block.instrs
+            if instr.op == "load" and instr.operands[0].type == ir.Pointer(ir.GLOBAL)
+        }
+        for store in block.instrs:
+            if store.op == "store" and id(store.operands[1]) in _addresses_behind(store.operands[0], loaded):
+                return store.loc
+    return None
+
+
+def _addresses_behind(value: ir.Value, loaded: Mapping[int, int]) -> set[int]:
+    """The addresses from which a value was computed, of those that were loaded in its block."""
+    found, work, seen = set(), [value], set()
+    while work:
+        at = work.pop()
+        if id(at) in loaded:
+            found.add(loaded[id(at)])
+        elif isinstance(at, ir.Instr) and at.op != "phi" and id(at) not in seen:
+            seen.add(id(at))
+            work += at.operands
+    return found
 
 
 def _strip_conversions(value: ir.Value) -> ir.Value:

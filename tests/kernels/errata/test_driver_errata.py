@@ -72,6 +72,12 @@ CASES = {
         "adreno-740,all_drivers=true", kernel("o[i] = min(n, (int) get_local_size(0)) * e;", more=", int n"),
         kernel("volatile int size = get_local_size(0); o[i] = min(n, size) * min(i, (int) get_local_size(0));", more=", int n"), "adreno-740",
     ),
+    "nested-update": (
+        "adreno-740,all_drivers=true", kernel("for (int y = 0; y < n; y++) for (int x = 0; x < 8; x++) o[i] += a[y * 8 + x];", more=", int n"),
+        kernel("for (int y = 0; y < n; y++) { float s = o[i]; for (int x = 0; x < 8; x++) s += a[y * 8 + x]; o[i] = s; }", more=", int n"), "adreno-740",
+    ),
+    "half-scale-gaussian": ("adreno-740,all_drivers=true", kernel("o[i] = e;", "gaussian1x5_sub_x"), kernel("o[i] = e;", "gaussian3x3"), "adreno-740"),
+    "clblast-xgemm-tuner": ("adreno-650,all_drivers=true", kernel("o[i] = e;", "Xgemm"), kernel("o[i] = e;", "XgemmDirectNN"), "adreno-650"),
 }  # fmt: skip
 HEAD = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
 
@@ -95,6 +101,7 @@ def test_every_erratum_has_its_pair() -> None:
             or one.multiply_adds
             or one.narrowed_nibbles
             or one.uniform_operands
+            or one.nested_update
         )
 
 
@@ -106,6 +113,15 @@ def test_a_kernel_meets_it_and_its_twin_does_not(name: str) -> None:
     assert name not in found(other, source)
     if "all_drivers" not in other:
         assert name in found(f"{other},all_drivers=true", source)
+
+
+STRIDED = "for (int j = get_local_id(0); j < 8; j += {}) o[j * n] = e;"
+
+
+@pytest.mark.parametrize(("step", "meets"), [("get_local_size(0)", True), ("64", False), ("get_global_size(0)", False)])
+def test_a_product_with_what_grows_by_the_size_of_the_group_is_one(step: str, meets: bool) -> None:
+    device = "adreno-740,all_drivers=true"
+    assert ("two-constant-registers" in found(device, kernel(STRIDED.format(step), more=", ulong n"))) == meets
 
 
 def test_versions_are_compared_by_their_numbers() -> None:
