@@ -18,7 +18,7 @@ Counts = dict[str, int]
 
 def count_proofs(device: Device, kernel: Kernel, global_size: Any, local_size: Any, arguments: Sequence[Any]) -> Counts:
     """What is proven of a launch at level full; nothing of one without work-items."""
-    analysis = device._config(kernel, global_size, local_size, arguments).analysis
+    analysis = device.prepare(kernel, global_size, local_size, arguments).config.analysis
     if analysis is None:
         return {}
     proven, proofs = analysis.proven, analysis.proven.proofs

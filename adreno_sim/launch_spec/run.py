@@ -14,7 +14,7 @@ import numpy as np
 
 from ..backends.machine_code import compile_for_chips, find_refused_groups
 from ..backends.open import announce_devices, open_device
-from ..backends.variation import require_variable
+from ..backends.simulated import require_variable
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import Folders, read_bytes
 from ..base.errors import AdrenoSimError, DeviceError, UnsupportedError

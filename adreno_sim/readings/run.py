@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ..backends.variation import vary_device
+from ..backends.simulated import vary_device
 from ..base.errors import AdrenoSimError, BuildError, DeviceError
 from ..device.protocol import Device, StoreEvent
 from ..findings import Finding, Kind, Severity

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.sim.limits import Size, work_size
-from ..backends.variation import require_variable
+from ..backends.simulated import require_variable
 from ..base.run_options import RunOptions
 from ..base.specs import BufferSpec, ImageSpec, Sampler
 from ..device.protocol import Device, Kernel

@@ -56,7 +56,7 @@ def known_launches(networks: bool = False) -> Iterator[Launch]:
 
 def launch_on(device: Device, kernel: Kernel, global_size: Any, local_size: Any, arguments: Any, names: tuple[str, str]):
     """Yields what a device makes of a launch; nothing of one without work-items."""
-    analysis = device._config(kernel, global_size, local_size, arguments).analysis  # type: ignore[attr-defined]
+    analysis = device.prepare(kernel, global_size, local_size, arguments).config.analysis  # type: ignore[attr-defined]
     if analysis is not None:
         yield Launch(*names, analysis.kernel, analysis.spec, analysis.facts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...backends.sim.program import SimKernel
-from ...backends.variation import require_variable
+from ...backends.simulated import require_variable
 from ...device.protocol import Device, LaunchResult
 from ...readings.launches import LaunchReadings
 from ...readings.table import CHEAP, READINGS

@@ -95,7 +95,7 @@ def test_proofs_serve_whatever_the_shadows_are(calls: Counter[tuple[str, int]]) 
     found = [device.launch(kernel, (64,), (8,), [*views, 0.5, 3]).findings for views in (apart, unwritten, shared, apart)]
     assert [{finding.kind.label for finding in findings} for findings in found] == [set(), {"uninitialized-read"}, set(), set()]
     assert calls == Counter({(name, 0): 1 for name in PROOFS})
-    analysis = device._config(kernel, (64,), (8,), [*apart, 0.5, 3]).analysis
+    analysis = device.prepare(kernel, (64,), (8,), [*apart, 0.5, 3]).config.analysis
     assert analysis is not None and analysis.proven.single_writer >= {0} and analysis.changed == {0}
     assert analysis.cells == {0: ShadowSpec(0, 4), 1: ShadowSpec()}
     shadows = [[arg.shadow for arg in variant.spec.args if isinstance(arg, BufferArg)] for variant in analysis._variants.values()]

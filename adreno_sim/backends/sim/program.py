@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...base.errors import AdrenoSimError
-from ...device.protocol import KernelParam
+from ...base.errors import AdrenoSimError, DeviceError
+from ...device.protocol import Kernel, KernelParam
 from ...engine.run.program_facts import data_bytes
 from ...ir import ir
 from ...ir.layout import size_of
@@ -70,6 +70,14 @@ class SimKernel:
     def writes(self, index: int) -> bool:
         """Returns True if the kernel may write what argument `index` refers to."""
         return index in written_arguments(self.function)
+
+
+def require_kernel(kernel: Kernel, device: object) -> SimKernel:
+    """A kernel of `device`. DeviceError CL_INVALID_KERNEL for anything else."""
+    if not isinstance(kernel, SimKernel) or kernel.device is not device:
+        what = f"kernel {kernel.name} was built by another device" if hasattr(kernel, "name") else f"{kernel!r} is no kernel"
+        raise DeviceError("CL_INVALID_KERNEL", what)
+    return kernel
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.run_options import RunOptions
 from ...engine.prove.accessed_bytes import AccessedBytes, ByteRange
 from ...engine.run.counted import Touched
 from ...engine.run.launch_analysis import LaunchAnalysis
@@ -19,20 +20,18 @@ from .launch_config import PreparedLaunch
 from .program import SimKernel
 from .touched_bytes import find_touched_bytes
 
-if TYPE_CHECKING:
-    from .device import SimDevice
-
 _NOT_TRACED: Touched | None = {}
 
 
-def find_shared(device: SimDevice, launch: PreparedLaunch) -> list[Finding]:
+def find_shared(launch: PreparedLaunch, options: RunOptions) -> list[Finding]:
     """Returns a finding for each two arguments of a launch, which is about to run, of which one writes what the other accesses.
 
     Two buffers over exactly the same bytes are allowed, because OpenCL C defines what they do. Of other buffers those bytes count
     that the launch accesses, which running it once more without effect tells where those meet that it may access; of images all.
+    options: the device's.
     """
     analysis = launch.config.analysis
-    if analysis is None or device.options.checks == "off":
+    if analysis is None or options.checks == "off":
         return []
     if launch.shared is not None:
         return launch.shared
@@ -41,7 +40,7 @@ def find_shared(device: SimDevice, launch: PreparedLaunch) -> list[Finding]:
     def trace() -> Touched | None:
         nonlocal traced
         traced = True
-        return find_touched_bytes(device, launch, has_run=False)
+        return find_touched_bytes(launch, options, has_run=False)
 
     found = _find_overlaps(launch.kernel, launch.args, analysis, trace)
     if not (traced and accesses_depend_on_memory(launch.kernel.function)):

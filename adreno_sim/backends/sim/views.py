@@ -15,23 +15,19 @@ from ...memory.pool import TexturePool
 from ...memory.storage import DeviceMemory, MemoryBlock, Storage, StorageView
 from ...profiles.profile import Profile
 from . import limits
+from .device_warnings import DeviceWarnings
 
 
 class ViewMaker:
     """Makes views for `device`. `take` gets memory for separate images, which returns to `memory` when they are released.
 
-    `warnings` collects what the user should know about the views, each thing once.
+    `warnings` gets what the user should know about the views, each thing once.
     """
 
-    def __init__(self, device: object, profile: Profile, memory: DeviceMemory, take: Callable[[int], MemoryBlock]):
-        self.device, self.profile, self.memory, self._take = device, profile, memory, take
-        self.warnings: list[Finding] = []
-        self._warned: set[object] = set()
-
-    def take_warnings(self) -> list[Finding]:
-        """What was collected since it was asked last."""
-        taken, self.warnings = self.warnings, []
-        return taken
+    def __init__(
+        self, device: object, profile: Profile, memory: DeviceMemory, take: Callable[[int], MemoryBlock], warnings: DeviceWarnings
+    ):
+        self.device, self.profile, self.memory, self._take, self._warnings = device, profile, memory, take, warnings
 
     def buffer(self, storage: Storage, spec: BufferSpec, offset: int) -> StorageView:
         """A sub-buffer of the storage; its length must be a whole number of elements."""
@@ -134,13 +130,13 @@ class ViewMaker:
             f"{spec} at offset {offset} needs {needed} bytes (pitch rule {self.profile['pitch_rule']}), {storage.nbytes} were "
             "allocated: it fits only because the pool rounds up to pages"
         )
-        self._warn((spec, offset, storage.nbytes), Kind.PITCH_DIFFERS, message)
+        self._warnings.add_once((spec, offset, storage.nbytes), Finding(Kind.PITCH_DIFFERS, message))
 
     def _warn_disagreement(self, spec: ImageSpec, offset: int, storage: Storage) -> None:
         found = find_disagreement(spec, offset, storage.nbytes - offset, self.profile)
         if found:
             message = f"{spec} at offset {offset}: taken by the rule {self.profile['pitch_rule']}, a phone may refuse it: {found}"
-            self._warn((spec, Kind.PITCH_RULES_DISAGREE), Kind.PITCH_RULES_DISAGREE, message)
+            self._warnings.add_once((spec, Kind.PITCH_RULES_DISAGREE), Finding(Kind.PITCH_RULES_DISAGREE, message))
 
     def _warn_separate(self, spec: ImageSpec) -> None:
         needed = "cl_ext_image_from_buffer" if self.profile.image_from_buffer else "cl_khr_image2d_from_buffer"
@@ -148,9 +144,4 @@ class ViewMaker:
             f"{self.profile.name} has no {spec.kind} over a buffer ({needed}): such views are separate images, copied from "
             "and to their storage whenever the other side has changed"
         )
-        self._warn(spec.kind, Kind.NO_IMAGE_FROM_BUFFER, message)
-
-    def _warn(self, key: object, kind: Kind, message: str) -> None:
-        if key not in self._warned:
-            self._warned.add(key)
-            self.warnings.append(Finding(kind, message))
+        self._warnings.add_once(spec.kind, Finding(Kind.NO_IMAGE_FROM_BUFFER, message))

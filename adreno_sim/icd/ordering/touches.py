@@ -86,7 +86,7 @@ class TouchingCommand:
     def look(self, device: SimDevice) -> None:
         """Find out which bytes a launch touches."""
         if not self.looked and self.launch is not None and self.launch.prepared is not None:
-            self.touched = find_touched_bytes(device, self.launch.prepared, has_run=self.has_run)
+            self.touched = find_touched_bytes(self.launch.prepared, device.options, has_run=self.has_run)
         self.looked = True
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...backends.sim.arguments import bind_argument
 from ...backends.sim.program import SimKernel
-from ...backends.sim.touched_bytes import find_bytes_of_launch
+from ...backends.simulated import find_bytes_of_launch
 from ...base.errors import DeviceError
 from ...device.protocol import Device
 from ...engine.abi.bound import BoundImage

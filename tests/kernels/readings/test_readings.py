@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import adreno_sim
-from adreno_sim.backends.variation import require_variable
+from adreno_sim.backends.simulated import require_variable
 from adreno_sim.base.errors import OptionError
 from adreno_sim.findings import Kind, Severity
 from adreno_sim.launch_spec.read import read_launch

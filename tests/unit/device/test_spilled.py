@@ -119,6 +119,6 @@ def test_a_device_borrows_what_lies_in_a_file(checks: str) -> None:
 def test_a_device_does_not_borrow_more_than_it_has_or_what_lies_in_memory() -> None:
     device = open_device("sim:adreno-740")
     assert device.borrow(LARGE) is None
-    device._memory.total = 1 << 20
+    device.memory._memory.total = 1 << 20
     with pytest.raises(DeviceError, match="CL_MEM_OBJECT_ALLOCATION_FAILURE"):
         device.borrow(spilled.spill(LARGE))

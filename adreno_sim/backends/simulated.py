@@ -1,14 +1,18 @@
-"""A simulated device once more, with another of the choices that are left to a device."""
+"""What is asked of simulated devices alone: one more, with another of the choices that are left to a device, and what a launch
+touches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..base.errors import OptionError
 from ..device.protocol import Device
+from ..engine.run.counted import Touched
 from .sim.device import SimDevice
+from .sim.program import SimKernel
+from .sim.touched_bytes import find_touched_bytes
 
 
 def vary_device(device: Device, profile: Mapping[str, Any], options: Mapping[str, Any]) -> Device:
@@ -22,3 +26,14 @@ def require_variable(device: Device) -> SimDevice:
     if not isinstance(device, SimDevice):
         raise OptionError("every-reading", f"{device.info.name} is a real device, which has made its choices; expected sim:...")
     return device
+
+
+def find_bytes_of_launch(
+    device: Device, kernel: SimKernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Any]
+) -> Touched | None:
+    """Returns what a launch that has not run would touch, as of `find_touched_bytes`. device: a simulated one.
+
+    DeviceError where it refuses the launch.
+    """
+    assert isinstance(device, SimDevice), device.info.name
+    return find_touched_bytes(device.prepare(kernel, global_size, local_size, args), device.options, has_run=False)

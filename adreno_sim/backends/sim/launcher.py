@@ -1,0 +1,91 @@
+"""Runs checked launches of a simulated device: its views and shadows made ready, the engine, findings of what it reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+
+from ...base.run_options import RunOptions
+from ...device.protocol import LaunchResult, Watch
+from ...engine.run import optimistic, second_run
+from ...engine.run.counted import run_counted
+from ...engine.run.launch import RawResult
+from ...engine.run.launch_analysis import LaunchAnalysis, LaunchVariant
+from ...memory.storage import after_write, before_access
+from ...profiles.profile import Profile
+from .argument_shadows import ShadowRange, Shadows
+from .launch_config import PreparedLaunch
+from .left_undefined import sort_out
+from .memory import SimMemory
+from .reproducer import report_launch
+from .shared_storage import find_shared
+from .watching import find_watched, with_value
+
+
+class Launcher:
+    """Runs launches in `memory`."""
+
+    def __init__(self, profile: Profile, options: RunOptions, memory: SimMemory):
+        self._profile, self._options, self._memory = profile, options, memory
+        self._shadows = Shadows() if options.checks == "full" else None
+
+    def run(self, launch: PreparedLaunch, watch: Watch | None, defers_outputs: bool) -> LaunchResult:
+        """Run a launch whose views are live, and wait for it. defers_outputs: as of `left_undefined`."""
+        run = partial(self._run, launch, watch, defers_outputs)
+        return self._memory.on_chip.launch(launch.kernel, launch.args, run)
+
+    def compile(self, launch: PreparedLaunch) -> None:
+        """Make the machine code of a launch as if its arguments held data everywhere, and keep it on disk."""
+        analysis = launch.config.analysis
+        if analysis is None:
+            return
+        for index in launch.config.views:
+            launch.args[index].mark()
+        ranges = self._shadows.lay_out(analysis, launch.args) if self._shadows else {}
+        optimistic.compile_first(_variant_of(analysis, ranges), self._options.cache)
+
+    def _run(self, launch: PreparedLaunch, watch: Watch | None, defers_outputs: bool) -> LaunchResult:
+        config, args, own = launch.config, launch.args, self._memory.own
+        watched = None if watch is None else find_watched(own(watch.view), watch.element)
+        if config.analysis is None:
+            return LaunchResult()
+        for index in config.views:
+            before_access(args[index])
+        shared = find_shared(launch, self._options)
+        raw = self._execute(launch, config.analysis, watched)
+        stores = [with_value(event, own(watch.view)) for event in raw.stores] if watch else []
+        failures = tuple(dict.fromkeys(raw.failures)) if raw.failures else ()
+        code = tuple(compiled.code for compiled in raw.ran)
+        found, left = sort_out(raw.findings, args, defers_outputs)
+        return LaunchResult(shared + found, raw.seconds, stores, raw.printed, raw.accesses, failures, code, raw.counters, left)
+
+    def _execute(self, launch: PreparedLaunch, analysis: LaunchAnalysis, watched: tuple[int, int] | None) -> RawResult:
+        """Runs checked arguments whose views are up to date, and marks the written ones."""
+        args, options, plain = launch.args, self._options, launch.bind()
+        ranges: dict[int, ShadowRange] = {}
+        if self._shadows:
+            ranges = self._shadows.lay_out(analysis, args)
+            variant, bound, epoch = _variant_of(analysis, ranges), self._shadows.bind(ranges, args, plain), self._shadows.epoch
+        else:
+            variant, bound, epoch = analysis.plain, plain, 1
+        threads = options.threads or len(os.sched_getaffinity(0))
+        run = partial(second_run.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch)
+        run = partial(run, save=partial(report_launch, self._profile.name, options, analysis.spec, launch))
+        run = partial(run, threads=threads, timeout=options.timeout, seed=options.seed, order=options.order, **launch.sizes)
+        if options.counters and watched is None:
+            line = self._profile["GLOBAL_MEM_CACHELINE_SIZE"]
+            result = run_counted(analysis, plain, run, line, options.cache, timeout=options.timeout, **launch.sizes)
+        else:
+            result = run()
+        if self._shadows:
+            self._shadows.after(result.last_epoch, ranges, args, marked=not result.deferred)
+        for index in launch.config.written:
+            after_write(args[index])
+        if result.difference:
+            raise second_run.CodeDifference(result.difference)
+        return result
+
+
+def _variant_of(analysis: LaunchAnalysis, ranges: Mapping[int, ShadowRange]) -> LaunchVariant:
+    return analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items()))
