@@ -129,6 +129,10 @@ static inline bool inside(size_t offset, size_t bytes, size_t size) { return byt
 /* A sub-buffer that begins where the device cannot address it. */
 bool is_misaligned(const struct memory *memory);
 
+/* platform.c: the device's answer as a number of up to 8 bytes, or as its element `place` of size_t. */
+uint64_t device_number(const struct link *link, cl_uint query);
+size_t device_size(const struct link *link, cl_uint query, unsigned place);
+
 /* images.c: width, height, depth or layers of an image as far as regions count them; rows of its host layout. */
 void image_extent(const struct memory *image, size_t extent[3]);
 cl_int check_region(const struct memory *image, const size_t *origin, const size_t *region);
@@ -196,6 +200,8 @@ void check_freed(const struct link *link, const void *pointer);
 struct map *add_map(struct memory *memory, const struct map *from);
 /* Takes the last mapping at `pointer` out of the list. The caller frees it. */
 struct map *take_map(struct memory *memory, const void *pointer);
+/* A command begins that may not touch memory which is mapped for writing: told where it does. */
+void check_mapped(const struct object *memory, const struct event *event);
 
 /* device_copies.c: between two buffers, or over one. `bytes` may be 0. */
 cl_int copy_buffer(cl_command_queue queue, cl_uint type, cl_mem source, cl_mem target, size_t source_offset, size_t target_offset,

@@ -18,6 +18,16 @@ static cl_int check_properties(const cl_words *properties, size_t *count) {
     return CL_SUCCESS;
 }
 
+static void end_context(struct object *object) {
+    struct context *context = (struct context *)object;
+    call_notices(context->destructors, context);
+    free(context->properties);
+}
+
+static struct context *context_itself(const struct object *object) { return (struct context *)object; }
+
+static const struct object_class context_class = {CONTEXT, sizeof(struct context), end_context, context_itself, NULL};
+
 static cl_context make_context(const cl_words *properties, context_notice notice, void *data, cl_int *error, void *made_at) {
     size_t count;
     cl_int wrong = check_properties(properties, &count);
@@ -26,7 +36,7 @@ static cl_context make_context(const cl_words *properties, context_notice notice
     struct link *link = link_current();
     if (!link || !link_check(link)) return fail(error, CL_DEVICE_NOT_AVAILABLE);
     count_call();
-    struct context *made = object_new(CONTEXT, sizeof *made, 1, made_at);
+    struct context *made = object_new(&context_class, 1, made_at);
     if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
     made->link = link;
     made->notice = notice;
@@ -53,12 +63,6 @@ cl_context API(clCreateContextFromType)(const cl_words *properties, cl_bitfield 
 
 cl_int API(clRetainContext)(cl_context context) { return object_retain(context, CONTEXT, CL_INVALID_CONTEXT); }
 cl_int API(clReleaseContext)(cl_context context) { return object_release(context, CONTEXT, CL_INVALID_CONTEXT); }
-
-void context_end(struct object *object) {
-    struct context *context = (struct context *)object;
-    call_notices(context->destructors, context);
-    free(context->properties);
-}
 
 cl_int API(clGetContextInfo)(cl_context context, ANSWER) {
     if (!object_is(context, CONTEXT)) return CL_INVALID_CONTEXT;

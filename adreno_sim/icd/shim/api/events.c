@@ -4,29 +4,12 @@
 cl_int API(clRetainEvent)(cl_event event) { return object_retain(event, EVENT, CL_INVALID_EVENT); }
 cl_int API(clReleaseEvent)(cl_event event) { return object_release(event, EVENT, CL_INVALID_EVENT); }
 
-void event_end(struct object *object) {
-    struct event *event = (struct event *)object;
-    for (struct edge *edge = event->first_dependent; edge;) {
-        struct event *waiting = edge->to;
-        edge = edge->next;
-        object_drop(waiting);
-    }
-    free(event->waits);
-    free(event->edges);
-    if (event->held != event->held_here) free(event->held);
-    if (event->queue) object_drop(event->queue);
-    if (event->context) object_drop(event->context);
-}
-
 cl_event API(clCreateUserEvent)(cl_context context, cl_int *error) {
     if (!object_is(context, CONTEXT)) return fail(error, CL_INVALID_CONTEXT);
     if (link_lost(context->link)) return fail(error, CL_DEVICE_NOT_AVAILABLE);
     count_call();
-    struct event *made = object_new(EVENT, sizeof *made, 1, CALLER);
+    struct event *made = new_event(context, 1);
     if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
-    made->link = context->link;
-    made->context = context;
-    object_hold(context);
     made->type = CL_COMMAND_USER;
     atomic_store(&made->status, CL_SUBMITTED);
     return succeed(error, made);

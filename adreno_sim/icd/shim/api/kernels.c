@@ -1,9 +1,22 @@
 /* Kernel objects: made, copied, and queries. */
 #include "programs.h"
 
+static void end_kernel(struct object *object) {
+    struct kernel *kernel = (struct kernel *)object;
+    for (uint32_t i = 0; kernel->slots && i < kernel->facts->param_count; i++) free(kernel->slots[i].many);
+    free(kernel->slots);
+    free(kernel->reached);
+    atomic_fetch_sub(&kernel->program->attached, 1);
+    object_drop(kernel->program);
+}
+
+static struct context *context_of_kernel(const struct object *object) { return ((const struct kernel *)object)->program->context; }
+
+static const struct object_class kernel_class = {KERNEL, sizeof(struct kernel), end_kernel, context_of_kernel, NULL};
+
 static struct kernel *make_kernel(struct program *program, uint32_t place, void *made_at) {
     count_call();
-    struct kernel *made = object_new(KERNEL, sizeof *made, 1, made_at);
+    struct kernel *made = object_new(&kernel_class, 1, made_at);
     if (!made) return NULL;
     made->program = program;
     made->place = place;
@@ -13,15 +26,6 @@ static struct kernel *make_kernel(struct program *program, uint32_t place, void 
     if ((made->slots = calloc(made->facts->param_count + 1, sizeof *made->slots))) return made;
     object_release(made, KERNEL, 0);
     return NULL;
-}
-
-void kernel_end(struct object *object) {
-    struct kernel *kernel = (struct kernel *)object;
-    for (uint32_t i = 0; kernel->slots && i < kernel->facts->param_count; i++) free(kernel->slots[i].many);
-    free(kernel->slots);
-    free(kernel->reached);
-    atomic_fetch_sub(&kernel->program->attached, 1);
-    object_drop(kernel->program);
 }
 
 static bool is_executable(const struct program *program) {

@@ -149,7 +149,7 @@ static const struct map *writing_map(const struct memory *memory) {
     return memory->parent ? writing_map(memory->parent) : NULL;
 }
 
-void check_mapped(const struct event *event) {
+void check_mapped(const struct object *object, const struct event *event) {
     switch (event->type) {
     case CL_COMMAND_MAP_BUFFER:
     case CL_COMMAND_MAP_IMAGE:
@@ -159,13 +159,11 @@ void check_mapped(const struct event *event) {
     case CL_COMMAND_SVM_MIGRATE_MEM:
     case CL_COMMAND_MIGRATE_MEM_OBJECTS: return;
     }
-    for (uint32_t i = 0; i < event->held_count; i++) {
-        const struct memory *memory = (const struct memory *)event->held[i];
-        if (atomic_load(&event->held[i]->magic) != MAGIC + MEMORY || !writing_map(memory)) continue;
-        struct misuse misuse = {.what = ADRENO_MISUSE_USED_WHILE_MAPPED, .call = event->call, .kernel = event->kernel};
-        note_misuse(misuse, "%s begins on %s that the host has mapped for writing and not unmapped; call %u made it",
-                    event->kernel ? "a launch" : "a transfer", is_image(memory) ? "an image" : "a buffer", memory->head.call);
-    }
+    const struct memory *memory = (const struct memory *)object;
+    if (!writing_map(memory)) return;
+    struct misuse misuse = {.what = ADRENO_MISUSE_USED_WHILE_MAPPED, .call = event->call, .kernel = event->kernel};
+    note_misuse(misuse, "%s begins on %s that the host has mapped for writing and not unmapped; call %u made it",
+                event->kernel ? "a launch" : "a transfer", is_image(memory) ? "an image" : "a buffer", memory->head.call);
 }
 
 cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void *mapped, WAITS) {

@@ -22,9 +22,41 @@ cl_int check_flags(cl_bitfield flags, const void *host) {
     return wants == (host != NULL) ? CL_SUCCESS : CL_INVALID_HOST_PTR;
 }
 
+static void end_memory(struct object *object) {
+    struct memory *memory = (struct memory *)object;
+    struct link *link = memory->link;
+    uint64_t number = memory->number;
+    call_notices(memory->destructors, memory);
+    if (number) enqueue_silently(link, ADRENO_COMMAND_FREE, &number, sizeof number);
+    if (memory->maps) {
+        note_misuse((struct misuse){.what = ADRENO_MISUSE_NEVER_UNMAPPED}, "%s is released while it is mapped; call %u made it",
+                    is_image(memory) ? "an image" : "a buffer", memory->head.call);
+        tell_misuses();
+    }
+    while (memory->maps) {
+        struct map *next = memory->maps->next;
+        state_lock(link);
+        staging_give(link, memory->maps->staging.at, memory->maps->staging.bytes);
+        state_unlock(link);
+        free(memory->maps);
+        memory->maps = next;
+    }
+    free(memory->digests);
+    free(memory->list);
+    if (memory->parent) {
+        atomic_fetch_sub(&memory->parent->children, 1);
+        object_drop(memory->parent);
+    }
+    object_drop(memory->context);
+}
+
+static struct context *context_of_memory(const struct object *object) { return ((const struct memory *)object)->context; }
+
+static const struct object_class memory_class = {MEMORY, sizeof(struct memory), end_memory, context_of_memory, check_mapped};
+
 struct memory *new_memory(struct context *context, cl_bitfield flags, cl_uint type, void *made_at) {
     count_call();
-    struct memory *made = object_new(MEMORY, sizeof *made, 1, made_at);
+    struct memory *made = object_new(&memory_class, 1, made_at);
     if (!made) return NULL;
     made->context = context;
     object_hold(context);
@@ -185,34 +217,6 @@ cl_mem API(clCreateSubBuffer)(cl_mem buffer, cl_bitfield flags, cl_uint type, co
 
 cl_int API(clRetainMemObject)(cl_mem memory) { return object_retain(memory, MEMORY, CL_INVALID_MEM_OBJECT); }
 cl_int API(clReleaseMemObject)(cl_mem memory) { return object_release(memory, MEMORY, CL_INVALID_MEM_OBJECT); }
-
-void memory_end(struct object *object) {
-    struct memory *memory = (struct memory *)object;
-    struct link *link = memory->link;
-    uint64_t number = memory->number;
-    call_notices(memory->destructors, memory);
-    if (number) enqueue_silently(link, ADRENO_COMMAND_FREE, &number, sizeof number);
-    if (memory->maps) {
-        note_misuse((struct misuse){.what = ADRENO_MISUSE_NEVER_UNMAPPED}, "%s is released while it is mapped; call %u made it",
-                    is_image(memory) ? "an image" : "a buffer", memory->head.call);
-        tell_misuses();
-    }
-    while (memory->maps) {
-        struct map *next = memory->maps->next;
-        state_lock(link);
-        staging_give(link, memory->maps->staging.at, memory->maps->staging.bytes);
-        state_unlock(link);
-        free(memory->maps);
-        memory->maps = next;
-    }
-    free(memory->digests);
-    free(memory->list);
-    if (memory->parent) {
-        atomic_fetch_sub(&memory->parent->children, 1);
-        object_drop(memory->parent);
-    }
-    object_drop(memory->context);
-}
 
 static bool is_shared(const struct memory *memory) { return memory->flags & CL_MEM_SHARED_VIRTUAL; }
 

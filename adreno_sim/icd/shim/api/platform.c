@@ -6,16 +6,6 @@
 struct platform the_platform = {ALWAYS(PLATFORM)};
 struct device the_device = {ALWAYS(DEVICE)};
 
-const void *link_answer(const uint8_t *answers, uint32_t count, cl_uint query, uint32_t *size) {
-    struct reader from = {answers, (const uint8_t *)UINTPTR_MAX, false}; /* its bounds were checked when it came */
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t name = get_u32(&from);
-        const void *found = get_block(&from, size);
-        if (name == query) return found;
-    }
-    return NULL;
-}
-
 uint64_t device_number(const struct link *link, cl_uint query) {
     uint32_t size = 0;
     uint64_t number = 0;

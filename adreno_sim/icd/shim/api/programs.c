@@ -1,35 +1,28 @@
 /* Programs: made from source or binary, and queries. */
 #include "programs.h"
 
-struct context *context_of(const void *handle) {
-    switch (object_kind(handle)) {
-    case CONTEXT: return (struct context *)handle;
-    case QUEUE: return ((const struct queue *)handle)->context;
-    case MEMORY: return ((const struct memory *)handle)->context;
-    case PROGRAM: return ((const struct program *)handle)->context;
-    case KERNEL: return ((const struct kernel *)handle)->program->context;
-    default: return NULL;
-    }
-}
-
-struct program *new_program(struct context *context, void *made_at) {
-    count_call();
-    struct program *made = object_new(PROGRAM, sizeof *made, 1, made_at);
-    if (!made) return NULL;
-    made->context = context;
-    object_hold(context);
-    made->link = context->link;
-    made->status = CL_BUILD_NONE;
-    return made;
-}
-
-void program_end(struct object *object) {
+static void end_program(struct object *object) {
     struct program *program = (struct program *)object;
     call_notices(program->destructors, program);
     forget_build(program);
     free(program->source);
     free(program->recipe.data);
     object_drop(program->context);
+}
+
+static struct context *context_of_program(const struct object *object) { return ((const struct program *)object)->context; }
+
+static const struct object_class program_class = {PROGRAM, sizeof(struct program), end_program, context_of_program, NULL};
+
+struct program *new_program(struct context *context, void *made_at) {
+    count_call();
+    struct program *made = object_new(&program_class, 1, made_at);
+    if (!made) return NULL;
+    made->context = context;
+    object_hold(context);
+    made->link = context->link;
+    made->status = CL_BUILD_NONE;
+    return made;
 }
 
 cl_int API(clRetainProgram)(cl_program program) { return object_retain(program, PROGRAM, CL_INVALID_PROGRAM); }

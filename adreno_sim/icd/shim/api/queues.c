@@ -1,6 +1,16 @@
 /* Command queues, markers and barriers. */
 #include "common.h"
 
+static void end_queue(struct object *object) {
+    struct queue *queue = (struct queue *)object;
+    free(queue->list);
+    object_drop(queue->context);
+}
+
+static struct context *context_of_queue(const struct object *object) { return ((const struct queue *)object)->context; }
+
+static const struct object_class queue_class = {QUEUE, sizeof(struct queue), end_queue, context_of_queue, NULL};
+
 static cl_command_queue make_queue(cl_context context, cl_device_id device, cl_bitfield properties, const cl_properties *list,
                                    cl_int *error, void *made_at) {
     if (!object_is(context, CONTEXT)) return fail(error, CL_INVALID_CONTEXT);
@@ -9,7 +19,7 @@ static cl_command_queue make_queue(cl_context context, cl_device_id device, cl_b
         return fail(error, CL_INVALID_QUEUE_PROPERTIES);
     if (!link_check(context->link)) return fail(error, CL_DEVICE_NOT_AVAILABLE);
     count_call();
-    struct queue *made = object_new(QUEUE, sizeof *made, 1, made_at);
+    struct queue *made = object_new(&queue_class, 1, made_at);
     if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
     long count = copy_list(list, &made->list);
     made->list_count = count > 0 ? (size_t)count : 0;
@@ -46,12 +56,6 @@ cl_command_queue API(clCreateCommandQueueWithProperties)(cl_context context, cl_
 
 cl_int API(clRetainCommandQueue)(cl_command_queue queue) { return object_retain(queue, QUEUE, CL_INVALID_COMMAND_QUEUE); }
 cl_int API(clReleaseCommandQueue)(cl_command_queue queue) { return object_release(queue, QUEUE, CL_INVALID_COMMAND_QUEUE); }
-
-void queue_end(struct object *object) {
-    struct queue *queue = (struct queue *)object;
-    free(queue->list);
-    object_drop(queue->context);
-}
 
 cl_int API(clGetCommandQueueInfo)(cl_command_queue queue, ANSWER) {
     if (!object_is(queue, QUEUE)) return CL_INVALID_COMMAND_QUEUE;

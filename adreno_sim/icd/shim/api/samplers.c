@@ -1,6 +1,16 @@
 /* Samplers. */
 #include "common.h"
 
+static void end_sampler(struct object *object) {
+    struct sampler *sampler = (struct sampler *)object;
+    free(sampler->list);
+    object_drop(sampler->context);
+}
+
+static struct context *context_of_sampler(const struct object *object) { return ((const struct sampler *)object)->context; }
+
+static const struct object_class sampler_class = {SAMPLER, sizeof(struct sampler), end_sampler, context_of_sampler, NULL};
+
 static cl_sampler make_sampler(cl_context context, cl_bool normalized, cl_uint addressing, cl_uint filter,
                                const cl_properties *list, cl_int *error, void *made_at) {
     if (!object_is(context, CONTEXT)) return fail(error, CL_INVALID_CONTEXT);
@@ -9,7 +19,7 @@ static cl_sampler make_sampler(cl_context context, cl_bool normalized, cl_uint a
     if (!known) return fail(error, CL_INVALID_VALUE);
     if (!device_number(context->link, CL_DEVICE_IMAGE_SUPPORT)) return fail(error, CL_INVALID_OPERATION);
     count_call();
-    struct sampler *made = object_new(SAMPLER, sizeof *made, 1, made_at);
+    struct sampler *made = object_new(&sampler_class, 1, made_at);
     if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
     made->context = context;
     object_hold(context);
@@ -40,12 +50,6 @@ cl_sampler API(clCreateSamplerWithProperties)(cl_context context, const cl_prope
 
 cl_int API(clRetainSampler)(cl_sampler sampler) { return object_retain(sampler, SAMPLER, CL_INVALID_SAMPLER); }
 cl_int API(clReleaseSampler)(cl_sampler sampler) { return object_release(sampler, SAMPLER, CL_INVALID_SAMPLER); }
-
-void sampler_end(struct object *object) {
-    struct sampler *sampler = (struct sampler *)object;
-    free(sampler->list);
-    object_drop(sampler->context);
-}
 
 cl_int API(clGetSamplerInfo)(cl_sampler sampler, ANSWER) {
     if (!object_is(sampler, SAMPLER)) return CL_INVALID_SAMPLER;

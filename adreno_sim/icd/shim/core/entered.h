@@ -29,8 +29,6 @@ void end_call(const struct entered *before, cl_int status, const void *handle);
 void check_version(int version);
 void check_extension(const char *extension);
 
-/* programs.c: the context of an object that lives; NULL: it has none, or is none. */
-struct context *context_of(const void *handle);
 /* Says why the call is refused, in words that end its sentence, for a call about a kernel with its name. Returns `code`. */
 __attribute__((format(printf, 3, 4))) cl_int refuse_call(cl_int code, const char *kernel, const char *format, ...);
 /* "CL_INVALID_VALUE" */

@@ -246,6 +246,16 @@ static const uint8_t *read_answers(struct reader *from, uint32_t *count) {
     return start;
 }
 
+const void *link_answer(const uint8_t *answers, uint32_t count, cl_uint query, uint32_t *size) {
+    struct reader from = {answers, (const uint8_t *)UINTPTR_MAX, false}; /* its bounds were checked when it came */
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t name = get_u32(&from);
+        const void *found = get_block(&from, size);
+        if (name == query) return found;
+    }
+    return NULL;
+}
+
 static void read_version(struct link *link) {
     uint32_t size;
     const char *version = link_answer(link->device_answers, link->device_count, CL_DEVICE_VERSION, &size);

@@ -93,9 +93,6 @@ bool link_check(struct link *link);
 
 /* The answer of the platform or of the device to a query; NULL: it has none. */
 const void *link_answer(const uint8_t *answers, uint32_t count, cl_uint query, uint32_t *size);
-/* The device's answer as a number of up to 8 bytes, or as its element `place` of size_t. */
-uint64_t device_number(const struct link *link, cl_uint query);
-size_t device_size(const struct link *link, cl_uint query, unsigned place);
 
 /* Takes the lock of the link's state. */
 void state_lock(struct link *link);

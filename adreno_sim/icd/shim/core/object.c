@@ -29,15 +29,9 @@ static struct {
     struct object *first, *last;
     size_t count;
 } dead[KINDS];
-static size_t sizes[KINDS];
 static _Atomic uint64_t serials;
 static uint64_t inherited; /* serial of the last object that a parent process made */
 static _Atomic uint32_t calls;
-
-static void (*const enders[KINDS])(struct object *) = {
-    [CONTEXT] = context_end, [QUEUE] = queue_end,     [EVENT] = event_end,   [MEMORY] = memory_end,
-    [SAMPLER] = sampler_end, [PROGRAM] = program_end, [KERNEL] = kernel_end,
-};
 
 const char *object_kind_name(enum kind kind) {
     static const char *const names[KINDS] = {
@@ -71,10 +65,10 @@ static struct object *take_dead(enum kind kind) {
     return found;
 }
 
-void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at) {
+void *object_new(const struct object_class *class, uint32_t users, void *made_at) {
+    size_t size = class->size;
     pthread_mutex_lock(&lock);
-    sizes[kind] = size;
-    struct object *made = take_dead(kind);
+    struct object *made = take_dead(class->kind);
     pthread_mutex_unlock(&lock);
     if (made) {
         UNPOISON(made + 1, size - sizeof *made);
@@ -83,12 +77,13 @@ void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at) {
         return NULL;
     }
     made->dispatch = &adreno_dispatch_table;
+    made->class = class;
     made->call = atomic_load_explicit(&calls, memory_order_relaxed);
     made->made_at = made_at;
     atomic_store_explicit(&made->serial, atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed) + 1, memory_order_relaxed);
     atomic_store_explicit(&made->users, users, memory_order_relaxed);
     atomic_store_explicit(&made->holds, 1, memory_order_relaxed);
-    atomic_store_explicit(&made->magic, MAGIC + kind, memory_order_release);
+    atomic_store_explicit(&made->magic, MAGIC + class->kind, memory_order_release);
     pthread_mutex_lock(&lock);
     made->next = &living;
     made->previous = living.previous;
@@ -119,6 +114,11 @@ enum kind object_kind(const void *handle) {
     return kind < KINDS ? (enum kind)kind : NO_KIND;
 }
 
+struct context *context_of(const void *handle) {
+    const struct object *object = handle;
+    return object_kind(handle) != NO_KIND && object->class ? object->class->context(object) : NULL;
+}
+
 uint64_t object_serial(const void *object) {
     return atomic_load_explicit(&((const struct object *)object)->serial, memory_order_relaxed);
 }
@@ -128,8 +128,8 @@ void object_hold(void *object) { atomic_fetch_add_explicit(&((struct object *)ob
 void object_drop(void *handle) {
     struct object *object = handle;
     if (atomic_fetch_sub_explicit(&object->holds, 1, memory_order_acq_rel) != 1) return;
-    enum kind kind = atomic_load_explicit(&object->magic, memory_order_relaxed) - MAGIC;
-    enders[kind](object);
+    enum kind kind = object->class->kind;
+    object->class->end(object);
     pthread_mutex_lock(&lock);
     object->previous->next = object->next;
     object->next->previous = object->previous;
@@ -140,7 +140,7 @@ void object_drop(void *handle) {
     else
         dead[kind].first = object;
     dead[kind].last = object;
-    POISON(object + 1, sizes[kind] - sizeof *object);
+    POISON(object + 1, object->class->size - sizeof *object);
     pthread_mutex_unlock(&lock);
 }
 

@@ -8,10 +8,25 @@
 
 enum kind { NO_KIND, PLATFORM, DEVICE, CONTEXT, QUEUE, EVENT, MEMORY, SAMPLER, PROGRAM, KERNEL, KINDS };
 
+struct object;
+struct context;
+struct event;
+
+/* What the objects of a kind are to the shim, by the file that knows them. */
+struct object_class {
+    enum kind kind;
+    size_t size;
+    void (*end)(struct object *);                      /* its last hold was given back. Called without a lock */
+    struct context *(*context)(const struct object *); /* to which it belongs */
+    /* A command that holds it begins, under the lock of the link's state; NULL: that is nothing to it. */
+    void (*begin)(const struct object *, const struct event *);
+};
+
 /* `users` are the references that the host's program counts. `holds` are the shim's own, one of which stands for all users;
    the object dies with the last. A handle is valid until then, as a context is that only its queues still hold. */
 struct object {
     const struct dispatch *dispatch;
+    const struct object_class *class;
     _Atomic uint32_t magic; /* MAGIC + kind while it lives */
     _Atomic uint32_t users, holds;
     uint32_t call;       /* number of the host's call that made it */
@@ -24,12 +39,14 @@ struct object {
 
 struct link;
 
-/* Returns an object of `size` bytes, zero but for its head, with one hold and `users` references (0 or 1). NULL: no memory. */
-void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at);
+/* Returns an object, zero but for its head, with one hold and `users` references (0 or 1). NULL: no memory. */
+void *object_new(const struct object_class *class, uint32_t users, void *made_at);
 /* Whether `handle` is an object of this kind that lives. One that is dead is a use after release. Call it without a lock. */
 bool object_is(const void *handle, enum kind kind);
 /* The kind of an object that lives, NO_KIND of any other. */
 enum kind object_kind(const void *handle);
+/* The context of an object that lives; NULL: it has none, or is none. */
+struct context *context_of(const void *handle);
 void object_hold(void *object);
 /* Gives back a hold. The last ends the object, for which locks are taken: call it without one. */
 void object_drop(void *object);
@@ -46,10 +63,6 @@ const char *object_kind_name(enum kind kind);
 void objects_lock(void);
 void objects_unlock(void);
 void objects_after_fork(void);
-
-/* What ends with an object of each kind, by the file that knows it. */
-void context_end(struct object *), queue_end(struct object *), event_end(struct object *), memory_end(struct object *),
-    sampler_end(struct object *), program_end(struct object *), kernel_end(struct object *);
 
 /* The number of this call of the host that makes, enqueues or builds something, or is refused, from 1. */
 uint32_t count_call(void);

@@ -12,18 +12,42 @@ cl_int check_enqueue(struct queue *queue, cl_uint wait_count, const cl_event *wa
     return CL_SUCCESS;
 }
 
+static void end_event(struct object *object) {
+    struct event *event = (struct event *)object;
+    for (struct edge *edge = event->first_dependent; edge;) {
+        struct event *waiting = edge->to;
+        edge = edge->next;
+        object_drop(waiting);
+    }
+    free(event->waits);
+    free(event->edges);
+    if (event->held != event->held_here) free(event->held);
+    if (event->queue) object_drop(event->queue);
+    if (event->context) object_drop(event->context);
+}
+
+static struct context *context_of_event(const struct object *object) { return ((const struct event *)object)->context; }
+
+static const struct object_class event_class = {EVENT, sizeof(struct event), end_event, context_of_event, NULL};
+
+struct event *new_event(struct context *context, uint32_t users) {
+    struct event *made = object_new(&event_class, users, CALLER);
+    if (!made) return NULL;
+    made->link = context->link;
+    made->context = context;
+    object_hold(context);
+    return made;
+}
+
 static bool in_order(const struct queue *queue) { return !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE); }
 
 static struct event *make_event(const struct command *command, cl_uint wait_count, const cl_event *waits) {
     struct queue *queue = command->queue;
     uint32_t call = count_call();
-    struct event *made = object_new(EVENT, sizeof *made, 0, CALLER);
+    struct event *made = new_event(queue->context, 0);
     if (!made) return NULL;
-    made->link = queue->context->link;
     made->queue = queue;
-    made->context = queue->context;
     object_hold(queue);
-    object_hold(queue->context);
     made->type = command->type;
     made->kernel = command->kernel;
     made->call = call;
@@ -191,11 +215,16 @@ uint64_t push_silently(struct link *link, uint16_t kind, const struct event *fro
     return number;
 }
 
+static void begin_command(const struct event *event) {
+    for (uint32_t i = 0; i < event->held_count; i++)
+        if (event->held[i]->class->begin) event->held[i]->class->begin(event->held[i], event);
+}
+
 void push_event(struct event *event) {
     struct link *link = event->link;
     cl_int error = failed_before(event) ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : prepare_copy(event);
     uint64_t number = 0;
-    if (!error) check_mapped(event);
+    if (!error) begin_command(event);
     if (!error) number = push_with_waits(event, event->command, event->body, event->body_size, &error);
     if (error) {
         finish_event(event, error, 0, 0);
@@ -326,7 +355,7 @@ struct event *begin_by_host(const struct command *command, cl_uint wait_count, c
         finish_event(made, *error, 0, 0);
         run_ready(link);
     } else {
-        check_mapped(made);
+        begin_command(made);
     }
     made->submitted = made->started = now_ns();
     state_unlock(link);

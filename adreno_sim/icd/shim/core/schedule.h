@@ -111,6 +111,9 @@ struct command {
     bool all_before, barrier;
 };
 
+/* Returns the event of a command, or of the user. NULL: no memory. */
+struct event *new_event(struct context *context, uint32_t users);
+
 /* Checks a queue and a wait list as every clEnqueue function does. */
 cl_int check_enqueue(struct queue *queue, cl_uint wait_count, const cl_event *waits);
 
@@ -167,6 +170,8 @@ void forget_waits(struct event *event);
 void drain_locked(struct link *link);
 /* copies.c: before a command goes into the ring. Returns an error of the command. */
 cl_int prepare_copy(struct event *event);
+/* When it is complete. */
+void complete_copy(struct event *event, cl_int status);
 /* pending.c, under the lock: a command that does not block was enqueued, whose host memory must not change from now on. */
 void watch_host(struct event *event);
 /* It has ended. */
@@ -180,10 +185,6 @@ void host_knows(struct link *link, const struct queue *queue);
 void copy_to_host(struct link *link, uint8_t *host, const uint8_t *from, size_t bytes);
 #define DIGEST_START 0x9E3779B97F4A7C15u
 uint64_t digest_bytes(uint64_t mixed, const uint8_t *from, size_t bytes);
-/* mapping.c, under the lock: a command begins that may not touch what is mapped for writing. */
-void check_mapped(const struct event *event);
-/* When it is complete. */
-void complete_copy(struct event *event, cl_int status);
 
 /* copies.c, without the lock: runs a WRITE outside of queues, for an image that is being made. */
 cl_int write_image_now(struct link *link, struct copy *copy, void *body);
