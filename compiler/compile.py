@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import AdrenoSimError, OptionError, UncompiledError
 from ..profiles.ml import MLCapabilities
 from .artifact.model import CompiledModel, as_compiled
-from .importers.load import Model, load_model
+from .importers.load import load_model
+from .importers.model import Model
 from .lower.compile_options import ABOUT_INPUTS, CompileOptions
 
 if TYPE_CHECKING:

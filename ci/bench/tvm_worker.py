@@ -18,7 +18,8 @@ from serving import serve
 from adreno_sim import AdrenoSimError
 from adreno_sim.compiler.extract.module import extract
 from adreno_sim.compiler.importers.inputs import make_inputs
-from adreno_sim.compiler.importers.load import Model, load_model
+from adreno_sim.compiler.importers.load import load_model
+from adreno_sim.compiler.importers.model import Model
 from adreno_sim.compiler.lower.pipeline import lower
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
-from ..importers.load import is_prim_func
+from ..importers.model import is_prim_func
 from ..tvm_bridge.versions import import_tvm
 from .golden import Reference, References
 

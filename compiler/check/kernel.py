@@ -15,7 +15,7 @@ from ...device.protocol import Device, DeviceInfo
 from ...results.model import Report
 from ..artifact.model import CompiledModel
 from ..extract.function import extract_function, host_side
-from ..importers.load import is_prim_func, require_prim_func
+from ..importers.model import is_prim_func, require_prim_func
 from ..lower.pipeline import lower
 from ..lower.targets import make_target
 from ..tvm_bridge.versions import import_tvm

@@ -23,7 +23,7 @@ from ...results.model import BufferTensor, ScopeSummary
 from ..artifact.model import CompiledModel, as_compiled
 from ..compile import extract_model, lower_model, naming_operator, read_model
 from ..importers.inputs import Arrays, Inputs, check_inputs, require_file, require_room
-from ..importers.load import Model, ModelInput
+from ..importers.model import Model, ModelInput
 from ..lower.compile_options import CompileOptions
 from ..tvm_bridge.installed_files import is_imported
 from .cache.entry import Judged, PreparedModel, has_entries, load_prepared, store_prepared

@@ -15,8 +15,13 @@ from ...base.archive import require_memory
 from ...base.array_files import ArrayHeader, load_npy, open_npz
 from ...base.errors import AdrenoSimError
 from ...base.installed.extras import require
-from .load import Model, ModelInput
-from .probabilities import draw_probabilities, probability_inputs
+from ..memory_scopes.demand import bindings, op_name
+from ..tvm_bridge.read import kind as node_kind
+from .model import Model, ModelInput
+from .value_ranges import ValueRanges, bound_value
+
+SAMPLE = "relax.multinomial_from_uniform"
+"""The operator that samples: it means nothing of inputs that are no probabilities."""
 
 INTEGERS_BELOW = 8
 """Seeded integers that no operator takes as an index, a mask or a length are in [0, 8)."""
@@ -93,13 +98,13 @@ def seeded_inputs(model: Model, seed: int = 0, shapes: Mapping[str, Sequence[int
     attention over nothing is no number. Symbolic dimensions of equal name get equal sizes: from `shapes`, else 2.
     """
     sizes = _symbol_sizes(model, shapes or {})
-    ranges, shares = integer_bounds(model, sizes), _probabilities(model)
+    ranges, shares = integer_bounds(model, sizes), _find_probabilities(model)
     arrays: Arrays = {}
     for position, item in enumerate(model.inputs):
         shape = tuple(sizes[size] if isinstance(size, str) else size for size in item.shape)
         generator = np.random.default_rng([seed, zlib.crc32(item.name.encode())])
         if position in shares:
-            arrays[item.name] = draw_probabilities(generator, shape, item.dtype, shares[position])
+            arrays[item.name] = _draw_probabilities(generator, shape, item.dtype, shares[position])
         else:
             arrays[item.name] = _draw(generator, shape, item.dtype, ranges.get(position))
     return arrays
@@ -120,10 +125,29 @@ def integer_bounds(model: Model, sizes: Mapping[str, int] | None = None) -> dict
     return input_ranges(model.module, integers, sizes)
 
 
-def _probabilities(model: Model) -> dict[int, int]:
+def _find_probabilities(model: Model) -> dict[int, int]:
+    """Positions of the parameters of main that a sampling takes as they are -> which operand each is: 0 the distributions, one a
+    row, 1 the numbers from [0, 1) by which they are sampled."""
     if model.module is None:
         return {}
-    return probability_inputs(model.module)
+    ranges = ValueRanges(model.module)
+    found: dict[int, int] = {}
+    for binding in bindings(ranges.function):
+        call = bound_value(binding)
+        if node_kind(call) == "Call" and op_name(call) == SAMPLE:
+            for operand in (0, 1):
+                position = ranges.parameter(call.args[operand])
+                if position is not None:
+                    found[position] = operand
+    return found
+
+
+def _draw_probabilities(generator: np.random.Generator, shape: tuple[int, ...], dtype: str, operand: int) -> np.ndarray:
+    """Seeded values for such an input; rows of distributions sum to 1."""
+    drawn = generator.random(shape, np.float32)
+    if operand == 0:
+        drawn = drawn / drawn.sum(axis=-1, keepdims=True)
+    return drawn.astype(dtype)
 
 
 def _draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: str, bounds: tuple[int, int] | None) -> np.ndarray:

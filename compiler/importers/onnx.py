@@ -14,7 +14,7 @@ from ...base.errors import AdrenoSimError, UnsupportedError
 from ...golden.onnx_model import OnnxModel
 from ..tvm_bridge.versions import import_tvm
 from .fixed_inputs import Values
-from .load import Model, ModelInput, Shapes, module_inputs
+from .model import Model, ModelInput, Shapes, module_inputs
 from .onnx_fold import static_shapes
 from .onnx_functions import expand_operators
 from .onnx_graph import simplify

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .load import Shapes
+from .model import Shapes
 
 
 @dataclass(frozen=True)

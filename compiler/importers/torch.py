@@ -20,7 +20,7 @@ from ..tvm_bridge.read import op_name
 from ..tvm_bridge.rewrite_calls import rewrite_calls
 from ..tvm_bridge.versions import import_tvm, type_of
 from .fixed_inputs import Values
-from .load import Model, Shapes, from_module
+from .model import Model, Shapes, from_module
 
 INSTALL = "pip install torch (the CPU build is enough)"
 

@@ -16,7 +16,8 @@ from ...results.expected import Expected
 from ...results.unwatched import device_in_words
 from ..importers.fixed_inputs import Values
 from ..importers.inputs import require_file
-from ..importers.load import Model, load_model
+from ..importers.load import load_model
+from ..importers.model import Model
 from ..importers.module_file import require_model
 from ..layers.casts import numeric
 from ..layers.numbering import full_names

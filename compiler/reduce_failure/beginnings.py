@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...golden.onnx_model import OnnxModel
-from ..importers.load import Model
+from ..importers.model import Model
 from ..tvm_bridge.versions import import_tvm, type_of, var_name
 from .search import Beginnings
 

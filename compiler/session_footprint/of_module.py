@@ -11,7 +11,7 @@ from ...base.errors import AdrenoSimError, OptionError, UncompiledError
 from ...device.protocol import Device
 from ..artifact.model import CompiledModel
 from ..compile import CompileOptions
-from ..importers.load import UNUSED_BUT_PUBLIC, public_functions
+from ..importers.model import UNUSED_BUT_PUBLIC, public_functions
 from ..importers.module_file import find_module
 from ..plan.rules import DeviceRules
 from ..tvm_bridge import read

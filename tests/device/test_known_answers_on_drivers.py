@@ -9,7 +9,7 @@ import numpy as np
 import oracle
 import pytest
 
-from adreno_sim.backends.opencl import drivers
+from adreno_sim.backends.opencl import drivers, loader
 from adreno_sim.backends.opencl.known_answers import KNOWN_ANSWERS
 from adreno_sim.backends.opencl.verdicts import judge_driver
 
@@ -86,7 +86,7 @@ print([warning.kind.label for warning in device.take_warnings()])
 def test_portable_is_fit_and_alone(opencl_child):
     """The driver that is not chosen stays out of the process, also the one that pyopencl's wheel would load."""
     platforms, name, warnings = opencl_child("cl:portable", code=OPEN).stdout.splitlines()
-    driver = drivers.find_driver("portable")
+    driver = loader.find_driver("portable")
     assert platforms == f"['{driver.platform}']" and driver.platform in name and warnings == "[]"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import judges
 import pytest
 
-from adreno_sim.backends.opencl import drivers
+from adreno_sim.backends.opencl import loader
 
 pytestmark = pytest.mark.device
 
@@ -63,7 +63,7 @@ def test_a_platform_is_an_index_or_a_substring(opencl_child):
 
 @pytest.mark.parametrize("name", ["pocl", "Portable Computing", "Intel"])
 def test_a_driver_is_had_by_its_name_whatever_it_is_worth(opencl_child, name, request):
-    driver = drivers.find_driver(name)
+    driver = loader.find_driver(name)
     judges.skip_without(request.node, driver.name)
     said = opencl_child(f"cl:{name}", code=OPEN).stdout
     assert "refused" not in said and ("PoCL" in said) == (driver.name == "pocl")

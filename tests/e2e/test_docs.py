@@ -210,7 +210,7 @@ def _plugin() -> list[str]:
 
 def skipped(command: Command, slow: bool) -> bool:
     """Whether a command does not run here."""
-    from adreno_sim.backends.opencl import drivers
+    from adreno_sim.backends.opencl import loader
 
     if any(re.match(pattern, command.text) for pattern in ELSEWHERE):
         return True
@@ -222,7 +222,7 @@ def skipped(command: Command, slow: bool) -> bool:
     if not slow and (missing or not re.match(QUICK, command.text)):
         return True
     for name in OPENCL.findall(command.text):
-        driver = drivers.find_driver(name or "portable")
+        driver = loader.find_driver(name or "portable")
         if driver is None or oracle.why_absent(driver.name):
             return True
     return False

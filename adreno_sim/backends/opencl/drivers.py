@@ -2,7 +2,7 @@
 
 An OpenCL loader reads a folder of .icd files once, when the first platform is asked for; OCL_ICD_VENDORS may name one
 file or another folder. PoCL and Intel's runtime from PyPI ship no .icd file that points to where they lie, and Debian's
-Oclgrind none at all, so they are written here.
+Oclgrind none at all, so `loader.py` writes them.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...base.host.current import library_folders
 from ...base.installed.install_line import install_line
-from ...base.processes.scratch import make_scratch_folder
 
 VENDORS = Path("/etc/OpenCL/vendors")
 
@@ -72,53 +69,10 @@ DRIVERS = (
     Driver("oclgrind", "Oclgrind", "liboclgrind-rt-icd", "apt install oclgrind", folders=(Path("/usr/lib/oclgrind"),)),
 )
 
-PORTABLE = "portable"
-"""The name of whichever driver is the best that gives every known answer (`portable.py`)."""
-
-_announced: dict[str, None] = {}
-
-
-def announce(platforms: Iterable[str]) -> None:
-    """Register the platforms (index, substring or "") that this process will open: the loader is set up once, for all."""
-    _announced.update(dict.fromkeys(platforms))
-
 
 def get_driver(name: str) -> Driver:
     """The driver of this name."""
     return next(driver for driver in DRIVERS if driver.name == name)
-
-
-def find_driver(platform: str) -> Driver | None:
-    """The driver for its name, or for a part of its platform's name; None for an index, "" or another platform.
-
-    "portable" is the best driver that gives every known answer; drivers without a verdict are tried for it.
-    """
-    if not platform or platform.isdigit():
-        return None
-    if platform.lower() == PORTABLE:
-        from .portable import choose
-
-        return choose()
-    text = platform.lower()
-    return next((driver for driver in DRIVERS if text == driver.name or text in driver.platform.lower()), None)
-
-
-def prepare(platform: str) -> None:
-    """Point the OpenCL loader to the drivers of `platform` and of the announced platforms, before pyopencl loads it.
-
-    Drivers known by name are loaded without others beside them: each driver in a process means one more copy of LLVM in
-    it. Leaves the environment alone if the user set OCL_ICD_VENDORS or pyopencl is loaded already.
-    """
-    if is_set_by_user() or "pyopencl" in sys.modules:
-        return
-    platforms = dict.fromkeys([*_announced, platform])
-    known = [(text, find_driver(text)) for text in platforms]
-    chosen = _select_icd_files([driver for text, driver in known if driver is not None or text.lower() != PORTABLE])
-    if chosen is None:
-        if os.environ.pop(OURS, None) is not None:
-            del os.environ[VARIABLE]
-        return
-    os.environ[VARIABLE] = os.environ[OURS] = str(_write_icd_folder(chosen))
 
 
 def is_available(driver: Driver) -> bool:
@@ -133,7 +87,7 @@ def is_set_by_user() -> bool:
 
 def icd_texts(driver: Driver) -> list[str]:
     """Texts of the .icd files that can load a driver: the system's, then one with the path of its library."""
-    found = [file.read_text() for file in _system_files() if _names(file, driver)]
+    found = [file.read_text() for file in system_files() if _names(file, driver)]
     if not is_set_by_user() and (library := driver.find_library()) is not None:
         found.append(f"{library}\n")
     return list(dict.fromkeys(found))
@@ -141,7 +95,7 @@ def icd_texts(driver: Driver) -> list[str]:
 
 def other_icd_texts() -> list[str]:
     """Texts of the system's .icd files for drivers that are not known by name."""
-    return [file.read_text() for file in _system_files() if not any(_names(file, driver) for driver in DRIVERS)]
+    return [file.read_text() for file in system_files() if not any(_names(file, driver) for driver in DRIVERS)]
 
 
 def icd_texts_of_platform(platform: str) -> list[str]:
@@ -153,15 +107,6 @@ def icd_texts_of_platform(platform: str) -> list[str]:
     return [own.read_text()] if own.is_file() and not is_set_by_user() else icd_texts(driver)
 
 
-def hide_shipped_drivers() -> None:
-    """Keep the loader in pyopencl's wheel from loading the PoCL that PyPI put beside it, where drivers were chosen here.
-
-    That loader looks in PYOPENCL_HOME too, at the first question for platforms; importing pyopencl sets it.
-    """
-    if os.environ.get(OURS) and not is_set_by_user():
-        os.environ["PYOPENCL_HOME"] = os.environ[OURS]
-
-
 def find_library(icd: str) -> Path | None:
     """The file of the library that an .icd file with this text names; None where it is not found."""
     name = icd.strip()
@@ -170,46 +115,7 @@ def find_library(icd: str) -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def why_missing(platform: str) -> str:
-    """The reason why the loader did not provide a platform that is known by name; "" for other platforms."""
-    driver = find_driver(platform)
-    if driver is None and platform.lower() == PORTABLE:
-        from .portable import explain
-
-        return f"no driver gives every known answer: {explain()}"
-    if driver is None:
-        return ""
-    if is_set_by_user():
-        return f"OCL_ICD_VENDORS={os.environ[VARIABLE]} decides which drivers are loaded"
-    if not is_available(driver):
-        return f"{driver.platform} is not installed: {driver.install}"
-    return (
-        "the OpenCL loader reads its drivers once, and was set up for others earlier in this process: name all devices in "
-        f"adreno_sim.device.announce_devices([..., 'cl:{driver.name}']) before the first is opened, or open it in "
-        "a process of its own"
-    )
-
-
-def _select_icd_files(drivers: list[Driver | None]) -> dict[str, str] | None:
-    """Name -> text of the .icd files for the loader; None = the loader reads its own folder."""
-    system = [file.read_text() for file in _system_files()]
-    files = {driver.name: text for driver in drivers if driver is not None and (text := _icd_text(driver))}
-    if None not in drivers:
-        return files or None
-    if system and set(files.values()) <= set(system):
-        return None
-    if system:
-        return {**files, **{f"system-{number}": text for number, text in enumerate(system) if text not in files.values()}}
-    default = [find_driver(PORTABLE), *DRIVERS]
-    return files or next(({driver.name: text} for driver in default if driver is not None and (text := _icd_text(driver))), None)
-
-
-def _icd_text(driver: Driver) -> str:
-    """Text of the .icd file of a driver: the one that was chosen, else the first there is; "" where there is none."""
-    return driver.icd or next(iter(icd_texts(driver)), "")
-
-
-def _system_files() -> list[Path]:
+def system_files() -> list[Path]:
     """The .icd files in the loader's folder, or where the user's OCL_ICD_VENDORS points."""
     return _icd_files(Path(os.environ[VARIABLE]) if is_set_by_user() else VENDORS)
 
@@ -222,11 +128,3 @@ def _icd_files(path: Path) -> list[Path]:
 def _names(file: Path, driver: Driver) -> bool:
     """True if an .icd file names the driver's library."""
     return Path(file.read_text().strip()).name.startswith(driver.library)
-
-
-def _write_icd_folder(files: dict[str, str]) -> Path:
-    """Write the .icd files to a folder of this process; returns it."""
-    folder = make_scratch_folder("vendors")
-    for name, text in files.items():
-        (folder / f"{name}.icd").write_text(text)
-    return folder

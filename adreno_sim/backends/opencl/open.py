@@ -10,7 +10,7 @@ from ...base.errors import AdrenoSimError, OptionError
 from ...base.installed.extras import MissingPackageError, is_installed
 from ...base.installed.install_line import install_line
 from ...base.run_options import make_options
-from . import drivers
+from . import drivers, loader
 from .verdicts import judge_driver
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
 
 def announce(texts: Iterable[str]) -> None:
     """Register the devices (texts as for `open_opencl`) that this process will open, before it opens the first."""
-    drivers.announce([_split(text)[0] for text in texts])
+    loader.announce([_split(text)[0] for text in texts])
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -68,18 +68,18 @@ def why_unavailable() -> str:
 def _platforms(wanted: str) -> list[Any]:
     if not is_installed("pyopencl"):
         raise MissingPackageError(why_unavailable())
-    if wanted.lower() == drivers.PORTABLE and drivers.find_driver(wanted) is None:
-        raise AdrenoSimError(f"no OpenCL platform: {drivers.why_missing(wanted)}")
-    drivers.prepare(wanted)
+    if wanted.lower() == loader.PORTABLE and loader.find_driver(wanted) is None:
+        raise AdrenoSimError(f"no OpenCL platform: {loader.why_missing(wanted)}")
+    loader.prepare(wanted)
     import pyopencl as cl
 
-    drivers.hide_shipped_drivers()
+    loader.hide_shipped_drivers()
     try:
         found = list(cl.get_platforms())
     except cl.Error:
         found = []
     if not found:
-        raise AdrenoSimError(f"no OpenCL platform: {drivers.why_missing(wanted) or _expected()}")
+        raise AdrenoSimError(f"no OpenCL platform: {loader.why_missing(wanted) or _expected()}")
     return found
 
 
@@ -110,8 +110,8 @@ def devices_of(platform: Any) -> list[Any]:
 
 def _choose_platform(wanted: str, platforms: Sequence[Any]) -> Any:
     """The platform for an index, a platform's name, or a driver's name."""
-    driver = drivers.find_driver(wanted)
-    if driver is not None and wanted.lower() in (driver.name, drivers.PORTABLE):
+    driver = loader.find_driver(wanted)
+    if driver is not None and wanted.lower() in (driver.name, loader.PORTABLE):
         for platform in platforms:
             if driver.platform in str(platform.name):
                 return platform
@@ -129,5 +129,5 @@ def _choose(what: str, wanted: str, items: Sequence[T]) -> T:
         if not wanted.isdigit() and wanted.lower() in name.lower():
             return item
     there = ", ".join(f"{index} {name!r}" for index, name in enumerate(names))
-    reason = drivers.why_missing(wanted) if what == "platform" else ""
+    reason = loader.why_missing(wanted) if what == "platform" else ""
     raise AdrenoSimError(f"no OpenCL {what} {wanted!r}; there are: {there}{f' ({reason})' if reason else ''}")

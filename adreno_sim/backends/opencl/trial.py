@@ -67,11 +67,11 @@ def try_all(path: str) -> None:
     import pyopencl as cl
 
     from ...base.run_options import make_options
-    from . import drivers
+    from . import loader
     from .device import OpenCLDevice
     from .open import devices_of
 
-    drivers.hide_shipped_drivers()
+    loader.hide_shipped_drivers()
     with open(path, "w", encoding="utf-8") as file:
 
         def write_line(**line: Any) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...base.errors import AdrenoSimError, OptionError
 from ...base.trust.confined_path import is_below
+from .files import require_new, write_files
 
 if TYPE_CHECKING:
     from ...backends.sim.program import SimKernel
@@ -28,7 +29,6 @@ def init_kernel(args: argparse.Namespace) -> None:
     from ...launch_spec.skeleton.guess import guess_launch
     from ...launch_spec.skeleton.kernel_use import KernelUse
     from ...launch_spec.skeleton.trial import run_trial, settle
-    from .command import require_new, write_files
 
     source, target = Path(args.file), Path(args.output or DEFAULT)
     require_new({target: ""}, args.force)

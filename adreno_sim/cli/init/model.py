@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ...base.errors import AdrenoSimError
 from ...base.text.spelling import spell_line
+from .files import require_new, write_files
 
 SCRIPT = "ci/adreno-ci.sh"
 RECIPES = {
@@ -50,7 +51,6 @@ _PLAIN_PATH = re.compile(r"[\w ./+@=,~-]+")
 def init_model(args: argparse.Namespace) -> None:
     """Write the files that `args` ask for. Raises AdrenoSimError where it cannot."""
     from ...compiler.importers.module_file import require_model, split_name
-    from .command import require_new, write_files
 
     require_model(args.file)
     path, name = split_name(args.file)

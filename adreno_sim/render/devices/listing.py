@@ -89,12 +89,12 @@ def real_devices() -> Iterator[ListedDevice]:
 
 def _portable() -> tuple[str, str] | None:
     """The device that `cl:portable` is and its .icd file's text; called so where its driver's name means another file."""
-    from ...backends.opencl import drivers
+    from ...backends.opencl import drivers, loader
 
-    driver = drivers.find_driver(drivers.PORTABLE)
+    driver = loader.find_driver(loader.PORTABLE)
     if driver is None:
         return None
-    return f"cl:{driver.name if drivers.icd_texts(driver)[0] == driver.icd else drivers.PORTABLE}", driver.icd
+    return f"cl:{driver.name if drivers.icd_texts(driver)[0] == driver.icd else loader.PORTABLE}", driver.icd
 
 
 def show(devices: Devices, file: IO[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ....base.errors import AdrenoSimError
 from ...importers.index_uses import IndexUse, index_uses
 from ...importers.inputs import Arrays
-from ...importers.load import Model
+from ...importers.model import Model
 from ...importers.value_ranges import ValueRanges
 from ...memory_scopes.demand import bindings
 from ...tvm_bridge.read import kind

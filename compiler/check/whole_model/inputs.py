@@ -10,7 +10,7 @@ import numpy as np
 
 from ....base.errors import AdrenoSimError
 from ...importers.inputs import Arrays, Inputs, check_inputs, make_inputs
-from ...importers.load import Model
+from ...importers.model import Model
 from ...lower.compile_options import CompileOptions
 from .input_indices import GENERATED, require_valid_indices
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...importers.load import Model
+from ...importers.model import Model
 from ...lower.compile_options import CompileOptions
 from .stages import is_same, run_passes
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....base.errors import AdrenoSimError
 from ...importers.inputs import Arrays, Inputs
-from ...importers.load import Model
+from ...importers.model import Model
 from ...lower.compile_options import CompileOptions
 from ..cache.entry import Judged
 from ..outputs import LLVM, ONNX_RUNTIME, PYTORCH

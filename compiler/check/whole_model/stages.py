@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...importers.inputs import Arrays
-from ...importers.load import Model
+from ...importers.model import Model
 from ...lower.compile_options import CompileOptions
 from ...tvm_bridge.pass_pipelines import clone
 

@@ -13,7 +13,8 @@ from operators import OPERATORS
 
 from adreno_sim import AdrenoSimError, UnsupportedError
 from adreno_sim.compiler.importers.inputs import make_inputs
-from adreno_sim.compiler.importers.load import Model, ModelInput, load_model
+from adreno_sim.compiler.importers.load import load_model
+from adreno_sim.compiler.importers.model import Model, ModelInput
 
 pytestmark = pytest.mark.tvm
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adreno_sim.backends.opencl import drivers, portable, verdicts
+from adreno_sim.backends.opencl import drivers, loader, portable, verdicts
 from adreno_sim.backends.opencl.open import open_opencl
 from adreno_sim.backends.opencl.verdicts import JudgedDevice, Verdict
 from adreno_sim.base.errors import AdrenoSimError
@@ -59,20 +59,20 @@ def machine(monkeypatch, tmp_path):
 )
 def test_the_first_that_gives_every_known_answer(machine, files, chosen):
     machine(files)
-    driver = drivers.find_driver("portable")
-    assert driver.icd == chosen and drivers.find_driver("PORTABLE") == driver
-    assert drivers._select_icd_files([driver]) == {driver.name: chosen}
+    driver = loader.find_driver("portable")
+    assert driver.icd == chosen and loader.find_driver("PORTABLE") == driver
+    assert loader._select_icd_files([driver]) == {driver.name: chosen}
 
 
 def test_pocl_is_pocl_whatever_it_is_worth(machine):
     machine({PIP: WRONG, INTEL: ""})
-    assert drivers.find_driver("pocl").name == drivers.find_driver("Portable Comp").name == "pocl"
-    assert drivers._select_icd_files([drivers.find_driver("pocl")]) == {"pocl": PIP}
+    assert loader.find_driver("pocl").name == loader.find_driver("Portable Comp").name == "pocl"
+    assert loader._select_icd_files([loader.find_driver("pocl")]) == {"pocl": PIP}
 
 
 def test_none_that_is_fit_is_refused_with_what_each_gets_wrong(machine):
     machine({PIP: WRONG})
-    assert drivers.find_driver("portable") is None
+    assert loader.find_driver("portable") is None
     with pytest.raises(AdrenoSimError) as caught:
         open_opencl("portable")
     said = str(caught.value)
@@ -83,7 +83,7 @@ def test_none_that_is_fit_is_refused_with_what_each_gets_wrong(machine):
 def test_an_unfit_driver_is_not_loaded_for_another(machine):
     """Where nothing fit is there, and another device is opened with it, the unfit one stays out."""
     machine({PIP: WRONG, INTEL: "!"})
-    assert drivers.find_driver("portable") is None and drivers._select_icd_files([]) is None
+    assert loader.find_driver("portable") is None and loader._select_icd_files([]) is None
 
 
 def test_the_list_of_devices_says_what_is_wrong_and_which_is_portable(machine):

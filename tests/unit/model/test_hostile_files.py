@@ -17,7 +17,7 @@ from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.compiler.artifact import model as artifact
 from adreno_sim.compiler.artifact.model import CompiledModel
 from adreno_sim.compiler.importers.inputs import make_inputs
-from adreno_sim.compiler.importers.load import Model, ModelInput
+from adreno_sim.compiler.importers.model import Model, ModelInput
 
 
 def npy(shape, dtype="<f4", data=b"", fortran=False) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from adreno_sim.base import archive
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.compiler.importers.inputs import require_room
-from adreno_sim.compiler.importers.load import ModelInput
+from adreno_sim.compiler.importers.model import ModelInput
 
 
 def model(*shape: int | str) -> Any:
