@@ -50,6 +50,13 @@ def elem_of(type: ir.Type) -> ir.Type:
     return type.elem if isinstance(type, ir.Vector) else type
 
 
+def elem_bits(type: ir.Type) -> int:
+    """Bits of an integer or a float, or of an element of a vector of these."""
+    elem = elem_of(type)
+    assert isinstance(elem, (ir.Int, ir.Float))
+    return elem.bits
+
+
 def lanes_of(type: ir.Type) -> int:
     return type.count if isinstance(type, ir.Vector) else 1
 

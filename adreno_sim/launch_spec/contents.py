@@ -12,6 +12,7 @@ from ..findings import Finding
 from ..results.launch_births import Birth, explain_births, find_birth_in_launch, kinds_in
 from ..results.launch_report import Coverage
 from ..results.listing.ranges import describe_ranges
+from ..results.untouched import element_bits
 from .bind import BoundArguments, elements, parameter_name
 from .model import BufferArgument, ImageArgument, LaunchSpec
 
@@ -46,7 +47,7 @@ class LaunchContents:
             if after.dtype.kind != "f" or np.isfinite(after).all():
                 continue
             given = self._kinds_given() if given is None else given
-            changed = _bits(after) != _bits(self._before[index])
+            changed = element_bits(after) != element_bits(self._before[index])
             birth = find_birth_in_launch(self._name(index), self._kernel.name, after, changed, given, self._meant)
             if birth is not None:
                 yield index, birth
@@ -60,7 +61,7 @@ class LaunchContents:
             argument = self._argument(index)
             if self._is_filled(index) or argument.place.storage:
                 continue
-            unwritten = (_bits(after) == _bits(self._before[index])).reshape(-1)
+            unwritten = (element_bits(after) == element_bits(self._before[index])).reshape(-1)
             if unwritten.any():
                 where = describe_ranges("element", unwritten)
                 yield Coverage(self._name(index), unwritten.size, int(unwritten.sum()), where)
@@ -90,7 +91,3 @@ class LaunchContents:
 
     def _name(self, index: int) -> str:
         return parameter_name(self._spec, self._kernel.params, index)
-
-
-def _bits(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")

@@ -66,11 +66,6 @@ class Heap:
         """The byte of the heap at an address of this process."""
         return address - self.address
 
-    @property
-    def free_ranges(self) -> list[tuple[int, int]]:
-        """(start, bytes) of each free range."""
-        return list(zip(self._starts, self._sizes, strict=True))
-
 
 def _punch(descriptor: int, start: int, nbytes: int) -> None:
     """Give pages of a file back to the system; they read as zeros then."""

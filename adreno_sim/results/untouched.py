@@ -17,14 +17,14 @@ def find_untouched(before: np.ndarray | None, golden: np.ndarray) -> np.ndarray 
     old = before.reshape(golden.shape)
     found = ~np.isfinite(old)
     if found.any():
-        found &= _bits(old) == _bits(golden)
+        found &= element_bits(old) == element_bits(golden)
     return found if found.any() else None
 
 
 def compare_touched(got: np.ndarray, expected: Expected, before: np.ndarray | None) -> Comparison:
     """As `compare`, but elements that held nothing and were left alone do not count. before: of the shape of both."""
     untouched = find_untouched(before, expected.array)
-    if untouched is None or (_bits(got)[untouched] != _bits(expected.array)[untouched]).any():
+    if untouched is None or (element_bits(got)[untouched] != element_bits(expected.array)[untouched]).any():
         return compare(got, expected)
     kept = ~untouched
     part = replace(
@@ -40,5 +40,6 @@ def compare_touched(got: np.ndarray, expected: Expected, before: np.ndarray | No
     return replace(result, worst=tuple(int(i) for i in np.argwhere(kept)[result.worst[0]]))
 
 
-def _bits(array: np.ndarray) -> np.ndarray:
+def element_bits(array: np.ndarray) -> np.ndarray:
+    """The elements as unsigned integers of the same bits."""
     return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")

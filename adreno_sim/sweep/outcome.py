@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_type_hints
 
+from ..base.toml_tables import is_whole
 from ..findings import Kind, Severity
 from .case import AGAIN, Outcome
 
@@ -66,7 +67,7 @@ def _checked(found: Outcome) -> Outcome:
         elif kind is float:
             fits = _is_number(value)
         else:
-            fits = isinstance(value, str) if kind is str else _is_whole(value)
+            fits = isinstance(value, str) if kind is str else is_whole(value)
         if not fits:
             raise ValueError(f"{name}: {value!r}")
     if found.exit_code not in (
@@ -90,9 +91,5 @@ def _check_finding(finding: dict[str, Any]) -> None:
         raise ValueError("no finding")
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _is_count(value: object) -> bool:
-    return _is_whole(value) and 0 <= value < 1 << 63  # type: ignore[operator]
+    return is_whole(value) and 0 <= value < 1 << 63  # type: ignore[operator]

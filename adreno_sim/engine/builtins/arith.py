@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
+from ...ir.llvm_types import elem_bits
 from ...ir.provenance import is_pointer
 from ...ir.queries import may_leave_vector
 from ...ir.unsupported import unsupported
@@ -31,7 +32,7 @@ def _plain(e: Emitter, instr: ir.Instr) -> None:
 @instruction("shl", "lshr", "ashr")
 def _shift(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
-    bits = _bits(instr.type)
+    bits = elem_bits(instr.type)
     spelled = llvm_types.spell(instr.type)
     emit_shift_check(e, instr)
     amount = e.value(b)
@@ -39,12 +40,6 @@ def _shift(e: Emitter, instr: ir.Instr) -> None:
         amount = e.body.op(f"and {spelled} {amount}, {splat_int(instr.type, bits - 1)}")
     flag = " nsw" if e.is_nsw(instr) else ""
     e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed_operand(a)}, {amount}"))
-
-
-def _bits(type: ir.Type) -> int:
-    elem = llvm_types.elem_of(type)
-    assert isinstance(elem, (ir.Int, ir.Float))
-    return elem.bits
 
 
 @instruction("udiv", "urem", "sdiv", "srem")
@@ -78,7 +73,7 @@ def _cannot_trap(divisor: ir.Value) -> bool:
     if not isinstance(divisor, ir.Const):
         return False
     lanes = divisor.value if isinstance(divisor.value, tuple) else (divisor,)
-    bits = _bits(divisor.type)
+    bits = elem_bits(divisor.type)
     all_ones = (1 << bits) - 1
     return all(isinstance(c.value, int) and c.value & all_ones not in (0, all_ones) for c in lanes)
 
@@ -99,7 +94,7 @@ def _float(e: Emitter, instr: ir.Instr) -> None:
 @instruction("fneg")
 def _negate(e: Emitter, instr: ir.Instr) -> None:
     operand = instr.operands[0]
-    word = llvm_types.spell(llvm_types.with_elem(instr.type, ir.Int(_bits(instr.type))))
+    word = llvm_types.spell(llvm_types.with_elem(instr.type, ir.Int(elem_bits(instr.type))))
     spelled = llvm_types.spell(instr.type)
     if not is_half(instr.type):
         e.define(instr, e.body.op(f"fneg {spelled} {e.value(operand)}"))
@@ -187,7 +182,7 @@ def _lane(e: Emitter, instr: ir.Instr, kind: Kind, what: str) -> tuple[str, str]
     if not e.unit.checked:
         return f"{spelled} {e.body.op(f'urem {spelled} {e.value(index)}, {count}')}", ""
     inside = e.body.op(f"icmp ult {spelled} {e.value(index)}, {count}")
-    wide = e.value(index) if _bits(index.type) == 64 else e.body.op(f"sext {spelled} {e.value(index)} to i64")
+    wide = e.value(index) if elem_bits(index.type) == 64 else e.body.op(f"sext {spelled} {e.value(index)} to i64")
     text = f"index {{index}} of a vector of {count}: {what}"
     e.report_if(e.body.op(f"xor i1 {inside}, true"), DiagnosticSite(kind, e.loc, "index", text=text), wide)
     return f"{spelled} {e.body.op(f'select i1 {inside}, {spelled} {e.value(index)}, {spelled} 0')}", inside

@@ -5,26 +5,22 @@ from __future__ import annotations
 import re
 
 from ...ir import ir, llvm_types
+from ...ir.llvm_types import elem_bits
 from ..emit.builtin_registry import EMITTERS, builtin, builtin_family, emit_intrinsic, intrinsic_suffix, is_signed
 from ..emit.emitter import Emitter, instruction
 from ..emit.half_arithmetic import extend, is_half, keep_whole, truncate
 from ..emit.undefined_behaviour import emit_conversion_check
 from ..llvm import constants
 from .arith import splat_int
-from .floats import elem_bits, round_to_odd
+from .floats import round_to_odd
 
 _FLOAT, _DOUBLE = ir.Float(32), ir.Float(64)
 _CONVERT = re.compile(r"convert_(?P<type>[a-z]+?)(?P<count>\d*)(?P<sat>_sat)?(?P<mode>_rt[ezpn])?")
 _ROUND = {"_rte": "roundeven", "_rtz": "trunc", "_rtp": "ceil", "_rtn": "floor"}
 
 
-@instruction("fpext")
-def _fpext(e: Emitter, instr: ir.Instr) -> None:
-    e.define(instr, resize_float(e, instr.operands[0].type, instr.type, e.value(instr.operands[0]), ""))
-
-
-@instruction("fptrunc")
-def _fptrunc(e: Emitter, instr: ir.Instr) -> None:
+@instruction("fpext", "fptrunc")
+def _resize(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, resize_float(e, instr.operands[0].type, instr.type, e.value(instr.operands[0]), ""))
 
 

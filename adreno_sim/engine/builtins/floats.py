@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
+from ...ir.llvm_types import elem_bits
 from ..emit.builtin_registry import broadcast_to, builtin, builtin_family, emit_intrinsic, is_signed
 from ..emit.emitter import Emitter
 from ..emit.half_arithmetic import computes_halves, emit_comparison, emit_operation, half_operand, is_half, narrow, widen
@@ -170,12 +171,6 @@ def _fmin(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     a, b = (broadcast_to(e, v, instr.type) for v in instr.operands)
     e.define(instr, _flush_chosen(e, instr, emit_min_max(e, instr.type, a, b, "min" in instr.callee.name)))
-
-
-def elem_bits(type: ir.Type) -> int:
-    elem = llvm_types.elem_of(type)
-    assert isinstance(elem, (ir.Int, ir.Float))
-    return elem.bits
 
 
 # Both kinds

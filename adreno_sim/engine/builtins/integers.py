@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
+from ...ir.llvm_types import elem_bits
 from ..emit.builtin_registry import builtin, builtin_family, emit_intrinsic, intrinsic_suffix, is_signed
 from ..emit.emitter import Emitter
 from .arith import splat_int
-from .floats import elem_bits
 
 
 @builtin("abs")

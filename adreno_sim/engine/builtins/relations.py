@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
+from ...ir.llvm_types import elem_bits
 from ..emit.builtin_registry import builtin
 from ..emit.emitter import Emitter
 from ..llvm.text import all_of, any_of
 from .arith import splat_int
-from .floats import elem_bits, emit_compare, emit_select
+from .floats import emit_compare, emit_select
 
 _RELATION = {
     "isequal": "oeq", "isnotequal": "une", "isgreater": "ogt", "isgreaterequal": "oge", "isless": "olt",

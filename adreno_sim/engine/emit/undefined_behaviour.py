@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
+from ...ir.llvm_types import elem_bits
 from ..analysis.shift_amounts import written_amount
 from ..llvm import constants
 from ..llvm.text import any_of
@@ -77,9 +78,3 @@ def emit_conversion_check(e: Emitter, source: ir.Type, target: ir.Type, value: s
         below = f"fcmp ult {spelled} {value}, {constants.number(source, float(least))}"
     above = e.body.op(f"fcmp uge {spelled} {value}, {constants.number(source, float(most))}")
     emit_lane_report(e, source, e.body.op(f"or {flags} {e.body.op(below)}, {above}"), Kind.UNDEFINED_CONVERSION)
-
-
-def elem_bits(type: ir.Type) -> int:
-    elem = llvm_types.elem_of(type)
-    assert isinstance(elem, (ir.Int, ir.Float))
-    return elem.bits
