@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ..backends.sim.arguments import ADDRESSING, FILTERS
-from ..backends.sim.launch_config import PreparedLaunch
+from ..backends.sim.launches.launch_config import PreparedLaunch
 from ..backends.sim.program import SimKernel
 from ..backends.sim.shared_pointers import Reached, SharedKernels, SharedPointer
 from ..base.errors import DeviceError

@@ -197,22 +197,14 @@ class CheckRun:
             known = f"the model has no such kernel; there are: {', '.join(ready.compiled.kernels) or 'none'}"
             raise OptionError("reproduce_kernel", f"{wanted}: {known}")
         if second is not None:
-            self.second = SecondDevice(ready.compiled, second)
+            self.second_device = SecondDevice(ready.compiled, second)
             report.compared_with = second.info.name
         truth, is_real = ready.kernels, self.device.info.profile is None
         rerun = None if truth is None else WidePrecisionRerun(ready.compiled, truth)
-        integer_inputs = (
-            IntegerInputs(ready.compiled, truth, rerun) if is_real and truth is not None and rerun is not None else None
-        )
+        whole = IntegerInputs(ready.compiled, truth, rerun) if is_real and truth is not None and rerun is not None else None
+        keep_going = self.options.keep_going
         observer = KernelObserver(
-            ready.compiled,
-            ready.golden,
-            self.options.keep_going,
-            self.progress,
-            self.refused,
-            self.second_device,
-            rerun,
-            integer_inputs,
+            ready.compiled, ready.golden, keep_going, self.progress, self.refused, self.second_device, rerun, whole
         )
         observer.unproven = UnprovenAccesses() if self.options.explain else None
         observer.gives_places = None if truth is None else truth.gives_places

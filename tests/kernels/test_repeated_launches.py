@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.backends.sim.arguments import scalar_bytes
-from adreno_sim.backends.sim.launch_config import launch_signature
+from adreno_sim.backends.sim.launches.launch_config import launch_signature
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
 from adreno_sim.engine.abi.specialization import BufferArg, Specialization

@@ -17,7 +17,7 @@ from .arguments import bind_argument, check_arguments
 from .device import SimDevice
 from .group_limits import refuse_required_groups
 from .info import front_end_target
-from .launch_config import specialize_launch
+from .launches.launch_config import specialize_launch
 from .program import SimKernel, SimProgram, allows_non_uniform
 
 

@@ -31,9 +31,9 @@ from .group_counts import count_sample
 from .group_limits import refuse_required_groups
 from .info import device_info, front_end_target
 from .kernel_facts import analyse_kernel
-from .launch_cache import LaunchCache, Sizes
-from .launch_config import PreparedLaunch
-from .launcher import Launcher
+from .launches.launch_cache import LaunchCache, Sizes
+from .launches.launch_config import PreparedLaunch
+from .launches.launcher import Launcher
 from .memory import SimMemory
 from .program import SimProgram, allows_non_uniform, require_kernel
 

@@ -11,7 +11,7 @@ from ...engine.analysis.slow_builtins import list_slow_calls
 from ...engine.run.counted import counting_groups
 from ...memory.storage import before_access
 from .arguments import bind_argument
-from .launch_config import PreparedLaunch
+from .launches.launch_config import PreparedLaunch
 
 
 def count_sample(launch: PreparedLaunch, line_bytes: int, options: RunOptions, tracing: Tracing) -> SampledLaunch:

@@ -22,7 +22,7 @@ from ...engine.run.second_run import SWITCH
 from ...ir import ir
 from ...memory.storage import StorageView
 from ...memory.undefined_bits import ALL, undefined_bits
-from .launch_config import PreparedLaunch
+from .launches.launch_config import PreparedLaunch
 
 _INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
 _FLOATS = {16: "half", 32: "float", 64: "double"}

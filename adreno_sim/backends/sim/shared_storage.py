@@ -16,7 +16,7 @@ from ...findings import Access, Finding, Kind
 from ...ir import ir
 from ...ir.data_dependence import accesses_depend_on_memory
 from ...memory.storage import StorageView
-from .launch_config import PreparedLaunch
+from .launches.launch_config import PreparedLaunch
 from .program import SimKernel
 from .touched_bytes import find_touched_bytes
 

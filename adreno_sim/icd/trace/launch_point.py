@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...backends.sim.device import SimDevice
-from ...backends.sim.launch_config import PreparedLaunch
+from ...backends.sim.launches.launch_config import PreparedLaunch
 from ...base.errors import AdrenoSimError, DeviceError
 from ...results.run_report import HostCall, ProcessReport
 from ..commands import Commands

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...base.run_options import RunOptions
-from ...base.specs import Argument
-from ...device.launch_sizes import require_launch
-from ...device.protocol import Kernel
-from ...engine.abi.launch_facts import facts_of
-from ...engine.caching.kernel_memo import KernelMemo
-from ...engine.run.launch_analysis import LaunchAnalysis, analyze_launch
-from ...memory.storage import StorageView
-from ...profiles.profile import Profile
-from . import limits
-from .arguments import bind_argument, check_arguments
-from .device_warnings import DeviceWarnings
-from .driver_errata import ErrataWatch
-from .group_limits import GroupWatch
+from ....base.run_options import RunOptions
+from ....base.specs import Argument
+from ....device.launch_sizes import require_launch
+from ....device.protocol import Kernel
+from ....engine.abi.launch_facts import facts_of
+from ....engine.caching.kernel_memo import KernelMemo
+from ....engine.run.launch_analysis import LaunchAnalysis, analyze_launch
+from ....memory.storage import StorageView
+from ....profiles.profile import Profile
+from .. import limits
+from ..arguments import bind_argument, check_arguments
+from ..device_warnings import DeviceWarnings
+from ..driver_errata import ErrataWatch
+from ..group_limits import GroupWatch
+from ..program import SimKernel, require_kernel
 from .launch_config import LaunchConfig, PreparedLaunch, launch_signature, request_of, specialize_launch
-from .program import SimKernel, require_kernel
 
 Sizes = Sequence[int]
 """Of the NDRange along each axis."""

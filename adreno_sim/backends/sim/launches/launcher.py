@@ -6,21 +6,21 @@ import os
 from collections.abc import Mapping
 from functools import partial
 
-from ...base.run_options import RunOptions
-from ...device.protocol import LaunchResult, Watch
-from ...engine.run import optimistic, second_run
-from ...engine.run.counted import run_counted
-from ...engine.run.launch import RawResult
-from ...engine.run.launch_analysis import LaunchAnalysis, LaunchVariant
-from ...memory.storage import after_write, before_access
-from ...profiles.profile import Profile
-from .argument_shadows import ShadowRange, Shadows
+from ....base.run_options import RunOptions
+from ....device.protocol import LaunchResult, Watch
+from ....engine.run import optimistic, second_run
+from ....engine.run.counted import run_counted
+from ....engine.run.launch import RawResult
+from ....engine.run.launch_analysis import LaunchAnalysis, LaunchVariant
+from ....memory.storage import after_write, before_access
+from ....profiles.profile import Profile
+from ..argument_shadows import ShadowRange, Shadows
+from ..left_undefined import sort_out
+from ..memory import SimMemory
+from ..reproducer import report_launch
+from ..shared_storage import find_shared
+from ..watching import find_watched, with_value
 from .launch_config import PreparedLaunch
-from .left_undefined import sort_out
-from .memory import SimMemory
-from .reproducer import report_launch
-from .shared_storage import find_shared
-from .watching import find_watched, with_value
 
 
 class Launcher:

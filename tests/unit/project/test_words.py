@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MOST_OF_A_NAME = 2
 """Classes of one name: `Image` may be an OpenCL object in one package and a parameter in another, but not three things."""
 

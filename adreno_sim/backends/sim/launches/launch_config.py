@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ...base.run_options import RunOptions
-from ...base.specs import Local, Null, Sampler
-from ...engine.abi.specialization import Specialization, bounds_of_grid
-from ...engine.run.launch_analysis import LaunchAnalysis
-from ...findings import Finding
-from ...memory.storage import StorageView
-from ...profiles.profile import Profile
-from .arguments import bind_argument, specialize_argument
-from .limits import Size
-from .program import SimKernel
-from .sub_groups import choose_size
+from ....base.run_options import RunOptions
+from ....base.specs import Local, Null, Sampler
+from ....engine.abi.specialization import Specialization, bounds_of_grid
+from ....engine.run.launch_analysis import LaunchAnalysis
+from ....findings import Finding
+from ....memory.storage import StorageView
+from ....profiles.profile import Profile
+from ..arguments import bind_argument, specialize_argument
+from ..limits import Size
+from ..program import SimKernel
+from ..sub_groups import choose_size
 
 
 @dataclass(frozen=True)

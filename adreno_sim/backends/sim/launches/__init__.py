@@ -1,0 +1,1 @@
+"""Launches on a simulated device: their configuration, what launches alike share, and how one runs."""
