@@ -11,6 +11,7 @@ from ..emit.check import NotVectorizable
 from ..emit.emitter import complete_phis
 from ..llvm.passes import MOST_VECTORS
 from ..llvm.text import Phi
+from . import recipes
 from .structure import Edge, Level, Loop, Structure
 from .values import LaneValues
 
@@ -46,21 +47,9 @@ class FlowState(LaneValues):
 
     # Entry points of subclasses
 
-    def emit_instr(self, instr: ir.Instr) -> None:
-        """Emits an instruction that is neither a phi nor a terminator."""
-        raise NotImplementedError
-
-    def needs_active_lane(self, instr: ir.Instr) -> bool:
-        """Returns whether an instruction must not, or should not, run if no lane is active."""
-        raise NotImplementedError
-
     def emit_loop(self, loop: Loop, linear: bool) -> list[MaskedEdge] | None:
         """Emits a loop whose head was just opened as its preheader. Returns its masked exit edges, or None if it branched to
         its exits itself."""
-        raise NotImplementedError
-
-    def rounds_at_once(self, loop: Loop, lines: list[str]) -> int:
-        """Returns how many iterations of a uniform loop with these lines LLVM should make one; 0: all of them."""
         raise NotImplementedError
 
     def _reset_flow(self) -> None:
@@ -116,7 +105,7 @@ class FlowState(LaneValues):
             if instr.op == "phi" or instr.op in ir.TERMINATORS:
                 continue
             self.loc, self.current = instr.loc, instr
-            self.emit_instr(instr)
+            recipes.emit_instruction(self, instr)
 
     def check_size(self) -> None:
         """Gives up vectors that become too much code."""

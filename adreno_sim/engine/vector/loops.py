@@ -7,6 +7,7 @@ from ...ir.provenance import is_pointer
 from ..emit.check import NotVectorizable
 from ..llvm import vector_text as vt
 from ..llvm.text import Phi
+from . import unroll
 from .flow import Flow
 from .flow_state import JumpRecord, MaskedEdge, unused_constant
 from .structure import END, LATCH, Edge, Level, Loop
@@ -48,7 +49,9 @@ class LoopFlow(Flow):
             self._emit_item(level, item)
         t.block(head.label + ".latch")
         self._emit_latch(loop)
-        t.jump(head.label + ".head", self.unit.unrolled_loop(self.rounds_at_once(loop, t.lines_from(start))))
+        walked = self.walked_rounds.get(loop, 1)
+        rounds = unroll.choose_rounds(loop, self.structure, self.privates, t.lines_from(start), walked)
+        t.jump(head.label + ".head", self.unit.unrolled_loop(rounds))
         self._open_loops.pop()
         if not linear:
             return None

@@ -12,6 +12,7 @@ from ...ir import ir, llvm_types
 from ..analysis.segments import Segment
 from ..emit.check import NotVectorizable
 from ..llvm import vector_text as vt
+from . import recipes
 from .flow_state import FlowState, MaskedEdge, unused_constant
 from .structure import END, LATCH, Edge, Item, Level, Loop, Node, VirtualNode
 
@@ -261,7 +262,7 @@ class MaskedFlow(FlowState):
                 return True
             below += [child for child in level.children(one) if child in level.linear]
         assert isinstance(item, Segment)
-        return any(self.needs_active_lane(i) for i in item.instrs)
+        return any(recipes.needs_active_lane(self, i) for i in item.instrs)
 
     def _emit_masked_body(self, level: Level, item: Item, arriving: list[MaskedEdge], mask: str | None) -> Iterator[Item]:
         """Emits a masked item itself. Yields the items that it dominates."""

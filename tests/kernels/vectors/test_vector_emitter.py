@@ -13,7 +13,7 @@ from adreno_sim.engine import codegen
 from adreno_sim.engine.abi.specialization import BufferArg, Proofs, ScalarArg, Specialization
 from adreno_sim.engine.llvm import objects
 from adreno_sim.engine.run import compiled_kernel
-from adreno_sim.engine.vector.emitter import VectorEmitter
+from adreno_sim.engine.vector import recipes
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 HEAD = """__kernel void k(__global const int* a, __global int* r, int n) {
@@ -162,7 +162,7 @@ def test_elements_of_less_than_32_bits(engine, type, active, checks):
 )
 def test_what_is_exact_for_some_lane_at_work_is_said_of_no_other(monkeypatch, body, flagged):
     """Code under a mask may run for no lane, and lane 0, whose values stand for a pattern, may not be among those at work."""
-    monkeypatch.setattr(VectorEmitter, "_is_slow_without_lanes", lambda self, access: False)  # else it may not run for no lane
+    monkeypatch.setattr(recipes, "is_slow_without_lanes", lambda e, access: False)  # else it may not run for no lane
     text = module_of(body, checks="bounds", deferred_checks=True, proofs=Proofs(nsw=frozenset(range(200)))).text
     (line,) = (line for line in text.splitlines() if " mul " in line and ", 77" in line)
     assert (" nsw " in line) is flagged
