@@ -23,7 +23,8 @@ from adreno_sim.base.specs import BufferSpec
 from adreno_sim.engine import codegen
 from adreno_sim.engine.analysis import affine, bounds, intervals, path_conditions
 from adreno_sim.engine.llvm import long_blocks, objects, passes
-from adreno_sim.engine.vector import flow_state, lane_shapes, structure
+from adreno_sim.engine.vector import lane_shapes, structure
+from adreno_sim.engine.vector.flow import loop_values, region
 
 _numbers = itertools.count()
 
@@ -52,7 +53,7 @@ def steps(monkeypatch):
         (intervals.Intervals, "_transfer"),
         (lane_shapes.LaneShapes, "_transfer"),
         (structure.Level, "children"),
-        (flow_state.FlowState, "_add_live_out"),
+        (loop_values.LoopValues, "_add"),
     ):
 
         def counted(*args, whole=getattr(owner, name)):
@@ -164,7 +165,7 @@ def test_too_much_vector_code_becomes_scalar_code(monkeypatch):
     source = SHAPES["chain"](20)
     _, vectors, code = launch(source)
     assert "vectors of" in code.description
-    monkeypatch.setattr(flow_state, "MOST_VECTORS", 50)
+    monkeypatch.setattr(region, "MOST_VECTORS", 50)
     result, scalar, code = launch(source)
     assert "one work-item at a time (over 50 lines of vector code)" in code.description
     assert scalar == vectors and not result.findings

@@ -25,7 +25,8 @@ from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues
 from ..vector.lane_access import transfers
 from ..vector.lane_access.memory import emit_load_elements, emit_store_elements
 from ..vector.private_room import emit_masked_clear, emit_private_fill, private_address
-from ..vector.values import LaneValues, VectorPlan
+from ..vector.values import LaneValues
+from ..vector.vector_plan import VectorPlan
 from .private_elements import PrivateElements, find_variables
 
 if TYPE_CHECKING:

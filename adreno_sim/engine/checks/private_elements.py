@@ -14,7 +14,8 @@ from ...ir.provenance import DERIVING, is_pointer
 from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
 from ..vector.private_room import emit_private_and, emit_private_fill, private_address
-from ..vector.values import LaneValues, VectorPlan
+from ..vector.values import LaneValues
+from ..vector.vector_plan import VectorPlan
 
 if TYPE_CHECKING:
     from ..llvm.text import Text

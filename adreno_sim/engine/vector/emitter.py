@@ -11,14 +11,16 @@ from ..emit.check import NotVectorizable
 from ..emit.region import value_bytes
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
+from .flow.blocks import phis_of
+from .flow.region import RegionFlow
 from .lane_access.strided_loads import StridedLoads
-from .loops import LoopFlow
 from .private_room import emit_private_fill, emit_tile_number, private_address
 from .structure import Structure
-from .values import VectorPlan
+from .values import LaneValues
+from .vector_plan import VectorPlan
 
 
-class VectorEmitter(LoopFlow):
+class VectorEmitter(LaneValues):
     """Emits `i64 @region.N(...)` as RegionEmitter does, for a tile of work-items at a time."""
 
     def __init__(self, plan: VectorPlan, region: ParallelRegion):
@@ -27,7 +29,7 @@ class VectorEmitter(LoopFlow):
         mixed = self.structure.mark_divergence(self.shapes.diverges)
         self.strided_loads = StridedLoads(self.structure, self.shapes, self.privates)
         for segment in mixed:
-            for phi in self._phis_of(segment):
+            for phi in phis_of(segment):
                 same = all(v is phi.operands[0] for v in phi.operands)
                 if self.shapes.of(phi).lane_offsets is not None and not same:
                     raise NotVectorizable("control flow that looks different between two barriers")
@@ -40,8 +42,8 @@ class VectorEmitter(LoopFlow):
     def emit_segments(self, order: list[Segment], polled: set[tuple[Segment, Segment]]) -> None:
         self.mask = self._first_mask = self._remaining()
         self.is_nsw, self.interval_of = self._is_nsw, self.shapes.interval_of
-        self.emit_region()
-        self.check_size()
+        self.nonempty_mask = self.mask  # lane 0 has work in every tile
+        RegionFlow(self).emit()
 
     def _is_nsw(self, instr: ir.Instr) -> bool:
         """Returns whether an operation never wraps in the lanes it is computed for. Proofs hold for active work-items only,

@@ -27,7 +27,7 @@ from .emitter import VectorEmitter
 from .lane_shapes import LaneShapes
 from .lanes import choose_shapes
 from .privates import Privates
-from .values import VectorPlan
+from .vector_plan import VectorPlan
 
 STACK_FACTOR = 8
 """The private variables of a tile may take this many times STACK_LIMIT on the worker's stack."""

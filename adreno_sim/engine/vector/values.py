@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr, is_pointer
@@ -13,35 +13,20 @@ from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.emitter import INSTRUCTIONS
 from ..emit.event_counters import count_event
 from ..emit.half_arithmetic import is_half, keep_normal
-from ..emit.kernel_plan import KernelPlan
 from ..emit.pointers import LaneOffsets, LanePtr
 from ..emit.region import RegionEmitter
 from ..llvm import constants
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from .lane_access.strided_loads import StridedLoads
-from .lane_shapes import LaneShapes
-from .privates import Privates
-from .structure import Loop
-from .tile import Tile
-
-
-@dataclass
-class VectorPlan(KernelPlan):
-    """The plan of a kernel, and what its lanes are."""
-
-    tile: Tile = field(kw_only=True)
-    shapes: LaneShapes = field(kw_only=True)
-    privates: Privates = field(kw_only=True)
-
-    @property
-    def lanes(self) -> int:
-        return self.tile.lanes
+from .structure import Loop, Structure
+from .vector_plan import VectorPlan
 
 
 class LaneValues(RegionEmitter):
     """Values and how instructions access them. `mask` holds the active lanes; None means all."""
 
+    structure: Structure
     strided_loads: StridedLoads
 
     def __init__(self, plan: VectorPlan, region: ParallelRegion):

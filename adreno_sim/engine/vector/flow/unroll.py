@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...ir import ir
-from ...ir.memory_ops import is_plain_load
-from ..analysis.loop_bounds import trip_count
-from .privates import Privates
-from .structure import Loop, Structure
+from ....ir import ir
+from ....ir.memory_ops import is_plain_load
+from ...analysis.loop_bounds import trip_count
+from ..privates import Privates
+from ..structure import Loop, Structure
 
 _MOST_ROUNDS = 16
 _MOST_LINES = 6000
