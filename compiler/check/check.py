@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from ...base.processes.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
 from ...device.compiling import find_compiler
-from ...device.protocol import Device, DeviceInfo, refuse_checks
+from ...device.protocol import Device, DeviceInfo
 from ...findings import Finding, Kind, Severity
 from ...memory.spilled import drop_resident_pages
 from ...results.evidence import Evidence
@@ -42,18 +42,18 @@ from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
 from .ahead import compiling_ahead
 from .allow import sort_findings
+from .device import open_for_check
 from .evidence.arrays import describe_input, digest
 from .evidence.keep import CallLog, keep_evidence
 from .golden import find_out_of_tensor_indices
-from .integer_inputs import IntegerInputs
-from .kernels import FirstWrong, KernelObserver
+from .judging.judges import Found, choose_judges
+from .judging.observer import FirstWrong, KernelObserver
 from .offload import offload_report
 from .outputs import Circumstances, count_open, judge_outputs
 from .prepare import ApplyPlan, CheckOptions, Inputs, PreparedRun, Source, Stage, prepare
 from .reproduce import Reproducer
 from .second_device import SecondDevice
 from .support import oversized_groups, refused_kernels, require_graphs, require_images, unfit_parameters
-from .unproven import UnprovenAccesses
 from .whole_model.inputs import Outputs
 from .wide_precision_rerun import WidePrecisionRerun
 
@@ -129,21 +129,6 @@ def _check_session(
     return check_script(bundle, device, checks, progress, given)
 
 
-def open_for_check(device: str | Device | None, asked: dict[str, Any], counters: bool = False) -> Device:
-    """asked: the caller's RunOptions. An open device keeps its own seed; its checks must be those in `asked`, and it must count
-    where `counters` is asked for."""
-    checks = asked.get("checks")
-    if device is None or isinstance(device, str):
-        opened = open_device(device, **asked, **({"counters": True} if counters else {}))
-        refuse_checks(opened, checks)
-        return opened
-    if checks is not None and checks != device.options.checks:
-        raise AdrenoSimError(f"checks={checks!r}: the device is already open with checks={device.options.checks!r}")
-    if counters and not device.options.counters:
-        raise AdrenoSimError("counters=True: the device is already open with counters=False")
-    return device
-
-
 @dataclass
 class CheckRun:
     """One check: fills a Report stage by stage.
@@ -199,28 +184,33 @@ class CheckRun:
         if second is not None:
             self.second_device = SecondDevice(ready.compiled, second)
             report.compared_with = second.info.name
-        truth, is_real = ready.kernels, self.device.info.profile is None
-        rerun = None if truth is None else WidePrecisionRerun(ready.compiled, truth)
-        whole = IntegerInputs(ready.compiled, truth, rerun) if is_real and truth is not None and rerun is not None else None
-        keep_going = self.options.keep_going
-        observer = KernelObserver(
-            ready.compiled, ready.golden, keep_going, self.progress, self.refused, self.second_device, rerun, whole
+        judges = replace(
+            choose_judges(ready.compiled, ready.golden, ready.kernels, self.device.info),
+            second_device=self.second_device,
+            gives_places=None if ready.kernels is None else ready.kernels.gives_places,
+            wrong_stage=ready.wrong_stage,
         )
-        observer.unproven = UnprovenAccesses() if self.options.explain else None
-        observer.gives_places = None if truth is None else truth.gives_places
-        observer.wrong_stage, observer.evidence = ready.wrong_stage, self.evidence
-        if self.reproducer is not None:
-            observer.on_wrong = self.reproducer.wrong_value
+        rerun = judges.rerun
+        observer = KernelObserver(
+            ready.compiled,
+            judges,
+            keep_going=self.options.keep_going,
+            progress=self.progress,
+            refused=self.refused,
+            explains=self.options.explain,
+            found=Found(evidence=self.evidence, on_wrong=None if self.reproducer is None else self.reproducer.wrong_value),
+        )
         outputs = self._execute(ready, observer, report, rerun)
         if rerun is not None:
             self.unchecked += [f"{name}, in halves: low power, no wide rerun: {why}" for name, why in rerun.low_power().items()]
         if outputs is not None:
             with self._stage("compare"):
-                self._judge_outputs(report, ready, outputs, observer.sorted_places)
+                self._judge_outputs(report, ready, outputs, observer.judge.sorted_places)
         self._judge_times(report, whole=outputs is not None)
         self._add_machine_code(report, ready.compiled)
         sort_findings(report, self.findings.as_list(), entries, ready.compiled)
-        report.unproven = observer.unproven.by_kernel if observer.unproven is not None else {}
+        unproven = observer.counter.unproven
+        report.unproven = unproven.by_kernel if unproven is not None else {}
         self._keep_evidence(report, ready.compiled)
         report.timings, report.unchecked, report.readings = self.timings, self.unchecked, self.readings.report
         return report
@@ -336,11 +326,11 @@ class CheckRun:
                     self.reproducer.write_rejected(error)
         log.finish()
         self._split_run(observer)
-        observer.findings.add(find_out_of_tensor_indices(ready.golden, ready.compiled))
+        observer.found.findings.add(find_out_of_tensor_indices(ready.golden, ready.compiled))
         report.kernels = observer.finish()
-        self.unchecked += observer.unchecked
-        report.subgraphs, report.kept = offload_report(ready.compiled, observer.graphs, self.device.info)
-        self.findings.add(observer.findings.as_list())
+        self.unchecked += observer.found.unchecked
+        report.subgraphs, report.kept = offload_report(ready.compiled, observer.reporter.graphs, self.device.info)
+        self.findings.add(observer.found.findings.as_list())
         self.findings.add([one for one in self.device.take_warnings() if one.kind is not Kind.PITCH_RULES_DISAGREE])  # TVM's run
         if self.second_device is not None:
             self.findings.add([one for one in self.second_device.device.take_warnings() if one.kind is Kind.UNFIT_DEVICE])
@@ -356,8 +346,8 @@ class CheckRun:
 
     def _split_run(self, observer: KernelObserver) -> None:
         """The time of the run by what it went to; what is left is the host program's."""
-        self.timings["host"] = max(0.0, self.timings.pop("run", 0.0) - sum(observer.seconds.values()))
-        for stage, seconds in observer.seconds.items():
+        self.timings["host"] = max(0.0, self.timings.pop("run", 0.0) - sum(observer.timer.seconds.values()))
+        for stage, seconds in observer.timer.seconds.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
 
     def _build(self, machine: VirtualMachine) -> None:

@@ -19,7 +19,8 @@ from ..importers.model import is_prim_func, require_prim_func
 from ..lower.pipeline import lower
 from ..lower.targets import make_target
 from ..tvm_bridge.versions import import_tvm
-from .check import CheckRun, open_for_check
+from .check import CheckRun
+from .device import open_for_check
 from .given import settle_references
 from .golden import LiveGolden
 from .kernel_arguments import Given, complete_arguments

@@ -23,7 +23,8 @@ from ...results.expected import Expected
 from ...timing.launches import LaunchTimer
 from ..artifact.model import CompiledModel
 from ..check.golden import LiveGolden
-from ..check.kernels import FirstWrong, KernelObserver
+from ..check.judging.judges import Judges
+from ..check.judging.observer import FirstWrong, KernelObserver
 from ..check.wide_precision_rerun import WidePrecisionRerun
 from ..lower.pipeline import PipelineName
 from ..run.observer import LaunchCall, Observer, Observers
@@ -131,9 +132,8 @@ class Judge:
         return Verdict(times.time, seconds, error)
 
     def _check(self, model: CompiledModel, times: CandidateTimes) -> tuple[np.ndarray | None, Rejection | None]:
-        observer = KernelObserver(
-            model, LiveGolden(self.reference), False, Progress(), rerun=WidePrecisionRerun(model, self.reference)
-        )
+        judges = Judges(LiveGolden(self.reference), rerun=WidePrecisionRerun(model, self.reference))
+        observer = KernelObserver(model, judges, keep_going=False, progress=Progress())
         output: np.ndarray | None = None
         stopped: Rejection | None = None
         try:
@@ -147,7 +147,7 @@ class Judge:
         except AdrenoSimError as error:
             stopped = Rejection("run", str(error).splitlines()[0])
         rows = observer.finish()
-        errors = tuple(f for f in observer.findings.as_list() if f.severity is Severity.ERROR)
+        errors = tuple(f for f in observer.found.findings.as_list() if f.severity is Severity.ERROR)
         if errors:
             values = all(finding.kind is Kind.WRONG_VALUE for finding in errors)
             return None, Rejection("values" if values else "run", _finding_lines(errors), errors)

@@ -13,7 +13,8 @@ from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, Kernel
 from adreno_sim.compiler.artifact.vm_function import AllocStorage, AllocTensor, CallHost, Reg, Return, ShapeLiteral, VMFunction
 from adreno_sim.compiler.check.check import check
 from adreno_sim.compiler.check.golden import LiveGolden
-from adreno_sim.compiler.check.kernels import FirstWrong, KernelObserver
+from adreno_sim.compiler.check.judging.judges import Judges
+from adreno_sim.compiler.check.judging.observer import FirstWrong, KernelObserver
 from adreno_sim.compiler.run.vm import run
 from adreno_sim.findings import Kind
 from adreno_sim.results.expected import Expected
@@ -82,7 +83,7 @@ class Twice:
 def observe(source, reference=None, keep_going=True, calls=1, data=None, device="sim:reference"):
     """The observer of a run on `data`, and its outputs."""
     compiled = model(source, calls)
-    observer = KernelObserver(compiled, LiveGolden(reference or Twice()), keep_going, Progress())
+    observer = KernelObserver(compiled, Judges(LiveGolden(reference or Twice())), keep_going=keep_going, progress=Progress())
     return observer, run(compiled, [data], open_device(device), observer)
 
 
@@ -90,7 +91,7 @@ def judge(source, reference=None, keep_going=True, calls=1, data=None):
     data = np.random.default_rng(0).standard_normal(N).astype("float32") if data is None else data
     observer, outputs = observe(source, reference, keep_going, calls, data)
     (row,) = observer.finish()
-    return row, observer.findings.as_list(), outputs[0], data
+    return row, observer.found.findings.as_list(), outputs[0], data
 
 
 def test_a_right_kernel_is_checked_and_silent():
@@ -134,14 +135,14 @@ SAME_AS_FIRST = RIGHT.replace("x[i]", "x[0]")
 def test_equal_inputs_are_judged_on_others_or_named():
     ones, roomy, full = np.ones(N, "float32"), "sim:reference", "sim:reference,GLOBAL_MEM_SIZE=8192"
     observer, _ = observe(SAME_AS_FIRST, data=ones, device=roomy)
-    (finding,) = [f for f in observer.findings.as_list() if f.kind is Kind.WRONG_VALUE]
-    assert "on scaled inputs" in finding.message and not observer.unchecked
+    (finding,) = [f for f in observer.found.findings.as_list() if f.kind is Kind.WRONG_VALUE]
+    assert "on scaled inputs" in finding.message and not observer.found.unchecked
     observer, _ = observe(SAME_AS_FIRST, data=ones, device=full)
-    assert not [f for f in observer.findings.as_list() if f.kind is Kind.WRONG_VALUE]
-    (sentence,) = observer.unchecked
+    assert not [f for f in observer.found.findings.as_list() if f.kind is Kind.WRONG_VALUE]
+    (sentence,) = observer.found.unchecked
     assert sentence.startswith("twice_fn on inputs that can tell (what the run gave it in x is equal along axis 0): ")
     assert "CL_" in sentence and "GLOBAL_MEM_SIZE" in sentence
-    assert not observe(RIGHT, data=np.arange(N, dtype="float32"), device=full)[0].unchecked
+    assert not observe(RIGHT, data=np.arange(N, dtype="float32"), device=full)[0].found.unchecked
 
 
 def test_nan_born_in_a_kernel_is_told_from_nan_passed_on():

@@ -16,7 +16,8 @@ from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, Kernel
 from adreno_sim.compiler.check.distinguishing_inputs import OtherRun
 from adreno_sim.compiler.check.golden import LiveGolden
 from adreno_sim.compiler.check.integer_inputs import IntegerInputs
-from adreno_sim.compiler.check.kernels import KernelObserver
+from adreno_sim.compiler.check.judging.judges import Judges
+from adreno_sim.compiler.check.judging.observer import KernelObserver
 from adreno_sim.compiler.check.wide_precision_rerun import DEVICE as TWIN_DEVICE
 from adreno_sim.compiler.check.wide_precision_rerun import Arrays, WidePrecisionRerun
 from adreno_sim.compiler.check.wide_text import Width, widen_model
@@ -183,9 +184,8 @@ class Bench:
             sound = replace(code, source=code.source.replace(PLANTED, "0"))
             assert sound.source != code.source
             self._rerun.model = replace(model, kernels={problem.name: sound})
-        self._observer = KernelObserver(
-            model, LiveGolden(references), True, Progress(), rerun=self._rerun, integer_inputs=self._integer_inputs
-        )
+        judges = Judges(LiveGolden(references), rerun=self._rerun, integer_inputs=self._integer_inputs)
+        self._observer = KernelObserver(model, judges, keep_going=True, progress=Progress())
         self._machine = VirtualMachine(model, device, self._observer)
         self._wide = VirtualMachine(widen_model(model, problem.name, FLOATS)[0], twin_device)
         self._runs = 0
@@ -200,11 +200,11 @@ class Bench:
         self._rerun.told, self._rerun.appealed = None, False
         self._rerun.reasons.clear()
         rounding = self._count_rounding()
-        row = self._observer.kernels.get(self.problem.name)
+        row = self._observer.rows.kernels.get(self.problem.name)
         before = (row.wrong, row.vacuous) if row else (0, 0)
         (got,) = self._call(self._machine, self._device, arrays, planted, str)
-        row = self._observer.kernels[self.problem.name]
-        other = [f for f in self._observer.findings.as_list() if f.kind not in ON_VALUES and f.severity is Severity.ERROR]
+        row = self._observer.rows.kernels[self.problem.name]
+        other = [f for f in self._observer.found.findings.as_list() if f.kind not in ON_VALUES and f.severity is Severity.ERROR]
         assert not other, f"{self.problem.name}: {other[0]}"
         told = self._rerun.told
         by_rerun = told is not None and not self._rerun.appealed and any(not result.ok for result in told.values())
@@ -217,7 +217,7 @@ class Bench:
         return Judged(wrong and not by_rerun and not by_exact, by_rerun, rounded, vague, no_rerun, got, by_exact)
 
     def _count_rounding(self) -> int:
-        return sum(f.count for f in self._observer.findings.as_list() if f.kind is Kind.LARGE_ROUNDING)
+        return sum(f.count for f in self._observer.found.findings.as_list() if f.kind is Kind.LARGE_ROUNDING)
 
     def run_wide(self, arrays: Sequence[np.ndarray], planted: Planted) -> np.ndarray:
         """The result with floats in the place of halves, unjudged; of float kernels, as the device computes them."""

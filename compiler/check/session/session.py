@@ -29,14 +29,13 @@ from ...run.observer import Observers
 from ...run.values import HostObject, Value, release
 from ...run.vm import VirtualMachine
 from ..allow import sort_findings
-from ..check import open_for_check
+from ..device import open_for_check
 from ..golden import find_out_of_tensor_indices
-from ..integer_inputs import IntegerInputs
-from ..kernels import KernelObserver
+from ..judging.judges import choose_judges
+from ..judging.observer import KernelObserver
 from ..outputs import Circumstances
 from ..prepare import CheckOptions
 from ..support import refused_kernels, require_graphs
-from ..wide_precision_rerun import WidePrecisionRerun
 from .arguments import Arguments
 from .compile import OPTIONS, compile_for_session
 from .judge import judge_call
@@ -97,15 +96,11 @@ class Session:
         self._timings["compile"] = time.perf_counter() - start
         require_graphs(self.model, self._device.info)
         self._refused: dict[str, AdrenoSimError] = dict(refused_kernels(self.model, self._device.info))
-        rerun = None if ready.kernels is None else WidePrecisionRerun(self.model, ready.kernels)
-        real = self._device.info.profile is None
-        integer_inputs = (
-            IntegerInputs(self.model, ready.kernels, rerun) if real and ready.kernels is not None and rerun is not None else None
-        )
         self._golden = ready.golden
+        judges = choose_judges(self.model, ready.golden, ready.kernels, self._device.info)
         self._observer = KernelObserver(
-            self.model, ready.golden, True, progress or Progress(), self._refused, None, rerun, integer_inputs
-        )  # fmt: skip
+            self.model, judges, keep_going=True, progress=progress or Progress(), refused=self._refused
+        )
         self._reference: SessionReference | CallableReference | None
         self._reference = self._make_reference(module, reference) if callables is None else self._take_callables(callables)
         self._tolerance = tolerance
@@ -269,7 +264,7 @@ class Session:
             numbers = [np.asarray(result)], [np.asarray(expected)]
             self._findings.add(judge_call(function, step, name, *numbers, Circumstances(True))[1])
         got = [held.numpy() for held in tensors]
-        agree = all(kernel.status in ("ok", "part", "unchecked") for kernel in self._observer.kernels.values())
+        agree = all(kernel.status in ("ok", "part", "unchecked") for kernel in self._observer.rows.kernels.values())
         rows, findings = judge_call(function, step, name, got, list(known.values()), Circumstances(agree, self._tolerance))
         self._outputs += rows
         self._findings.add(findings)
@@ -310,13 +305,13 @@ class Session:
         report.time = None if self._times is None else self._times.report
         report.outputs = list(self._outputs)
         launched = {kernel.name for kernel in report.kernels}
-        report.unchecked = [*self._unchecked, *observer.unchecked, "memory plan: of several entries"]
+        report.unchecked = [*self._unchecked, *observer.found.unchecked, "memory plan: of several entries"]
         report.unchecked += [f"kernel {name}: never launched" for name in model.kernels if name not in launched]
         report.unchecked += find_unwatched(self._device.options.checks, self._device.info.checks_accesses)
         entries = find_config(Path.cwd()) if self._options.allow is None else self._options.allow
         self._findings.add(self._device.take_warnings())
         every = FindingList()
-        every.add(observer.findings.as_list())
+        every.add(observer.found.findings.as_list())
         every.add(find_out_of_tensor_indices(self._golden, model))
         every.add(self._findings.as_list())
         sort_findings(report, every.as_list(), entries, model)

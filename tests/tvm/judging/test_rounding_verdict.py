@@ -52,7 +52,7 @@ def close_benches():
 
 
 def messages(bench, kind):
-    return [finding.message for finding in bench._observer.findings.as_list() if finding.kind is kind]
+    return [finding.message for finding in bench._observer.found.findings.as_list() if finding.kind is kind]
 
 
 def alternating(dtype, shape=(64, 1024), size=4.0):

@@ -1,0 +1,37 @@
+"""Counts what the launches of a run do, in the rows of their kernels."""
+
+from __future__ import annotations
+
+from ....device.protocol import LaunchResult
+from ....mlops.engine import GraphRun
+from ....results.model import AccessReport
+from ...run.observer import GraphCall, LaunchCall
+from ..unproven import UnprovenAccesses
+from .rows import KernelRows
+
+
+class LaunchCounter:
+    """Adds launches to `rows`. unproven: the accesses that are not proven in range; None where they are not asked for."""
+
+    def __init__(self, rows: KernelRows, explains: bool):
+        self._rows = rows
+        self.unproven = UnprovenAccesses() if explains else None
+
+    def add_launch(self, launch: LaunchCall, result: LaunchResult, seconds: float) -> None:
+        row = self._rows.of_kernel(launch.code.name, launch.call.function)
+        row.seconds += seconds
+        row.launches += 1
+        if result.device_seconds is not None:
+            row.device_seconds = (row.device_seconds or 0.0) + result.device_seconds
+        if result.accesses is not None:
+            row.accesses = row.accesses or AccessReport(result.accesses.places, result.accesses.proven_places)
+            row.accesses.add(result.accesses)
+        if result.counters is not None:
+            row.counters = result.counters if row.counters is None else row.counters + result.counters
+        if self.unproven is not None:
+            self.unproven.add(launch, result)
+
+    def add_graph(self, graph: GraphCall, run: GraphRun) -> None:
+        row = self._rows.of_kernel(graph.graph, graph.call.function)
+        row.seconds += run.seconds
+        row.launches += 1
