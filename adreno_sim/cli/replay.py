@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ..results.run_report import ProcessReport
 
 OF_REPLAYS = (
-    "--strict", "--allow", "--json", "--html", "--sarif", "--annotations", "--list", "--counters", "--time", "--dump",
-    "--kernels", "--skip-launches", "--launches", "--max-findings", "--write-allow",
+    "--strict", "--allow", "--json", "--html", "--sarif", "--annotations", "--list", "--counters", "--time", "--max-time",
+    "--compare", "--dump", "--kernels", "--skip-launches", "--launches", "--max-findings", "--write-allow",
 )  # fmt: skip
 
 DETAILS = """\
@@ -77,7 +77,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--export", metavar="DIR", help=alone)
     add_filters(parser)
     parser.add_argument("--list", action="store_true", help="list the checked launches: sizes, arguments, time, findings")
-    options.add(parser, "--counters", "--time", "--every-reading")
+    options.add(parser, "--counters", *options.TIME, "--every-reading")
     parser.add_argument(
         "--dump", action="append", choices=("ir", "llvm", "proofs", "isa"),
         help="print the inside of the first checked launch of each kernel, as adreno-sim kernel does; may be given several times",
@@ -87,7 +87,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--html", metavar="FILE", help="write the report as a page")
     add_outputs(parser)
     cache.add_option(parser)
-    declare(parser, ("--json", "--sarif", "--html", "--write-allow"), ("trace", "--allow"))
+    declare(parser, ("--json", "--sarif", "--html", "--write-allow"), ("trace", "--allow", "--compare"))
     parser.set_defaults(run=_run)
 
 
@@ -133,6 +133,7 @@ def _replay(args: argparse.Namespace) -> int:
         settings, _, notes = choose_settings(
             trace, args.trace, named, checks=args.checks, seed=args.seed, counters=args.counters or None
         )  # fmt: skip
+        wish = options.time_wish(args, settings.device)
         evidence = ReplayEvidence() if args.html else None
         watch = _watch(args, evidence)
         how = Playing(
@@ -161,8 +162,10 @@ def _replay(args: argparse.Namespace) -> int:
         strict=args.strict,
         idle=stopped or find_idle([outcomes for _, outcomes in played]),
         most=args.max_findings,
+        time=watch.time,
+        wish=wish,
     )
-    report.counters, report.time = watch.counters, watch.time
+    report.counters = watch.counters
     report.readings = how.readings if args.every_reading or how.readings.tried else None
     if evidence is not None:
         report.evidence = evidence.gather(args.trace, named, args.time_limit, {"checks": args.checks, "seed": args.seed})

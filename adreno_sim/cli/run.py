@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..base.allow import AllowEntry
     from ..base.errors import AdrenoSimError
     from ..results.run_report import ProcessReport, RunReport
+    from ..results.time_report import TimeReport
 
 STDERR = 2
 """The descriptor of standard error."""
@@ -58,7 +59,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="how closely accesses are watched (default: full)")
     options.add(
-        parser, "--all-drivers", "--seed", "--every-reading",
+        parser, "--all-drivers", "--seed", "--every-reading", *options.TIME,
         seed="of the order of work-items at level full, and of fresh memory (default: 0)",
         every_reading="refused: of replay, with a recording (--record)",
     )  # fmt: skip
@@ -78,12 +79,16 @@ def add(commands: Any) -> None:
     add_outputs(parser)
     cache.add_option(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND ...", help="what to run")
-    declare(parser, ("--json", "--sarif", "--html", "--record", "--write-allow", "--log"), ("--allow",))
+    declare(parser, ("--json", "--sarif", "--html", "--record", "--write-allow", "--log"), ("--allow", "--compare"))
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
+    from ..render.console import open_console
+    from ..render.time.text import show_times
+
     report, unrecorded = _run_command(args, _command_of(args.command), read_allow_list(args.allow))
+    show_times(open_console(sys.stderr), report.time)
     write_report(args, report)
     if unrecorded is not None:
         raise unrecorded
@@ -144,11 +149,12 @@ def _run_command(
     from ..results.run_report import make_run_report
 
     device, checks = _device_of(args)
+    wish = options.time_wish(args, device)
     with scratch_folder("run") as folder:
         variables = environment(
             device=device, checks=checks, reports=str(folder), strict=args.strict, record=bool(args.record),
             kernels=args.kernels or "", skip_launches=args.skip_launches or 0, launches=args.launches,
-            max_findings=args.max_findings, log=args.log, trace_api=args.trace_api,
+            max_findings=args.max_findings, log=args.log, trace_api=args.trace_api, times=args.time,
         )  # fmt: skip
         if args.log:
             write_text(args.log, "")
@@ -176,8 +182,21 @@ def _run_command(
         strict=args.strict,
         no_driver=watch.explain(),
         most=args.max_findings,
+        time=_merge_times(processes) if args.time else None,
+        wish=wish,
     )
     return report, unrecorded
+
+
+def _merge_times(processes: Sequence[ProcessReport]) -> TimeReport | None:
+    """The predicted times of all processes; says of which there are none."""
+    from ..results.time_report import merge_times
+
+    merged = merge_times(process.time for process in processes if process.time is not None)
+    for process in processes:
+        if merged is not None and process.opened and process.time is None:
+            merged.say_missing(f"{process.program} ({process.pid}): its server left no times")
+    return merged
 
 
 def _write_recording(

@@ -27,6 +27,7 @@ def environment(
     max_findings: int | None = None,
     log: str | os.PathLike[str] | None = None,
     trace_api: bool = False,
+    times: bool = False,
 ) -> dict[str, str]:
     """Variables to add for a subprocess, so that the simulated device is the only one that its OpenCL loader sees.
 
@@ -34,7 +35,7 @@ def environment(
     with an error fails. record: each server writes its session beside its report. kernels, skip_launches, launches: of each
     process those launches are checked whose kernel's name matches this regular expression; of these the first ones are left out,
     and so many checked. max_findings: so many are printed of each process. log: a file to which each call of OpenCL adds a line;
-    trace_api: the same to standard error.
+    trace_api: the same to standard error. times: reports have predicted times.
     Compiles the driver at the first call; AdrenoSimError where that cannot be done.
     """
     libraries = build_libraries()
@@ -55,6 +56,7 @@ def environment(
         settings.TRACE: "1" if trace_api else None,
         settings.SKIP: str(skip_launches) if skip_launches else None,
         settings.MOST: None if launches is None else str(launches),
+        settings.TIMES: "1" if times else None,
         settings.FINDINGS: None if max_findings is None else str(max_findings),
     }
     return found | {name: value for name, value in named.items() if value is not None}

@@ -24,6 +24,7 @@ from .calls.places import Places
 from .commands import Commands, Executor
 from .device_lock import DeviceLock
 from .finding_log import FindingLog, print_line
+from .launches import LaunchObserver
 from .messages import Body, MalformedError
 from .objects import Objects
 from .protocol import BEAT, REPLY, REQUEST, VERSION, Request
@@ -211,8 +212,10 @@ class Server:
             recorder.places = self._log.places
         made = self._settings.make_filter()
         commands = Commands(objects, self._log, ring.staging, self._settings.strict, recorder, made)
+        times = self._watch_times(device)
+        commands.launches.observer = times
         if device.options.checks == "full":
-            commands.launches.observer = ReadingsWatch(objects, self._log, False, ReadingsReport())
+            commands.launches.observer = ReadingsWatch(objects, self._log, False, ReadingsReport(), times)
         self._session = _Session(Requests(objects, self._log, self._lock, recorder), Executor(ring, commands, self._lock))
         parts = [
             struct.pack("<QQ", heap.nbytes, heap.address),
@@ -225,6 +228,16 @@ class Server:
         sent = socket.send_fds(self._connection, [data], [heap.descriptor])
         self._connection.sendall(data[sent:])
         threading.Thread(target=self._run_commands, args=(self._session,), daemon=True).start()
+
+    def _watch_times(self, device: SimDevice) -> LaunchObserver | None:
+        """What predicts the times of launches, where they are asked for."""
+        if not self._settings.times:
+            return None
+        from .watches.launch_times import TimesWatch
+
+        watch = TimesWatch(device)
+        self.report.time = watch.report
+        return watch
 
     def _receive(self, count: int) -> bytes:
         """So many bytes; descriptors that come with them are kept. SessionEndedError at the end of the stream."""

@@ -14,7 +14,7 @@ from ..findings import Access, Finding, Kind, Note, WorkItem, rank
 from .counters import counters_to_json
 from .encode import allowed_to_json, finding_to_json
 from .run_report import KernelCount, Leak, ProcessReport, RunReport
-from .time_report import time_to_json
+from .time_report import time_from_json, time_to_json
 
 SCHEMA = "adreno-sim/run/1"
 
@@ -60,6 +60,7 @@ def process_to_json(process: ProcessReport, most: int | None = None) -> dict[str
         "kernels": {name: asdict(count) for name, count in process.kernels.items()},
         "leaks": [asdict(leak) for leak in process.leaks],
         **({"launches": [asdict(row) for row in process.launches]} if process.launches else {}),
+        **({"time": time_to_json(process.time)} if process.time is not None else {}),
     }
     encoded: dict[str, Any] = plain_json(data)
     return encoded
@@ -76,6 +77,7 @@ def process_from_json(data: Mapping[str, Any]) -> ProcessReport:
         findings=[finding_from_json(item) for item in data["findings"]],
         kernels={name: KernelCount(**count) for name, count in data["kernels"].items()},
         leaks=[Leak(**leak) for leak in data["leaks"]],
+        time=time_from_json(data["time"]) if "time" in data else None,
     )
 
 

@@ -13,6 +13,7 @@ from ..findings import Finding, Kind, Severity, rank
 from .evidence import Evidence
 from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
 from .readings import ReadingsReport
+from .time_limits import NO_WISH, TimeWish, find_beyond, find_unjudged
 from .time_report import TimeReport
 from .unwatched import find_lowest, find_unwatched, level_words
 
@@ -92,7 +93,7 @@ class ProcessReport:
     objects never released. failed: why the driver did not start, or broke off; "" where it did not. opened: it got as far as
     the device. compared_with: name of a real device on which a replay ran each launch too; compared: how many it did. differs:
     what ended otherwise in a replay than it was recorded, in words. checked_launches, left_out: launches that a filter takes, and
-    those that it leaves out. launches: one by one, where a replay lists them.
+    those that it leaves out. launches: one by one, where a replay lists them. time: predicted, where `run` is asked for it.
     """
 
     program: str
@@ -113,6 +114,7 @@ class ProcessReport:
     checked_launches: int = 0
     left_out: int = 0
     launches: list[LaunchRow] = field(default_factory=list)
+    time: TimeReport | None = None
 
 
 @dataclass
@@ -122,8 +124,8 @@ class RunReport:
     status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
     of several processes are one. no_driver: where none did, what is known of why. idle: why a replay says nothing, or not all;
     "" where it does. most: findings that are shown; what is judged are all. counters: by kernel, and times: where they were asked
-    for. readings: under which readings of OpenCL launches of a replay ran again, None where none did. evidence: what a page
-    shows, no part of the JSON.
+    for; unjudged: what a limit on time says nothing about. readings: under which readings of OpenCL launches of a replay ran
+    again, None where none did. evidence: what a page shows, no part of the JSON.
     """
 
     command: tuple[str, ...]
@@ -141,6 +143,7 @@ class RunReport:
     most: int | None = None
     counters: dict[str, LaunchCounters] = field(default_factory=dict)
     time: TimeReport | None = None
+    unjudged: list[str] = field(default_factory=list)
     readings: ReadingsReport | None = None
 
     @property
@@ -171,7 +174,7 @@ class RunReport:
     def unchecked(self) -> list[str]:
         said = [what for process in self.processes for what in process.unchecked]
         filtered = [LEFT_OUT.format(self.left_out)] if self.left_out else []
-        return list(dict.fromkeys([*find_unwatched(self.lowest_level), *filtered, *said]))
+        return list(dict.fromkeys([*find_unwatched(self.lowest_level), *filtered, *said, *self.unjudged]))
 
     @property
     def lowest_level(self) -> str:
@@ -264,16 +267,20 @@ def make_run_report(
     no_driver: str = "",
     idle: str = "",
     most: int | None = None,
+    time: TimeReport | None = None,
+    wish: TimeWish = NO_WISH,
 ) -> RunReport:
     """Merge the reports of processes. Findings of one place count as one, as often as all processes saw it. A run of which
-    launches were left out has a warning that says so: none of them is right because nobody looked."""
+    launches were left out has a warning that says so: none of them is right because nobody looked. time, wish: predicted times of
+    all processes, and what they are held against. AdrenoSimError for a baseline that is none."""
     left_out, checked = (sum(getattr(process, name) for process in processes) for name in ("left_out", "checked_launches"))
     of_filter = []
     if left_out:
         sentence = f"{left_out} of {_plural(left_out + checked, 'launch')} were not checked, as a filter leaves them out"
         of_filter = [Finding(Kind.LAUNCHES_LEFT_OUT, sentence)]
         idle = idle or ("" if checked else f"none of {_plural(left_out, 'launch')} was checked")
-    judged = apply(allow, [*_merge(processes), *of_filter])
+    of_times = [] if time is None else find_beyond(time, wish)
+    judged = apply(allow, [*_merge(processes), *of_filter, *of_times])
     return RunReport(
         tuple(command),
         device,
@@ -287,6 +294,8 @@ def make_run_report(
         no_driver,
         idle,
         most=most,
+        time=time,
+        unjudged=[] if time is None else find_unjudged(time, wish),
     )
 
 

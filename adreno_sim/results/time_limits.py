@@ -33,6 +33,9 @@ class TimeWish:
     baseline: str | os.PathLike[str] | None = None
 
 
+NO_WISH = TimeWish()
+
+
 def parse_duration(text: str) -> float:
     """Returns "15ms" in seconds. ValueError where it is none."""
     found = _DURATION.fullmatch(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -48,6 +48,11 @@ class KernelTime:
             self.error = "guess"
         for name, seconds in estimate.parts.items():
             self.parts[name] = self.parts.get(name, 0.0) + seconds
+
+    def merge(self, other: KernelTime) -> None:
+        """Add the launches of a kernel of the same name in another process."""
+        self.add(TimeEstimate(other.seconds, other.parts, "", other.unknown, other.operations, other.bytes))
+        self.launches += other.launches - 1
 
     @property
     def bound(self) -> str:
@@ -165,6 +170,8 @@ def time_to_json(report: TimeReport | None) -> dict[str, Any] | None:
         "low": report.low,
         "high": report.high,
         "before": report.before,
+        "best_operations": report.best_operations,
+        "best_bytes": report.best_bytes,
         "kernels": [
             {
                 "name": row.name,
@@ -179,6 +186,7 @@ def time_to_json(report: TimeReport | None) -> dict[str, Any] | None:
                 "operations": row.operations,
                 "bytes": row.bytes,
                 "before": row.before,
+                "slow_calls": [asdict(call) for call in report.slow_calls.get(row.name, ())],
             }
             for row in report.rows
         ],
@@ -187,3 +195,32 @@ def time_to_json(report: TimeReport | None) -> dict[str, Any] | None:
     }
     encoded: dict[str, Any] = plain_json(data)
     return encoded
+
+
+_OF_KERNEL = ("name", "error", "launches", "seconds", "parts", "operations", "bytes")
+
+
+def time_from_json(data: Mapping[str, Any]) -> TimeReport:
+    """What `time_to_json` made, without a baseline. KeyError or TypeError for anything else."""
+    report = TimeReport(data["device"], data["error"], data["best_operations"], data["best_bytes"])
+    for row in data["kernels"]:
+        report.kernels[row["name"]] = KernelTime(**{name: row[name] for name in _OF_KERNEL}, unknown=tuple(row["unknown"]))
+        if row["slow_calls"]:
+            report.slow_calls[row["name"]] = tuple(SlowCall(**call) for call in row["slow_calls"])
+    report.missing = list(data["missing"])
+    report.calls = [CallTime(**call) for call in data["calls"]]
+    return report
+
+
+def merge_times(reports: Iterable[TimeReport]) -> TimeReport | None:
+    """Returns the times of several processes on one device as those of one; None without any."""
+    merged: TimeReport | None = None
+    for report in reports:
+        if merged is None:
+            merged = TimeReport(report.device, report.error, report.best_operations, report.best_bytes)
+        for name, row in report.kernels.items():
+            merged.kernels.setdefault(name, KernelTime(name, merged.error)).merge(row)
+        merged.slow_calls |= report.slow_calls
+        for sentence in report.missing:
+            merged.say_missing(sentence)
+    return merged

@@ -12,8 +12,8 @@ from ...device.inspection import IR, ISA, LLVM, PROOFS, Inside
 from ...device.protocol import LaunchResult
 from ...results.run_report import HostCall, LaunchRow
 from ...results.time_report import TimeReport
-from ...timing.launches import LaunchTimer
 from ..launches import DriverLaunch, LaunchObserver
+from ..watches.launch_times import TimesWatch
 
 
 class LaunchWatch:
@@ -44,10 +44,10 @@ class LaunchWatch:
 
     def of_process(self, device: SimDevice, say: Callable[[str], None]) -> ProcessWatch:
         """What is told of the launches of one process, which has a device of its own. say: of `ProcessWatch`."""
-        timer = LaunchTimer(device) if self.times else None
-        if timer is not None and self.time is None:
-            self.time = TimeReport.of(timer.device)
-        return ProcessWatch(self, device, timer, say)
+        times = TimesWatch(device, self.time) if self.times else None
+        if times is not None:
+            self.time = times.report
+        return ProcessWatch(self, device, times, say)
 
     def parts_of(self, kernel: str) -> frozenset[str]:
         """What is to be shown of a launch of a kernel: nothing once it has been."""
@@ -63,8 +63,8 @@ class LaunchWatch:
 class ProcessWatch:
     """A `LaunchObserver`. rows: the launches of its process, if they are listed. say: is told what cannot be shown."""
 
-    def __init__(self, whole: LaunchWatch, device: SimDevice, timer: LaunchTimer | None, say: Callable[[str], None]):
-        self._whole, self._device, self._timer, self._say = whole, device, timer, say
+    def __init__(self, whole: LaunchWatch, device: SimDevice, times: TimesWatch | None, say: Callable[[str], None]):
+        self._whole, self._device, self._times, self._say = whole, device, times, say
         self._shows_code = False
         self.rows: list[LaunchRow] = []
 
@@ -72,7 +72,7 @@ class ProcessWatch:
         """A launch is about to run."""
         if self._whole.also is not None:
             self._whole.also.begin(number, launch, call)
-        predicted = self._predict(launch)
+        predicted = self._times.predict(launch) if self._times is not None else None
         if self._whole.lists:
             sizes = call.global_size, call.local_size, call.offset
             self.rows.append(LaunchRow(number, call.number, launch.kernel.name, *sizes, call.arguments, predicted=predicted))
@@ -92,19 +92,6 @@ class ProcessWatch:
             self._whole.counters[launch.kernel.name] = result.counters if known is None else known + result.counters
         if self._shows_code:
             self._whole.show(Inside(frozenset((LLVM,)), code=result.code))
-
-    def _predict(self, launch: DriverLaunch) -> float | None:
-        """The time of a launch, which is about to run, on the device."""
-        report = self._whole.time
-        if self._timer is None or report is None:
-            return None
-        name, args = launch.kernel.name, launch.arguments
-        if launch.offset is not None:
-            report.say_missing(f"{name}: launches with a global offset have no time")
-            return None
-        before = report.seconds
-        report.add_launch(self._timer, launch.kernel, launch.global_size, launch.local_size, args)
-        return report.seconds - before or None
 
     def _look_inside(self, inside: Inside, launch: DriverLaunch) -> None:
         if IR in inside.wanted:
