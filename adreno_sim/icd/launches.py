@@ -149,7 +149,7 @@ class Launches:
         if self._looks_at_values:
             self._unwritten.note_writer(name, launch.written)
         log.count_launch(name, result.device_seconds or 0.0)
-        log.growth.note_launch(header.call, name, launch.global_size)
+        log.growth.note_launch(header.call, name, launch.kernel.source, launch.global_size)
         if result.printed:
             _print(result.printed)
         for sentence in result.failures:

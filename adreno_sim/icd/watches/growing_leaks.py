@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ...findings import Finding, Kind
 from ...results.run_report import Leak
@@ -24,46 +25,76 @@ class GrowingLeaks:
         self._calls = array("Q")
         self._kinds = array("q")
 
-    def note_launch(self, call: int, kernel: str, global_size: Sequence[int]) -> None:
-        """A launch has run, which this call of the host enqueued."""
+    def note_launch(self, call: int, kernel: str, source: str, global_size: Sequence[int]) -> None:
+        """A launch has run, which this call of the host enqueued: of a kernel in this source."""
         self._calls.append(call)
-        self._kinds.append(hash((kernel, tuple(global_size))))
+        self._kinds.append(hash((kernel, source, tuple(global_size))))
 
     def find(self, leaks: Sequence[Leak]) -> Iterator[Finding]:
         """A finding for each type and place of the program that made objects steadily. Objects of before the first launch, and of
-        a part of the run, as while caches fill, are no growth; nor is one object for each of many different launches, as of the
-        layers of a network that runs once."""
-        in_order = sorted(zip(self._calls, self._kinds, strict=True))  # threads and events may have run them in another
-        self._calls, self._kinds = array("Q", (call for call, _ in in_order)), array("q", (kind for _, kind in in_order))
+        a part of the run, as while caches fill, are no growth; nor is what comes before a launch that is the first of its kind, as
+        a program, a kernel or the buffers of a layer that runs once."""
         made: dict[tuple[str, str], list[int]] = defaultdict(list)
         for leak in leaks:
-            found = _WHERE.fullmatch(leak.where)
-            if found and bisect_right(self._calls, int(found[1])):
+            if found := _WHERE.fullmatch(leak.where):
                 made[leak.type, found[2] or ""].append(int(found[1]))
+        launches = self._order_launches()
         for (type, place), calls in made.items():
-            rate = self._find_rate(sorted(bisect_right(self._calls, call) for call in calls))
+            rate, grown = _find_rate(launches, sorted(calls))
             if rate:
                 where = f", from {place}" if place else ""
                 sentence = (
-                    f"{len(calls)} objects {type} that were made since the first launch are never released: they grow by "
-                    f"{_describe(rate)}, the first made by call {min(calls)}{where}"
+                    f"{len(grown)} objects {type} that were made since the first launch are never released: they grow by "
+                    f"{_describe(rate)}, the first made by call {grown[0]}{where}"
                 )
                 yield Finding(Kind.LEAK_GROWS, sentence)
 
-    def _find_rate(self, places: list[int]) -> float:
-        """Objects a launch, of objects each made behind so many launches; 0 for those that did not come up steadily."""
-        if len(places) < LEAST:
-            return 0
-        first, last = places[0] - 1, len(self._calls)
-        launches = last - first
-        if launches < LEAST or 2 * len(set(self._kinds[first:last])) > launches or places[0] == places[-1]:
-            return 0
-        parts = [0] * _PARTS
-        for place in places:
-            parts[(place - 1 - first) * _PARTS // launches] += 1
-        mean = len(places) / _PARTS
-        is_steady = all(mean / 2 <= part <= 2 * mean for part in parts)
-        return (len(places) - places.count(places[0])) / (places[-1] - places[0]) if is_steady else 0
+    def _order_launches(self) -> _Launches:
+        """What `find` knows of the launches, in the order of their calls: threads and events may have run them in another."""
+        in_order = sorted(zip(self._calls, self._kinds, strict=True))
+        seen: set[int] = set()
+        found = _Launches([call for call, _ in in_order], [], [])
+        for _, kind in in_order:
+            found.repeats_before.append(found.repeats_before[-1] + found.is_repeat[-1] if found.is_repeat else 0)
+            found.is_repeat.append(kind in seen)
+            seen.add(kind)
+        return found
+
+
+@dataclass(frozen=True)
+class _Launches:
+    """calls: of launches, in their order. is_repeat: whether a launch like it came before. repeats_before: how many such launches
+    did."""
+
+    calls: list[int]
+    is_repeat: list[bool]
+    repeats_before: list[int]
+
+    def place_of(self, call: int) -> int | None:
+        """How many repeats there were before an object was made; None where it is none that could grow with them."""
+        behind = bisect_right(self.calls, call)
+        if not behind or behind < len(self.calls) and not self.is_repeat[behind]:
+            return None
+        return self.repeats_before[behind] if behind < len(self.calls) else self.repeats
+
+    @property
+    def repeats(self) -> int:
+        return self.is_repeat.count(True)
+
+
+def _find_rate(launches: _Launches, calls: Sequence[int]) -> tuple[float, list[int]]:
+    """Objects for each launch that repeats another, and the calls that made them; 0 for those that did not come up steadily."""
+    placed = [(place, call) for call in calls if (place := launches.place_of(call)) is not None]
+    places, count = [place for place, _ in placed], launches.repeats
+    if len(places) < LEAST or count < LEAST or places[0] == places[-1]:
+        return 0, []
+    parts = [0] * _PARTS
+    for place in places:
+        parts[min(place * _PARTS // count, _PARTS - 1)] += 1
+    mean = len(places) / _PARTS
+    is_steady = all(mean / 2 <= part <= 2 * mean for part in parts)
+    rate = (len(places) - places.count(places[-1])) / (places[-1] - places[0])
+    return (rate if is_steady else 0), [call for _, call in placed]
 
 
 def _describe(rate: float) -> str:

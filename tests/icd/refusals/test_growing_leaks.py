@@ -24,7 +24,7 @@ def growth_of(report: Path) -> list[str]:
 
 def test_only_what_grows_with_launches_is_told(client: str, tmp_path: Path) -> None:
     report, trace = tmp_path / "report.json", tmp_path / "trace.asim"
-    for how, leaks in (("leak", 40), ("cache", 10), ("setup", 40), ("layers", 20), ("well", 0)):
+    for how, leaks in (("leak", 40), ("cache", 10), ("setup", 40), ("layers", 20), ("kernels", 40), ("well", 0)):
         command = [sys.executable, "-m", "adreno_sim", "run", "--record", str(trace), "--json", str(report)]
         done = run([*command, "--", client, how])
         assert done.returncode == 0, done.stderr
@@ -38,3 +38,11 @@ def test_only_what_grows_with_launches_is_told(client: str, tmp_path: Path) -> N
         assert re.search(r"  40 cl_mem from \S+ of \S+growing\+0x", done.stderr)
         assert main(["replay", str(trace), "--json", str(report)]) == 0
         assert growth_of(report) == told
+
+
+def test_a_program_that_is_built_again_and_again_grows(client: str, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    done = run([sys.executable, "-m", "adreno_sim", "run", "--json", str(report), "--", client, "rebuilt"])
+    assert done.returncode == 0, done.stderr
+    kinds = [re.match(r"\d+ objects (\w+) .*from \S+ of \S+growing", message) for message in growth_of(report)]
+    assert sorted(found[1] for found in kinds if found) == ["cl_kernel", "cl_program"]

@@ -392,8 +392,10 @@ struct leaks {
 
 static void add_leak(const struct object *object, enum kind kind, void *data) {
     struct leaks *leaks = data;
-    char where[512], code[480];
-    describe_address(code, sizeof code, object->made_at);
+    char where[640], code[600];
+    const char *frame = text_of_place(object->place);
+    if (frame) snprintf(code, sizeof code, "%s", frame);
+    else describe_address(code, sizeof code, object->made_at);
     snprintf(where, sizeof where, *code ? "call %u, from %s" : "call %u", object->call, code);
     put_text(&leaks->list, object_kind_name(kind));
     put_text(&leaks->list, where);

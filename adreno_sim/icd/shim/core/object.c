@@ -79,6 +79,7 @@ void *object_new(const struct object_class *class, uint32_t users, void *made_at
     made->dispatch = &adreno_dispatch_table;
     made->class = class;
     made->call = atomic_load_explicit(&calls, memory_order_relaxed);
+    made->place = entered.place;
     made->made_at = made_at;
     atomic_store_explicit(&made->serial, atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed) + 1, memory_order_relaxed);
     atomic_store_explicit(&made->users, users, memory_order_relaxed);

@@ -30,6 +30,7 @@ struct object {
     _Atomic uint32_t magic; /* MAGIC + kind while it lives */
     _Atomic uint32_t users, holds;
     uint32_t call;       /* number of the host's call that made it */
+    uint32_t place;      /* where that came from; 0: not known */
     _Atomic uint64_t serial; /* never used twice */
     void *made_at;       /* the address that call returned to */
     struct object *next, *previous;
