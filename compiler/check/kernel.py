@@ -19,12 +19,13 @@ from ..importers.model import is_prim_func, require_prim_func
 from ..lower.pipeline import lower
 from ..lower.targets import make_target
 from ..tvm_bridge.versions import import_tvm
-from .check import CheckRun
 from .device import open_for_check
 from .given import settle_references
 from .golden import LiveGolden
 from .kernel_arguments import Given, complete_arguments
 from .prepare import ApplyPlan, CheckOptions, PreparedRun, Stage
+from .stages.context import CheckContext
+from .stages.run import run_check
 
 Expectation = Any
 """What a kernel should compute: None, a callable, a PrimFunc, or arrays."""
@@ -70,8 +71,8 @@ def check_kernel(
     require_prim_func(prim_func)
     announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))
     asked = {key: value for key, value in {"checks": checks, "seed": options.get("seed")}.items() if value is not None}
-    run = CheckRun(open_for_check(device, asked, wanted.counters), wanted, progress or Progress(), asked)
-    return run.run(partial(prepare_kernel, prim_func, name or _name_of(prim_func), args, expected, wanted))
+    context = CheckContext(open_for_check(device, asked, wanted.counters), wanted, progress or Progress(), asked)
+    return run_check(context, partial(prepare_kernel, prim_func, name or _name_of(prim_func), args, expected, wanted))
 
 
 def prepare_kernel(

@@ -130,7 +130,8 @@ def test_in_python_by_the_names_of_keywords():
 
 def test_the_seed_also_orders_work_items(monkeypatch):
     """Where `check` opens the device; by default, the device's own option stands."""
-    from adreno_sim.compiler.check import check as module
+    from adreno_sim.compiler.check import device
+    from adreno_sim.compiler.check.stages import context
 
     opened = []
 
@@ -138,7 +139,8 @@ def test_the_seed_also_orders_work_items(monkeypatch):
         opened.append(adreno_sim.open_device(*args, **options))
         return opened[-1]
 
-    monkeypatch.setattr(module, "open_device", noted)
+    for module in (device, context):
+        monkeypatch.setattr(module, "open_device", noted)
     adreno_sim.check(handmade.texture(), device="sim:adreno-740,seed=7", seed=3, compare_with="sim:reference,seed=8")
     adreno_sim.check(handmade.texture(), device="sim:adreno-740,seed=7", compare_with="sim:reference,seed=8")
     assert [device.options.seed for device in opened] == [3, 3, 7, 8]

@@ -1,0 +1,86 @@
+"""What the stages of a check share: what is asked for, what is found so far, and the run of the model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ....backends.open import open_device
+from ....base.errors import AdrenoSimError
+from ....base.processes.interrupts import raise_if_interrupted
+from ....base.progress import Progress
+from ....device.protocol import Device
+from ....findings import Kind
+from ....memory.spilled import drop_resident_pages
+from ....results.evidence import Evidence
+from ....results.merge import FindingList
+from ....results.model import Report
+from ...run.builds import Builds
+from ...run.launch_readings import ReadingsObserver
+from ...run.launch_times import LaunchTimes
+from ..judging.judges import Judges
+from ..judging.observer import KernelObserver
+from ..prepare import CheckOptions, PreparedRun
+from ..reproduce import Reproducer
+from ..whole_model.inputs import Outputs
+
+
+@dataclass
+class CheckContext:
+    """One check on a device. asked: the caller's RunOptions, which a second device gets too. refused: kernels that do not build,
+    by name, with the reason. audited: kinds of findings about the memory plan.
+    """
+
+    device: Device
+    options: CheckOptions
+    progress: Progress
+    asked: dict[str, Any] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
+    findings: FindingList = field(default_factory=FindingList)
+    refused: dict[str, AdrenoSimError] = field(default_factory=dict)
+    audited: set[Kind] = field(default_factory=set)
+    evidence: Evidence = field(default_factory=Evidence)
+
+    @contextmanager
+    def stage(self, name: str, steps: int = 0) -> Iterator[None]:
+        """Times a stage; one of a name that was there before is added to it. Stages do not nest."""
+        self.progress.stage(name, steps)
+        start = time.perf_counter()
+        try:
+            yield
+            raise_if_interrupted()
+        finally:
+            drop_resident_pages()
+            self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
+
+
+class Watchers:
+    """What looks at launches besides the judges, and the device for comparison: made before a model is compiled, so that what is
+    asked for in vain is refused at once. None: not asked for."""
+
+    def __init__(self, context: CheckContext):
+        options, device = context.options, context.device
+        folder = options.reproduce
+        self.reproducer = None if folder is None else Reproducer(Path(folder), options.reproduce_kernel)
+        self.times = LaunchTimes(device) if options.time else None
+        self.readings = ReadingsObserver(device, options.every_reading, context.findings)
+        self.second_device = None if options.compare_with is None else open_device(options.compare_with, **context.asked)
+
+
+@dataclass
+class CheckedRun:
+    """The run of a prepared model. outputs: None where it ended early; the report says why."""
+
+    context: CheckContext
+    ready: PreparedRun
+    report: Report
+    watchers: Watchers
+    builds: Builds | None
+    judges: Judges
+    observer: KernelObserver
+    outputs: Outputs | None = None
