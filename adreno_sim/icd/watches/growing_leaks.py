@@ -32,8 +32,8 @@ class GrowingLeaks:
 
     def find(self, leaks: Sequence[Leak]) -> Iterator[Finding]:
         """A finding for each type and place of the program that made objects steadily. Objects of before the first launch, and of
-        a part of the run, as while caches fill, are no growth; nor is what comes before a launch that is the first of its kind, as
-        a program, a kernel or the buffers of a layer that runs once."""
+        a part of the run, as while caches fill, are no growth; nor is what comes before a launch that is the first of its kind: a
+        program, a kernel, the buffers of a layer that runs once."""
         made: dict[tuple[str, str], list[int]] = defaultdict(list)
         for leak in leaks:
             if found := _WHERE.fullmatch(leak.where):
@@ -73,7 +73,7 @@ class _Launches:
     def place_of(self, call: int) -> int | None:
         """How many repeats there were before an object was made; None where it is none that could grow with them."""
         behind = bisect_right(self.calls, call)
-        if not behind or behind < len(self.calls) and not self.is_repeat[behind]:
+        if not behind or (behind < len(self.calls) and not self.is_repeat[behind]):
             return None
         return self.repeats_before[behind] if behind < len(self.calls) else self.repeats
 
