@@ -209,7 +209,7 @@ def _reserve_spills(plan: KernelPlan) -> None:
     items = plan.unit.spec.items
     syncs = plan.regions.graph.sync_points
     for value in [*plan.regions.live_across_syncs()]:
-        plan.spilled[id(value)] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in emitter.part_types(value)]
+        plan.spilled[id(value)] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in emitter.spill_types(value)]
     for sync in syncs:
         if is_collective(sync.instr):
             plan.collective[sync.number] = _reserve_collective(plan, emitter, sync.instr)

@@ -23,8 +23,7 @@ from adreno_sim.engine.emit.instrumentation import Instrumentation, Instrumentat
 from adreno_sim.engine.emit.kernel_plan import CheckPlan
 from adreno_sim.engine.emit.pointers import LanePtr
 from adreno_sim.engine.emit.region import RegionEmitter
-from adreno_sim.engine.llvm import vector_text as vt
-from adreno_sim.engine.vector.values import LaneValues
+from adreno_sim.engine.vector.emitter import VectorEmitter
 from adreno_sim.findings import Kind
 from adreno_sim.ir import ir
 
@@ -53,7 +52,7 @@ class VectorStoresOfNaN(StoresOfNaN):
 @dataclass
 class NaNPlan(CheckPlan):
     def instrument(self, e):
-        return VectorNaNs(e) if isinstance(e, LaneValues) else NaNs(e)
+        return VectorNaNs(e) if isinstance(e, VectorEmitter) else NaNs(e)
 
 
 @dataclass
@@ -68,14 +67,14 @@ class NaNs(Instrumentation):
 
 @dataclass
 class VectorNaNs(Instrumentation):
-    e: LaneValues
+    e: VectorEmitter
 
     def on_vector_store(self, where: LanePtr, variable, elem, count, mask):
         e, t = self.e, self.e.body
         stored = e.current.operands[0]
-        lanes = e.components(stored)[0]
-        bad = t.op(f"fcmp uno {e.spelled(stored.type)} {lanes}, {lanes}")
-        e.raise_fault_lanes(bad if mask is e.mask else vt.emit_and_masks(t, bad, mask, e.count) or bad)
+        lanes = e.lanes.components(stored)[0]
+        bad = t.op(f"fcmp uno {e.lanes.spelled(stored.type)} {lanes}, {lanes}")
+        e.faults.raise_accessing(bad, mask)
 
 
 @pytest.fixture

@@ -22,10 +22,9 @@ from ..shadow import init_shadow
 from ..shadow.access_info import init_shadow_of_argument, shadow_spec
 from ..shadow.sinks import find_sinks
 from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues
+from ..vector.emitter import VectorEmitter
 from ..vector.lane_access import transfers
 from ..vector.lane_access.memory import emit_load_elements, emit_store_elements
-from ..vector.private_room import emit_masked_clear, emit_private_fill, private_address
-from ..vector.values import LaneValues
 from ..vector.vector_plan import VectorPlan
 from .private_elements import PrivateElements, find_variables
 
@@ -84,14 +83,14 @@ class VectorDefinednessPlan(CheckPlan):
         )
 
     def instrument(self, e: Emitter) -> Instrumentation:
-        assert isinstance(e, LaneValues)
+        assert isinstance(e, VectorEmitter)
         return VectorDefinedness(e, self)
 
 
 class VectorDefinedness(Instrumentation):
     """The callbacks for one region emitter."""
 
-    def __init__(self, e: LaneValues, plan: VectorDefinednessPlan):
+    def __init__(self, e: VectorEmitter, plan: VectorDefinednessPlan):
         self.e, self.plan = e, plan
         self._private: dict[object, str] = {}
         self._elements = PrivateElements(e, plan.by_element, plan.private_rooms)
@@ -104,10 +103,10 @@ class VectorDefinedness(Instrumentation):
             return
         wanted = self._used_lanes(llvm_types.lanes_of(type), instr)
         if len(wanted) == llvm_types.lanes_of(type):
-            self._raise_fault(init_shadow.emit_any_uninit(self.e.body, init, type))
+            self.e.faults.raise_if_any(init_shadow.emit_any_uninit(self.e.body, init, type))
         elif wanted:
             flags = init_shadow.emit_uninit_lanes(self.e.body, init, type)
-            self._raise_fault(init_shadow.emit_or(self.e.body, [flags[lane] for lane in wanted]))
+            self.e.faults.raise_if_any(init_shadow.emit_or(self.e.body, [flags[lane] for lane in wanted]))
 
     def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
         init = self._shadow_address(pointer)
@@ -134,7 +133,7 @@ class VectorDefinedness(Instrumentation):
         if base is None or not self._used_lanes(4, instr):
             return
         init = self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}")
-        self._raise_fault(init_shadow.emit_any_uninit(self.e.body, init, ir.Vector(ir.Int(8), image.format.texel_bytes)))
+        self.e.faults.raise_if_any(init_shadow.emit_any_uninit(self.e.body, init, ir.Vector(ir.Int(8), image.format.texel_bytes)))
 
     def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
         base = self._image_shadow(image)
@@ -145,16 +144,16 @@ class VectorDefinedness(Instrumentation):
         if self._elements.holds(variable):
             self._elements.emit_clear(self.e.opening, variable)
             return
-        emit_private_fill(self.e, self.e.opening, variable, self._private_base(variable), "0")
+        self.e.private_room.fill(self.e.opening, variable, self._private_base(variable), "0")
 
     def on_undefine(self, variable: ir.Instr) -> None:
-        e, mask = self.e, self.e.mask
+        e, mask = self.e, self.e.active.mask
         if self._elements.holds(variable):
             self._elements.emit_forget(variable, mask)
         elif mask is None:
-            emit_private_fill(e, e.body, variable, self._private_base(variable), "0")
+            e.private_room.fill(e.body, variable, self._private_base(variable), "0")
         else:
-            emit_masked_clear(e, variable, self._private_base(variable), mask)
+            e.private_room.clear_lanes(variable, self._private_base(variable), mask)
 
     # All lanes
 
@@ -162,7 +161,7 @@ class VectorDefinedness(Instrumentation):
         wanted = self._used_lanes(count, self.e.current)
         if variable is not None and self._elements.holds(variable):
             if wanted:
-                self.e.raise_fault(self._elements.emit_missing(where, variable, wanted, mask), self.e.body)
+                self.e.faults.raise_if(self._elements.emit_missing(where, variable, wanted, mask))
             return
         shadow, word = self._in_shadow(where), _word(elem)
         if shadow is not None and wanted:
@@ -192,7 +191,7 @@ class VectorDefinedness(Instrumentation):
         if self._elements.holds(variable):
             self._elements.emit_mark_all(self.e.body, variable)
             return
-        emit_private_fill(self.e, self.e.body, variable, self._private_base(variable), "1")
+        self.e.private_room.fill(self.e.body, variable, self._private_base(variable), "1")
 
     def on_vector_image_read(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         base = self._image_shadow(image)
@@ -224,13 +223,9 @@ class VectorDefinedness(Instrumentation):
         e, t = self.e, self.e.body
         common = parts[0]
         for part in parts[1:]:
-            common = t.op(f"and {e.spelled(word)} {common}, {part}")
-        bad = t.op(f"icmp ne {e.spelled(word)} {common}, {self._all_init(word)}")
-        e.raise_fault_lanes(bad if mask is e.mask else vt.emit_and_masks(t, bad, mask, e.count) or bad)
-
-    def _raise_fault(self, bad: str) -> None:
-        if bad != "false":
-            self.e.raise_fault(self.e.if_any_active(bad), self.e.body)
+            common = t.op(f"and {e.lanes.spelled(word)} {common}, {part}")
+        bad = t.op(f"icmp ne {e.lanes.spelled(word)} {common}, {self._all_init(word)}")
+        e.faults.raise_accessing(bad, mask)
 
     # Where init shadows lie
 
@@ -244,8 +239,8 @@ class VectorDefinedness(Instrumentation):
         if base is None:
             return None
         variable = self._private_variable(pointer.object)
-        if variable is not None and self.e.current_lane:
-            base = self.e.lane_slot(base, variable, self.e.current_lane)
+        if variable is not None and self.e.active.turn:
+            base = self.e.turns.address(base, variable, self.e.active.turn)
         return base if pointer.offset == 0 else self.e.body.op(f"getelementptr i8, ptr {base}, i64 {pointer.offset}")
 
     def _shadow_base(self, target: Object | None) -> str | None:
@@ -276,7 +271,7 @@ class VectorDefinedness(Instrumentation):
     def _private_base(self, variable: ir.Instr) -> str:
         assert not self._elements.holds(variable)
         if id(variable) not in self._private:
-            self._private[id(variable)] = private_address(self.e, variable, self.plan.private_rooms)
+            self._private[id(variable)] = self.e.private_room.address(variable, self.plan.private_rooms)
         return self._private[id(variable)]
 
 

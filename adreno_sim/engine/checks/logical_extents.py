@@ -29,7 +29,7 @@ from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from ..shadow import init_shadow
 from ..shadow.access_info import AccessInfo, describe_access, describe_texel, report_access_if
-from ..vector.values import LaneValues
+from ..vector.emitter import VectorEmitter
 
 _I64 = ir.Int(64)
 
@@ -60,7 +60,7 @@ class ExtentPlan(CheckPlan):
 
     def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, RegionEmitter)
-        return VectorExtents(e, self.uses) if isinstance(e, LaneValues) else ExtentInstrumentation(e, self.uses)
+        return VectorExtents(e, self.uses) if isinstance(e, VectorEmitter) else ExtentInstrumentation(e, self.uses)
 
 
 class ExtentInstrumentation(Instrumentation):
@@ -151,7 +151,7 @@ class ExtentInstrumentation(Instrumentation):
 class VectorExtents(Instrumentation):
     """The callbacks for one region, of all lanes: a lane whose access is outside raises the fault flag."""
 
-    def __init__(self, e: LaneValues, uses: LaneUses):
+    def __init__(self, e: VectorEmitter, uses: LaneUses):
         self.e, self.uses = e, uses
 
     # One access that all lanes share, or one lane's in its turn
@@ -177,8 +177,7 @@ class VectorExtents(Instrumentation):
 
     def _check(self, pointer: Ptr, start: int, nbytes: int | str) -> None:
         bad, _ = emit_outside_of(self.e, pointer, start, nbytes)
-        if bad != "false":
-            self.e.raise_fault(self.e.if_any_active(bad), self.e.body)
+        self.e.faults.raise_if_any(bad)
 
     # All lanes
 
@@ -197,8 +196,8 @@ class VectorExtents(Instrumentation):
         if extent is None:
             return
         e, t = self.e, self.e.body
-        bad = emit_outside(t, Lanes(e), e.offsets(where), start, nbytes, extent)
-        e.raise_fault_lanes(bad if mask is e.mask else vt.emit_and_masks(t, bad, mask, e.count) or bad)
+        bad = emit_outside(t, Lanes(e), e.lanes.offsets(where), start, nbytes, extent)
+        e.faults.raise_accessing(bad, mask)
 
 
 def read_parts(uses: LaneUses, lanes: int, elem: ir.Type, instr: ir.Instr | None) -> list[tuple[int, int]]:
@@ -251,7 +250,7 @@ class Scalar:
 class Lanes(Scalar):
     """As vectors of i64, one for each lane of `e`."""
 
-    def __init__(self, e: LaneValues):
+    def __init__(self, e: VectorEmitter):
         self._count = e.count
         self.type, self.flag = f"<{e.count} x i64>", f"<{e.count} x i1>"
 

@@ -13,8 +13,8 @@ from ...ir.builtins import builtin_of
 from ...ir.provenance import DERIVING, is_pointer
 from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
-from ..vector.private_room import emit_private_and, emit_private_fill, private_address
-from ..vector.values import LaneValues
+from ..vector.emitter import VectorEmitter
+from ..vector.private_room import emit_private_and
 from ..vector.vector_plan import VectorPlan
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def find_variables(plan: VectorPlan, kernel: ir.Function) -> frozenset[int]:
 class PrivateElements:
     """The words of one region's variables. rooms: where in the arena variables have room, as `KernelPlan.private` says."""
 
-    def __init__(self, e: LaneValues, variables: frozenset[int], rooms: dict[int, tuple[int, int]]):
+    def __init__(self, e: VectorEmitter, variables: frozenset[int], rooms: dict[int, tuple[int, int]]):
         self._e, self._variables, self._rooms = e, variables, rooms
         self._bytes = max(8, e.plan.lanes) // 8
         self._type = f"i{8 * self._bytes}"
@@ -108,7 +108,7 @@ class PrivateElements:
         t.do(f"store {type} {word}, ptr {target}, align {self._bytes}")
 
     def _emit_fill(self, t: Text, variable: ir.Instr, byte: str) -> None:
-        emit_private_fill(self._e, t, variable, self._base(variable), byte, self._size(variable))
+        self._e.private_room.fill(t, variable, self._base(variable), byte, self._size(variable))
 
     def _size(self, variable: ir.Instr) -> int:
         return self._e.privates.slot_bytes(variable) // self._granule(variable) * self._bytes
@@ -120,7 +120,7 @@ class PrivateElements:
 
     def _base(self, variable: ir.Instr) -> str:
         if id(variable) not in self._bases:
-            self._bases[id(variable)] = private_address(self._e, variable, self._rooms, self._size(variable))
+            self._bases[id(variable)] = self._e.private_room.address(variable, self._rooms, self._size(variable))
         return self._bases[id(variable)]
 
     def _load(self, address: str) -> str:

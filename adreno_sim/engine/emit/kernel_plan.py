@@ -36,7 +36,7 @@ class CheckPlan:
     private_rooms: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def instrument(self, e: Emitter) -> Instrumentation:
-        """Returns the callbacks for the emitter of one region (a RegionEmitter, or LaneValues for vectors). They report by
+        """Returns the callbacks for the emitter of one region (a RegionEmitter, or VectorEmitter for vectors). They report by
         diagnostic sites in scalar code, and raise the fault flag in vector code."""
         raise NotImplementedError
 

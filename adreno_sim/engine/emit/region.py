@@ -290,8 +290,16 @@ class RegionEmitter(Emitter):
         base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {self.slot}")
 
+    def spill_types(self, value: ir.Instr) -> list[str]:
+        """Returns the LLVM types of the parts in which a value lives across synchronisation points."""
+        return self.part_types(value)
+
+    def spill_parts(self, value: ir.Instr) -> list[str]:
+        """Returns the operands of these parts."""
+        return self.parts(value)
+
     def _load_spilled(self, value: ir.Instr) -> list[str]:
-        offsets, types = self.plan.spilled[id(value)], self.part_types(value)
+        offsets, types = self.plan.spilled[id(value)], self.spill_types(value)
         return [self._load_spilled_part(offset, type) for offset, type in zip(offsets, types, strict=True)]
 
     def _load_spilled_part(self, offset: int, type: str) -> str:
@@ -303,9 +311,8 @@ class RegionEmitter(Emitter):
         t = self.body
         for value in self.plan.regions.live_across(sync):
             if id(value) in self.region.defined:
-                for offset, type, part in zip(
-                    self.plan.spilled[id(value)], self.part_types(value), self.parts(value), strict=True
-                ):
+                offsets, types = self.plan.spilled[id(value)], self.spill_types(value)
+                for offset, type, part in zip(offsets, types, self.spill_parts(value), strict=True):
                     t.do(f"store {type} {part}, ptr {self.arena_slot(t, offset, type)}, align 1")
         if sync.number in self.plan.collective:
             self._store_collective_operands(sync.instr, self.plan.collective[sync.number])

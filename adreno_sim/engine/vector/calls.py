@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...frontend import builtin_library
 from ...ir import ir, llvm_types
@@ -16,12 +15,10 @@ from ..emit.builtin_registry import find_emitter
 from ..emit.check import NotVectorizable
 from ..emit.emitter import INSTRUCTIONS
 from . import images
+from .emitter import VectorEmitter
 from .lane_access import memory, transfers
 from .lane_access.patterns import vector_offsets
 from .library import find_vector_function
-
-if TYPE_CHECKING:
-    from .values import LaneValues
 
 _LANE_IDS = re.compile(r"get_(local_id|global_id|local_linear_id|global_linear_id)")
 
@@ -36,7 +33,7 @@ def needs_active_lane(instr: ir.Instr) -> bool:
     return find_emitter(name) is None or not builtin_of(instr).elementwise
 
 
-def emit_call(e: LaneValues, instr: ir.Instr) -> None:
+def emit_call(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits a call of a built-in. Raises NotVectorizable for built-ins that need scalar code."""
     assert instr.callee is not None
     name = instr.callee.name
@@ -50,8 +47,8 @@ def emit_call(e: LaneValues, instr: ir.Instr) -> None:
     ):
         _emit_vector_access(e, instr)
     elif _LANE_IDS.fullmatch(name) and e.shapes.of(instr).lane_offsets is None:
-        e.scalarize_per_lane(instr)
-    elif e.is_scalar(instr) and not any(_differs_by_lane(e, v) for v in instr.operands) and not _has_effect(instr):
+        e.turns.emit(instr)
+    elif e.lanes.is_scalar(instr) and not any(_differs_by_lane(e, v) for v in instr.operands) and not _has_effect(instr):
         INSTRUCTIONS["call"](e, instr)
     elif row.image == "read":
         images.emit_read(e, instr)
@@ -61,9 +58,9 @@ def emit_call(e: LaneValues, instr: ir.Instr) -> None:
         _emit_vector(e, instr)
 
 
-def _differs_by_lane(e: LaneValues, value: ir.Value) -> bool:
+def _differs_by_lane(e: VectorEmitter, value: ir.Value) -> bool:
     """Returns whether an operand is a pointer to different memory in each lane."""
-    return is_pointer(value) and (not e.uniform(value) or e.privates.is_private(value))
+    return is_pointer(value) and (not e.lanes.uniform(value) or e.privates.is_private(value))
 
 
 def _has_effect(instr: ir.Instr) -> bool:
@@ -72,7 +69,7 @@ def _has_effect(instr: ir.Instr) -> bool:
     return row.image == "write" or (row.vector is not None and row.vector.stores)
 
 
-def _emit_vector(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_vector(e: VectorEmitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name, emitter = instr.callee.name, find_emitter(instr.callee.name)
     single = not (instr.operands and isinstance(instr.operands[0].type, ir.Vector))
@@ -80,15 +77,15 @@ def _emit_vector(e: LaneValues, instr: ir.Instr) -> None:
     if emitter is None or (name == "dot" and isinstance(instr.type, ir.Float)):
         _emit_library(e, instr)
     elif not row.elementwise or not _keeps_components_apart(instr):
-        e.scalarize_per_lane(instr)
+        e.turns.emit(instr)
     elif name == "select" and single:
         _emit_select(e, instr)
     elif row.tells_truth and single and instr.type != ir.Int(1):
-        flags = e.on_components(instr, emitter)
-        spelled = e.spelled(instr.type)
-        e.define_lanes(instr, [e.body.op(f"sub {spelled} zeroinitializer, {flag}") for flag in flags])
+        flags = e.elementwise.emit(instr, emitter)
+        spelled = e.lanes.spelled(instr.type)
+        e.lanes.define(instr, [e.body.op(f"sub {spelled} zeroinitializer, {flag}") for flag in flags])
     else:
-        e.define_lanes(instr, e.on_components(instr, emitter))
+        e.lanes.define(instr, e.elementwise.emit(instr, emitter))
 
 
 def _keeps_components_apart(instr: ir.Instr) -> bool:
@@ -101,48 +98,48 @@ def _keeps_components_apart(instr: ir.Instr) -> bool:
     )
 
 
-def _emit_select(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_select(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits the built-in select on scalars, which tests for zero."""
     a, b, by = instr.operands
-    condition = e.components(by)[0]
-    flags = e.body.op(f"icmp ne {e.spelled(by.type)} {condition}, zeroinitializer")
-    spelled = e.spelled(instr.type)
-    x, y = e.components(a)[0], e.components(b)[0]
-    e.define_lanes(instr, [e.body.op(f"select <{e.count} x i1> {flags}, {spelled} {y}, {spelled} {x}")])
+    condition = e.lanes.components(by)[0]
+    flags = e.body.op(f"icmp ne {e.lanes.spelled(by.type)} {condition}, zeroinitializer")
+    spelled = e.lanes.spelled(instr.type)
+    x, y = e.lanes.components(a)[0], e.lanes.components(b)[0]
+    e.lanes.define(instr, [e.body.op(f"select <{e.count} x i1> {flags}, {spelled} {y}, {spelled} {x}")])
 
 
-def _emit_library(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_library(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits a library function: as a function of vectors if it is straight-line code, else lane by lane."""
     assert instr.callee is not None
     name = builtin_library.scalar_of(instr.callee)
     if name is None or any(is_pointer(v) for v in instr.operands):
-        e.scalarize_per_lane(instr)
+        e.turns.emit(instr)
         return
     function = find_vector_function(e.unit, builtin_library.functions([name])[name], e.count)
     if function is None:
-        e.scalarize_per_lane(instr)
+        e.turns.emit(instr)
         return
     total = llvm_types.lanes_of(instr.type)
-    parts = [e.components(v) for v in instr.operands]
+    parts = [e.lanes.components(v) for v in instr.operands]
     if name == instr.callee.mangled:
-        e.define_lanes(instr, function.call(e, parts))
+        e.lanes.define(instr, function.call(e, parts))
         return
     results = []
     for at in range(total):
         results += function.call(e, [p if len(p) == 1 else [p[at]] for p in parts])
-    e.define_lanes(instr, results)
+    e.lanes.define(instr, results)
 
 
-def _emit_vector_access(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_vector_access(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits vloadN or vstoreN."""
     storing = isinstance(instr.type, ir.Void)
     index, pointer = instr.operands[-2:]
     type = instr.operands[0].type if storing else instr.type
     assert isinstance(type, ir.Vector)
     size = llvm_types.size_of(type.elem)
-    where = e.lane_ptr(pointer)
+    where = e.lanes.pointer(pointer)
     step = size * type.count
-    if e.uniform(index):
+    if e.lanes.uniform(index):
         number = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else e.value(index)
         where = replace(where, pointer=offset_pointer(e, where.pointer, number, step))
     elif where.index is None and (offsets := vector_offsets(e.shapes, instr)) is not None:
@@ -151,6 +148,6 @@ def _emit_vector_access(e: LaneValues, instr: ir.Instr) -> None:
     else:
         where = memory.step_lanes(e, where, index, step)
     if storing:
-        transfers.emit_store(e, type, e.components(instr.operands[0]), pointer, where, size)
+        transfers.emit_store(e, type, e.lanes.components(instr.operands[0]), pointer, where, size)
     else:
         transfers.emit_load(e, instr, pointer, where, size)

@@ -1,6 +1,8 @@
-"""Emits one region of a kernel for a vector of work-items: what lies around its code, and what lives across barriers."""
+"""Emits one region of a kernel for a vector of work-items. The emitter owns the parts that write vector code."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from ...ir import ir
 from ...ir.provenance import Object, ObjectId
@@ -8,42 +10,53 @@ from ...ir.queries import private_bytes
 from ..analysis.parallel_regions import ParallelRegion
 from ..analysis.segments import Segment
 from ..emit.check import NotVectorizable
-from ..emit.region import value_bytes
+from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
+from ..emit.region import RegionEmitter
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
-from .flow.blocks import phis_of
-from .flow.region import RegionFlow
+from .active import ActiveLanes
+from .elementwise import Elementwise
+from .faults import Faults
+from .lane_access.columns import Columns
 from .lane_access.strided_loads import StridedLoads
-from .private_room import emit_private_fill, emit_tile_number, private_address
+from .placeholders import Placeholders
+from .private_room import PrivateRoom, emit_tile_number
 from .structure import Structure
+from .turns import LaneTurns
 from .values import LaneValues
 from .vector_plan import VectorPlan
 
 
-class VectorEmitter(LaneValues):
-    """Emits `i64 @region.N(...)` as RegionEmitter does, for a tile of work-items at a time."""
+class VectorEmitter(RegionEmitter):
+    """Emits `i64 @region.N(...)` as RegionEmitter does, for a tile of work-items at a time.
 
-    def __init__(self, plan: VectorPlan, region: ParallelRegion):
+    count: the lanes. lanes: values as they hold them. active: which of them are at work. faults: what they do where a check
+    fails. elementwise: one instruction for all of them at once; turns: for one after the other. placeholders: operands that are
+    no values of the kernel. private_room: where private variables lie. columns: what strided loads keep. emit_code: emits the
+    segments of the region (`flow.region.emit_region`), with instructions by the table in `recipes`.
+    """
+
+    def __init__(self, plan: VectorPlan, region: ParallelRegion, emit_code: Callable[[VectorEmitter], None]):
         super().__init__(plan, region)
+        self.plan: VectorPlan = plan
+        self._emit_code = emit_code
+        self.tile, self.shapes, self.privates, self.count = plan.tile, plan.shapes, plan.privates, plan.lanes
         self.structure = Structure(region.order)
-        mixed = self.structure.mark_divergence(self.shapes.diverges)
-        self.strided_loads = StridedLoads(self.structure, self.shapes, self.privates)
-        for segment in mixed:
-            for phi in phis_of(segment):
-                same = all(v is phi.operands[0] for v in phi.operands)
-                if self.shapes.of(phi).lane_offsets is not None and not same:
-                    raise NotVectorizable("control flow that looks different between two barriers")
-        for value in region.redefined:
-            if self._left_divergently(value):
-                raise NotVectorizable("a value of a divergent loop that is kept across a barrier")
+        self.lanes = LaneValues(self, plan)
+        self.active = ActiveLanes(plan.lanes)
+        self.faults = Faults(self, plan.tile, self.active)
+        self.placeholders = Placeholders(self)
+        self.elementwise = Elementwise(self, self.lanes, self.active, self.placeholders)
+        self.turns = LaneTurns(self, plan, self.lanes, self.active, self.placeholders)
+        self.private_room = PrivateRoom(self, plan)
+        self.columns = Columns(StridedLoads(self.structure, plan.shapes, plan.privates))
 
     # Around the region
 
     def emit_segments(self, order: list[Segment], polled: set[tuple[Segment, Segment]]) -> None:
-        self.mask = self._first_mask = self._remaining()
+        self.active.begin(self._remaining())
         self.is_nsw, self.interval_of = self._is_nsw, self.shapes.interval_of
-        self.nonempty_mask = self.mask  # lane 0 has work in every tile
-        RegionFlow(self).emit()
+        self._emit_code(self)
 
     def _is_nsw(self, instr: ir.Instr) -> bool:
         """Returns whether an operation never wraps in the lanes it is computed for. Proofs hold for active work-items only,
@@ -51,8 +64,8 @@ class VectorEmitter(LaneValues):
         if not (self.unit.is_nsw(instr) or self.shapes.is_nsw(instr)):
             return False
         if all(self.shapes.of(value).uniform for value in (instr, *instr.operands)):
-            return self.mask in (None, self.nonempty_mask)
-        return self.mask in (None, self._first_mask)  # lane 0 has work in every tile
+            return self.active.has_some
+        return self.active.has_first
 
     def _remaining(self) -> str | None:
         """Returns the mask of lanes that are work-items of the group; None if all are."""
@@ -76,56 +89,55 @@ class VectorEmitter(LaneValues):
     def _private(self, object_id: ObjectId) -> Object:
         instr = self.privates.variable_by_id(object_id[1])
         name = instr.name or "private variable"
-        return Object(object_id, name, "private", private_address(self, instr, self.plan.private), private_bytes(instr))
+        return Object(object_id, name, "private", self.private_room.address(instr, self.plan.private), private_bytes(instr))
 
     def _zero(self, instr: ir.Instr) -> None:
-        emit_private_fill(self, self.opening, instr, self.object(("alloca", id(instr))).base, "0")
+        self.private_room.fill(self.opening, instr, self.object(("alloca", id(instr))).base, "0")
         self.hooks.on_alloca(instr)
 
     # What lives across barriers: per tile the parts of each value, lane 0's only where that says all
 
-    def _left_divergently(self, value: ir.Instr) -> bool:
-        loop = self.shapes.loop_of(value)
-        while loop is not None:
-            if loop.divergent:
-                return True
-            loop = loop.parent
-        return False
-
     def spills_vectors(self, value: ir.Instr) -> bool:
         """Returns whether a value live across a synchronisation point is spilled as vectors."""
-        return self.shapes.of(value).lane_offsets is None or self._left_divergently(value)
+        return self.shapes.of(value).lane_offsets is None or self.shapes.is_left_divergently(value)
 
     def spill_types(self, value: ir.Instr) -> list[str]:
-        return self.lane_types(value, self.spills_vectors(value))
+        return self.lanes.types(value, self.spills_vectors(value))
+
+    def spill_parts(self, value: ir.Instr) -> list[str]:
+        return self.lanes.parts(value, self.spills_vectors(value))
 
     def _open_item(self) -> None:
-        self.tile_number = emit_tile_number(self, self.opening)
+        self.slot = emit_tile_number(self, self.tile, self.opening)
         for value in self.region.redefined:
             self.slots[id(value)] = self.make_slots(value, 64)
         body, self.body = self.body, self.opening
         for value in self.region.live_in:
-            parts = [
-                self.opening.op(f"load {type}, ptr {self._spill_address(self.opening, offset, type)}, align 1")
-                for offset, type in zip(self.plan.spilled[id(value)], self.spill_types(value), strict=True)
-            ]
-            self.bind(value, parts, self.spills_vectors(value))
+            self.lanes.bind(value, self._load_spilled(value), self.spills_vectors(value))
         for variable in self.plan.variables.values() if self.region.number == 0 else ():
             self._zero(variable)
         self.body = body
 
-    def _spill_address(self, t: Text, offset: int, type: str) -> str:
-        base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
-        return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {self.tile_number}")
+    # What the emitters of scalar code ask, where they emit for lane 0, for all lanes at once, or for one in its turn
 
-    def leave_at_sync(self, segment: Segment) -> None:
-        sync, t = segment.sync, self.body
-        assert sync is not None
-        for value in self.plan.regions.live_across(sync):
-            if id(value) in self.region.defined:
-                varying = self.spills_vectors(value)
-                parts = self.lane_parts(value, varying)
-                for offset, type, part in zip(self.plan.spilled[id(value)], self.spill_types(value), parts, strict=True):
-                    t.do(f"store {type} {part}, ptr {self._spill_address(t, offset, type)}, align 1")
-        self.exits.append((t.label, sync.number))
-        t.jump("left")
+    def part_types(self, value: ir.Value) -> list[str]:
+        return self.lanes.own_types(value)
+
+    def mask_inactive(self, type: ir.Type, flags: str) -> str:
+        if not self.active.at_once or self.active.mask is None:
+            return flags
+        return self.body.op(f"and <{self.count} x i1> {flags}, {self.active.mask}")
+
+    def unused_lanes(self, type: ir.Type) -> frozenset[int]:
+        return self.elementwise.unused_lanes(type) if self.active.at_once else super().unused_lanes(type)
+
+    def report(self, t: Text, site: DiagnosticSite, *values: str | int) -> None:
+        if site.kind not in BENIGN_KINDS or not self.unit.deferred_checks or self.active.turn:
+            super().report(t, site, *values)
+        elif self.active.has_some:  # done once for all lanes, each of which does it
+            self.faults.count(t, site, self.active.mask, lambda lane: values)
+        else:
+            raise NotVectorizable("a note where no lane may be at work")
+
+    def report_if(self, condition: str, site: DiagnosticSite, *values: str | int) -> None:
+        super().report_if(self.active.emit_if_any(self.body, condition) if self.unit.checked else condition, site, *values)

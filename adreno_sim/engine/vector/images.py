@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...findings import Kind
 from ...image.formats import ORDERS, Format
@@ -19,10 +18,8 @@ from ..emit.pointers import LanePtr
 from ..llvm import constants
 from ..llvm import vector_text as vt
 from ..llvm.text import Text, emit_mul_i64
+from .emitter import VectorEmitter
 from .lane_access import memory
-
-if TYPE_CHECKING:
-    from .values import LaneValues
 
 _INT = ir.Int(32)
 
@@ -30,14 +27,14 @@ _INT = ir.Int(32)
 class Coordinate:
     """A coordinate along one dimension: lane 0's scalar with lane offsets, or a vector."""
 
-    def __init__(self, e: LaneValues, value: ir.Value | None, whole: ir.Value, at: int):
+    def __init__(self, e: VectorEmitter, value: ir.Value | None, whole: ir.Value, at: int):
         self.lane_offsets = (0,) * e.count
         self.scalar: str | None = None
-        if value is not None and not e.varies(value):
-            self.scalar, self.lane_offsets = e.value(value), e.lane_offsets(value)
+        if value is not None and not e.lanes.varies(value):
+            self.scalar, self.lane_offsets = e.value(value), e.lanes.lane_offsets(value)
             self._never_wraps = not any(self.lane_offsets) or e.shapes.never_wraps(value, e.shapes.of(value))
         else:
-            parts = e.components(value) if value is not None else e.components(whole)
+            parts = e.lanes.components(value) if value is not None else e.lanes.components(whole)
             self.vector = parts[0 if value is not None else at]
             self._never_wraps = False
 
@@ -60,7 +57,7 @@ class Coordinate:
         own = t.op(f"extractelement {spelled} {vt.numbers(_INT, self.lane_offsets)}, i32 {lane}")
         return t.op(f"add i32 {self.scalar}, {own}")
 
-    def lanes(self, e: LaneValues) -> str:
+    def lanes(self, e: VectorEmitter) -> str:
         return vt.emit_add_pattern(e.body, _INT, self.scalar, self.lane_offsets) if self.scalar is not None else self.vector
 
 
@@ -83,18 +80,19 @@ def _plain(format: Format) -> bool:
     return not format.srgb and "x" not in ORDERS.get(format.order, "")
 
 
-def _coordinates(e: LaneValues, image: ImageRef, where: ir.Value) -> list[Coordinate]:
+def _coordinates(e: VectorEmitter, image: ImageRef, where: ir.Value) -> list[Coordinate]:
     parts = [component(where, at) for at in range(image.dimensions)]
-    return [Coordinate(e, part if part is None or e.is_available(part) else None, where, at) for at, part in enumerate(parts)]
+    known = [part if part is not None and e.lanes.is_available(part) else None for part in parts]
+    return [Coordinate(e, part, where, at) for at, part in enumerate(known)]
 
 
-def emit_read(e: LaneValues, instr: ir.Instr) -> None:
+def emit_read(e: VectorEmitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     image = image_of(e, instr.operands[0], instr)
     sampled = isinstance(instr.operands[1].type, ir.Sampler)
     where = instr.operands[2 if sampled else 1]
     if isinstance(llvm_types.elem_of(where.type), ir.Float) or not _plain(image.format):
-        e.scalarize_per_lane(instr)
+        e.turns.emit(instr)
         return
     suffix = scalar_images.function_suffix(instr)
     sampler = sampler_of(e, instr.operands[1], instr) if sampled else NO_SAMPLER
@@ -103,10 +101,10 @@ def emit_read(e: LaneValues, instr: ir.Instr) -> None:
     coordinates = _coordinates(e, image, where)
     if sampled and image.layered and not e.unit.proves_in_range(e.current):
         _clamp(e, image, coordinates, image.axes)
-    stored = _plan_row_read(e, image, coordinates) if e.mask is None else None
+    stored = _plan_row_read(e, image, coordinates) if e.active.mask is None else None
     if stored is None:
         parts, outside = _emit_lane_reads(e, image, coordinates, addressing)
-        e.define_lanes(instr, _emit_colour(e, image.format, suffix, parts, outside, addressing))
+        e.lanes.define(instr, _emit_colour(e, image.format, suffix, parts, outside, addressing))
         return
     inside, read_row = stored
     t = e.body
@@ -120,14 +118,14 @@ def emit_read(e: LaneValues, instr: ir.Instr) -> None:
     slow_end = t.label
     t.jump(done)
     t.block(done)
-    type = e.spelled(texels.stored_type(image.format))
+    type = e.lanes.spelled(texels.stored_type(image.format))
     parts = [t.op(f"phi {type} [ {a}, %{quick} ], [ {b}, %{slow_end} ]") for a, b in zip(near, far, strict=True)]
     if outside is not None:
         outside = t.op(f"phi <{e.count} x i1> [ zeroinitializer, %{quick} ], [ {outside}, %{slow_end} ]")
-    e.define_lanes(instr, _emit_colour(e, image.format, suffix, parts, outside, addressing))
+    e.lanes.define(instr, _emit_colour(e, image.format, suffix, parts, outside, addressing))
 
 
-def _clamp(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], at: int) -> None:
+def _clamp(e: VectorEmitter, image: ImageRef, coordinates: list[Coordinate], at: int) -> None:
     """Clamps a coordinate to the image."""
     one = coordinates[at]
     if one.uniform:
@@ -139,7 +137,7 @@ def _clamp(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], at: in
     coordinates[at].vector = _emit_clamp(e, vector, image.extent(at))
 
 
-def _emit_clamp(e: LaneValues, vector: str, extent: str) -> str:
+def _emit_clamp(e: VectorEmitter, vector: str, extent: str) -> str:
     t, spelled = e.body, f"<{e.count} x i32>"
     last = vt.splat(t, _INT, t.op(f"sub i32 {extent}, 1"), e.count)
     name = f"v{e.count}i32"
@@ -149,7 +147,9 @@ def _emit_clamp(e: LaneValues, vector: str, extent: str) -> str:
     return t.op(f"call {high}({spelled} {raised}, {spelled} {last})")
 
 
-def _plan_row_read(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> tuple[str, Callable[[], list[str]]] | None:
+def _plan_row_read(
+    e: VectorEmitter, image: ImageRef, coordinates: list[Coordinate]
+) -> tuple[str, Callable[[], list[str]]] | None:
     """Returns an i1 (all lanes read adjacent texels in range) and a function that emits this read; None if lanes never form a
     row."""
     if not coordinates[0].is_row or not all(c.uniform for c in coordinates[1:]):
@@ -162,7 +162,7 @@ def _plan_row_read(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]
     return inside, lambda: _emit_fetch(e, image, coordinates, None)
 
 
-def _lane_pointer(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], base: str) -> LanePtr:
+def _lane_pointer(e: VectorEmitter, image: ImageRef, coordinates: list[Coordinate], base: str) -> LanePtr:
     """Returns the texel addresses of the lanes in memory at `base` with the layout of the image."""
     t, index = e.body, None
     lane_offsets = (0,) * e.count
@@ -186,35 +186,35 @@ def _lane_pointer(e: LaneValues, image: ImageRef, coordinates: list[Coordinate],
 
 
 def _emit_lane_reads(
-    e: LaneValues, image: ImageRef, coordinates: list[Coordinate], addressing: str
+    e: VectorEmitter, image: ImageRef, coordinates: list[Coordinate], addressing: str
 ) -> tuple[list[str], str | None]:
     """Returns the stored channels of each lane's texel, and the lanes that are out of range."""
     t = e.body
     if e.unit.proves_in_range(e.current) or (addressing == "none" and not e.unit.checked):
-        return _emit_fetch(e, image, coordinates, e.mask), None
+        return _emit_fetch(e, image, coordinates, e.active.mask), None
     outside = _emit_outside(e, image, coordinates)
     if e.unit.checked and addressing == "none":
-        e.raise_fault_lanes(outside)
+        e.faults.raise_lanes(outside)
     elif e.unit.checked:
         _count_clamped_reads(e, image, coordinates, outside)
     if addressing == "clamp_to_edge":
         for at in range(len(coordinates)):
             _clamp(e, image, coordinates, at)
-        return _emit_fetch(e, image, coordinates, e.mask), None
-    mask = vt.emit_and_masks(t, e.mask, vt.emit_not_mask(t, outside, e.count), e.count)
+        return _emit_fetch(e, image, coordinates, e.active.mask), None
+    mask = vt.emit_and_masks(t, e.active.mask, vt.emit_not_mask(t, outside, e.count), e.count)
     return _emit_fetch(e, image, coordinates, mask), outside
 
 
-def _count_clamped_reads(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
+def _count_clamped_reads(e: VectorEmitter, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
     """Counts the lanes whose out-of-range read the addressing mode defines."""
 
     def values(t: Text, lane: str) -> list[str]:
         return coordinate_values(t, image, [one.of(t, lane) for one in coordinates])
 
-    e.count_event_lanes(outside, coordinate_site(e, image, Kind.CLAMPED_READ), values)
+    e.faults.count_lanes(outside, coordinate_site(e, image, Kind.CLAMPED_READ), values)
 
 
-def _emit_outside(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> str:
+def _emit_outside(e: VectorEmitter, image: ImageRef, coordinates: list[Coordinate]) -> str:
     t, result, same = e.body, "", ""
     for at, one in enumerate(coordinates):
         if one.uniform:
@@ -233,7 +233,7 @@ def _emit_outside(e: LaneValues, image: ImageRef, coordinates: list[Coordinate])
 # Texels
 
 
-def _emit_fetch(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
+def _emit_fetch(e: VectorEmitter, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
     """Returns the stored channels, one vector each."""
     e.hooks.on_vector_image_read(image, lambda base: _lane_pointer(e, image, coordinates, base), mask)
     where = _lane_pointer(e, image, coordinates, image.field("address"))
@@ -242,15 +242,15 @@ def _emit_fetch(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], m
 
 
 def _emit_colour(
-    e: LaneValues, format: Format, suffix: str, stored: list[str], outside: str | None, addressing: str
+    e: VectorEmitter, format: Format, suffix: str, stored: list[str], outside: str | None, addressing: str
 ) -> list[str]:
     """Returns red, green, blue and alpha, decoded from the stored channels."""
-    type = e.wide(texels.stored_type(format))
+    type = e.lanes.wide(texels.stored_type(format))
     lane = texels.LANE_TYPES[suffix]
     decode = texels.decode_channel if texels.converts(format, suffix) else texels.reinterpret_channel
     channels = [decode(e, format, suffix, type, part) for part in stored]
     one = texels.BORDER_ONE[suffix] if format.order != "A" else llvm_types.zero(lane)
-    vector = e.wide(lane)
+    vector = e.lanes.wide(lane)
     colour = [constants.splat(vector, text) for text in [llvm_types.zero(lane)] * 3 + [one]]
     sources = [(i, i) for i in range(4)] if format.order == "RGBA" else texels.stored_components(format.order)
     for position, channel in sources:
@@ -266,20 +266,20 @@ def _emit_colour(
     ]
 
 
-def emit_write(e: LaneValues, instr: ir.Instr) -> None:
+def emit_write(e: VectorEmitter, instr: ir.Instr) -> None:
     image = image_of(e, instr.operands[0], instr)
     format, suffix = image.format, scalar_images.function_suffix(instr)
     if not _plain(format):
-        e.scalarize_per_lane(instr)
+        e.turns.emit(instr)
         return
     scalar_images.check_format(e, image, suffix, write=True)
     coordinates = _coordinates(e, image, instr.operands[1])
-    mask, t = e.mask, e.body
+    mask, t = e.active.mask, e.body
     if e.unit.checked and not e.unit.proves_in_range(e.current):
         outside = _emit_outside(e, image, coordinates)
-        e.raise_fault_lanes(outside)
+        e.faults.raise_lanes(outside)
         mask = vt.emit_and_masks(t, mask, vt.emit_not_mask(t, outside, e.count), e.count)
-    stored = _encode(e, format, suffix, e.components(instr.operands[-1]))
+    stored = _encode(e, format, suffix, e.lanes.components(instr.operands[-1]))
 
     def target(base: str) -> LanePtr:
         where = _lane_pointer(e, image, coordinates, base)
@@ -291,10 +291,10 @@ def emit_write(e: LaneValues, instr: ir.Instr) -> None:
     memory.emit_store_elements(e, target(image.field("address")), elem, stored, mask, 1)
 
 
-def _encode(e: LaneValues, format: Format, suffix: str, colour: list[str]) -> list[str]:
+def _encode(e: VectorEmitter, format: Format, suffix: str, colour: list[str]) -> list[str]:
     """Returns the channels in their stored form."""
-    type = e.wide(texels.stored_type(format))
-    wide = e.wide(texels.LANE_TYPES[suffix])
+    type = e.lanes.wide(texels.stored_type(format))
+    wide = e.lanes.wide(texels.LANE_TYPES[suffix])
     components = colour if format.order == "RGBA" else [colour["rgba".index(c)] for c in ORDERS[format.order]]
     if texels.converts(format, suffix):
         return [texels.encode_channel(e, format, type, wide, c) for c in components]

@@ -24,6 +24,7 @@ from ..emit.unit import Unit
 from ..llvm import objects
 from . import lanes
 from .emitter import VectorEmitter
+from .flow.region import emit_region
 from .lane_shapes import LaneShapes
 from .lanes import choose_shapes
 from .privates import Privates
@@ -135,7 +136,7 @@ def _place_spills(plan: VectorPlan) -> None:
     live_across_sync = plan.regions.live_across_syncs()
     if not live_across_sync:
         return
-    emitter = VectorEmitter(plan, plan.regions.regions[0])
+    emitter = VectorEmitter(plan, plan.regions.regions[0], emit_region)
     x, y, z = plan.tile.count(plan.unit.spec.local_size)
     for value in live_across_sync:
         types = emitter.spill_types(value)
@@ -144,4 +145,4 @@ def _place_spills(plan: VectorPlan) -> None:
 
 def region_functions(plan: VectorPlan) -> list[str]:
     """Returns the text of every region."""
-    return [VectorEmitter(plan, region).emit() for region in plan.regions.regions]
+    return [VectorEmitter(plan, region, emit_region).emit() for region in plan.regions.regions]

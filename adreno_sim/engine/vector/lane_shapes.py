@@ -87,6 +87,13 @@ class LaneShapes:
         """Returns whether lanes may diverge at a branch."""
         return not self.shape_at(branch.operands[0], branch).uniform
 
+    def is_left_divergently(self, value: ir.Instr) -> bool:
+        """Returns whether lanes may leave a loop that computes a value in different iterations, or by different exits."""
+        loop = self.loop_of(value)
+        while loop is not None and not loop.divergent:
+            loop = loop.parent
+        return loop is not None
+
     def loop_of(self, value: ir.Instr) -> Loop | None:
         """Returns the innermost loop that computes a value."""
         return self._loop_of.get(id(value))

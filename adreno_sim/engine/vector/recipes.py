@@ -16,20 +16,20 @@ from ..emit.emitter import INSTRUCTIONS
 from ..llvm import objects
 from ..llvm import vector_text as vt
 from . import calls
+from .emitter import VectorEmitter
 from .lane_access import memory, transfers
 from .lane_access.patterns import Pattern, pattern_of
 from .reinterpretation import emit_reinterpreted
-from .values import LaneValues
 
-Emit = Callable[[LaneValues, ir.Instr], None]
-Question = Callable[[LaneValues, ir.Instr], bool]
+Emit = Callable[[VectorEmitter, ir.Instr], None]
+Question = Callable[[VectorEmitter, ir.Instr], bool]
 
 
-def _never(e: LaneValues, instr: ir.Instr) -> bool:
+def _never(e: VectorEmitter, instr: ir.Instr) -> bool:
     return False
 
 
-def _always(e: LaneValues, instr: ir.Instr) -> bool:
+def _always(e: VectorEmitter, instr: ir.Instr) -> bool:
     return True
 
 
@@ -46,12 +46,12 @@ class Recipe:
     needs_lane: Question = _never
 
 
-def emit_instruction(e: LaneValues, instr: ir.Instr) -> None:
+def emit_instruction(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits an instruction that is neither a phi nor a terminator. Raises NotVectorizable for those that need scalar code."""
     recipe = RECIPES.get(instr.op)
     if recipe is not None and recipe.always:
         recipe.emit(e, instr)
-    elif e.is_scalar(instr):
+    elif e.lanes.is_scalar(instr):
         _emit_scalar(e, instr)
     elif recipe is not None:
         recipe.emit(e, instr)
@@ -59,22 +59,22 @@ def emit_instruction(e: LaneValues, instr: ir.Instr) -> None:
         raise NotVectorizable(f"instruction {instr.op} on values that differ between work-items")
 
 
-def needs_active_lane(e: LaneValues, instr: ir.Instr) -> bool:
+def needs_active_lane(e: VectorEmitter, instr: ir.Instr) -> bool:
     """Returns whether an instruction must not, or should not, run if no lane is active."""
     recipe = RECIPES.get(instr.op)
     return recipe is not None and recipe.needs_lane(e, instr)
 
 
-def _emit_scalar(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_scalar(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits an instruction for lane 0. Lane 0 of an unsigned value that is narrow in the others may be below zero."""
-    if instr.op == "zext" and not e.uniform(instr) and e.unit.is_narrow(instr):
+    if instr.op == "zext" and not e.lanes.uniform(instr) and e.unit.is_narrow(instr):
         e.define(instr, e.body.op(f"sext {e.typed_operand(instr.operands[0])} to {llvm_types.spell(instr.type)}"))
     else:
         INSTRUCTIONS[instr.op](e, instr)
 
 
 def _refuse(what: str) -> Emit:
-    def emit(e: LaneValues, instr: ir.Instr) -> None:
+    def emit(e: VectorEmitter, instr: ir.Instr) -> None:
         raise NotVectorizable(what)
 
     return emit
@@ -83,38 +83,38 @@ def _refuse(what: str) -> Emit:
 # Arithmetic
 
 
-def _emit_components(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_components(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits an instruction that treats each component of its operands alike."""
-    e.define_lanes(instr, e.on_components(instr, INSTRUCTIONS[instr.op]))
+    e.lanes.define(instr, e.elementwise.emit(instr, INSTRUCTIONS[instr.op]))
 
 
-def _emit_shift(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_shift(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits a shift, and the check of one whose amount in the source is not below the width."""
     source, width = written_amount(instr), undefined_behaviour.elem_bits(instr.type)
     if e.unit.checked and source is not None and undefined_behaviour.elem_bits(source.type) > (width - 1).bit_length():
-        spelled, elem = e.spelled(source.type), llvm_types.elem_of(source.type)
+        spelled, elem = e.lanes.spelled(source.type), llvm_types.elem_of(source.type)
         limit = vt.numbers(elem, [width] * e.count)
-        for part in e.components(source):
-            e.raise_fault_lanes(e.body.op(f"icmp uge {spelled} {part}, {limit}"))
+        for part in e.lanes.components(source):
+            e.faults.raise_lanes(e.body.op(f"icmp uge {spelled} {part}, {limit}"))
     _emit_components(e, instr)
 
 
-def _emit_comparison(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_comparison(e: VectorEmitter, instr: ir.Instr) -> None:
     if any(is_pointer(v) for v in instr.operands):
         _emit_lane_by_lane(e, instr)
     else:
         _emit_components(e, instr)
 
 
-def _emit_lane_by_lane(e: LaneValues, instr: ir.Instr) -> None:
-    e.scalarize_per_lane(instr)
+def _emit_lane_by_lane(e: VectorEmitter, instr: ir.Instr) -> None:
+    e.turns.emit(instr)
 
 
-def _emit_select(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_select(e: VectorEmitter, instr: ir.Instr) -> None:
     condition, a, b = instr.operands
-    chosen = e.components(condition)
-    parts, others = e.lane_parts(a, True), e.lane_parts(b, True)
-    types = e.lane_types(instr, True)
+    chosen = e.lanes.components(condition)
+    parts, others = e.lanes.parts(a, True), e.lanes.parts(b, True)
+    types = e.lanes.types(instr, True)
     if len(chosen) == 1:
         chosen = chosen * len(parts)
     flags = f"<{e.count} x i1>"
@@ -122,80 +122,80 @@ def _emit_select(e: LaneValues, instr: ir.Instr) -> None:
         e.body.op(f"select {flags} {c}, {type} {x}, {type} {y}")
         for c, type, x, y in zip(chosen, types, parts, others, strict=True)
     ]
-    e.bind(instr, done, True)
+    e.lanes.bind(instr, done, True)
 
 
 # Moves
 
 
-def _emit_cast(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_cast(e: VectorEmitter, instr: ir.Instr) -> None:
     source = instr.operands[0]
     if is_pointer(instr):
-        e.define_lane_ptr(instr, e.lane_ptr(source))
+        e.lanes.define_pointer(instr, e.lanes.pointer(source))
     elif instr.op == "freeze" or source.type == instr.type:
-        e.define_lanes(instr, e.components(source))
+        e.lanes.define(instr, e.lanes.components(source))
     elif llvm_types.lanes_of(source.type) == llvm_types.lanes_of(instr.type):
-        e.define_lanes(instr, e.on_components(instr, INSTRUCTIONS["bitcast"]))
-    elif parts := emit_reinterpreted(e, e.components(source), source.type, instr.type):
-        e.define_lanes(instr, parts)
+        e.lanes.define(instr, e.elementwise.emit(instr, INSTRUCTIONS["bitcast"]))
+    elif parts := emit_reinterpreted(e, e.lanes.components(source), source.type, instr.type):
+        e.lanes.define(instr, parts)
     else:
-        e.scalarize_per_lane(instr)
+        e.turns.emit(instr)
 
 
-def _emit_shuffle(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_shuffle(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits a shuffle, which costs nothing: each component is a value of its own."""
-    both = e.components(instr.operands[0]) + e.components(instr.operands[1])
-    e.define_lanes(instr, [both[max(lane, 0)] for lane in instr.mask])
+    both = e.lanes.components(instr.operands[0]) + e.lanes.components(instr.operands[1])
+    e.lanes.define(instr, [both[max(lane, 0)] for lane in instr.mask])
 
 
-def _emit_element(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_element(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits a read or a replacement of one component."""
     vector, index = instr.operands[0], instr.operands[-1]
     if not isinstance(index, ir.Const) or may_leave_vector(instr):
-        e.scalarize_per_lane(instr)
+        e.turns.emit(instr)
         return
-    parts = list(e.components(vector))
+    parts = list(e.lanes.components(vector))
     at = index.value % len(parts) if isinstance(index.value, int) else 0
     if instr.op == "extractelement":
-        e.define_lanes(instr, [parts[at]])
+        e.lanes.define(instr, [parts[at]])
     else:
-        parts[at] = e.components(instr.operands[1])[0]
-        e.define_lanes(instr, parts)
+        parts[at] = e.lanes.components(instr.operands[1])[0]
+        e.lanes.define(instr, parts)
 
 
 # Memory
 
 
-def _emit_gep(e: LaneValues, instr: ir.Instr) -> None:
-    if all(e.uniform(v) for v in instr.operands):
+def _emit_gep(e: VectorEmitter, instr: ir.Instr) -> None:
+    if all(e.lanes.uniform(v) for v in instr.operands):
         INSTRUCTIONS["gep"](e, instr)
     else:
         memory.emit_gep(e, instr)
 
 
-def _emit_load(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_load(e: VectorEmitter, instr: ir.Instr) -> None:
     pointer = instr.operands[0]
     if _is_whole(instr.type):
         raise NotVectorizable(f"a load of a {instr.type}")
-    if not e.privates.is_private(pointer) and e.uniform(pointer):
+    if not e.privates.is_private(pointer) and e.lanes.uniform(pointer):
         INSTRUCTIONS["load"](e, instr)
         return
-    transfers.emit_load(e, instr, pointer, e.lane_ptr(pointer), claimed_alignment(instr))
+    transfers.emit_load(e, instr, pointer, e.lanes.pointer(pointer), claimed_alignment(instr))
 
 
-def _emit_store(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_store(e: VectorEmitter, instr: ir.Instr) -> None:
     value, pointer = instr.operands
     type = value.type
     if is_pointer(value) or _is_whole(type):
         raise NotVectorizable(f"a store of a {type}")
-    if e.privates.is_private(pointer) or not e.uniform(pointer):
-        transfers.emit_store(e, type, e.components(value), pointer, e.lane_ptr(pointer), claimed_alignment(instr))
-    elif e.uniform(value):
+    if e.privates.is_private(pointer) or not e.lanes.uniform(pointer):
+        transfers.emit_store(e, type, e.lanes.components(value), pointer, e.lanes.pointer(pointer), claimed_alignment(instr))
+    elif e.lanes.uniform(value):
         INSTRUCTIONS["store"](e, instr)
     else:
-        last = memory.emit_last_lane(e, e.components(value), type)
-        INSTRUCTIONS["store"](e, replace(instr, operands=[e.placeholder(type, last), pointer]))
-        e.release_placeholders()
+        last = memory.emit_last_lane(e, e.lanes.components(value), type)
+        INSTRUCTIONS["store"](e, replace(instr, operands=[e.placeholders.make(type, last), pointer]))
+        e.placeholders.release()
 
 
 def _is_whole(type: ir.Type) -> bool:
@@ -203,20 +203,20 @@ def _is_whole(type: ir.Type) -> bool:
     return isinstance(type, (ir.Pointer, ir.Array, ir.Struct, ir.Image, ir.Sampler, ir.Event))
 
 
-def _emit_block(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_block(e: VectorEmitter, instr: ir.Instr) -> None:
     """Emits a fill or a copy of several bytes."""
     variable, copied = e.privates.initialized_variable(instr), e.privates.copied_variables(instr)
     if variable is not None:
         transfers.emit_fill(e, instr, variable)
     elif copied is not None and e.privates.granule(copied[0]) is not None:
         transfers.emit_copy(e, *copied)
-    elif all(e.uniform(v) and not (is_pointer(v) and e.privates.is_private(v)) for v in instr.operands):
+    elif all(e.lanes.uniform(v) and not (is_pointer(v) and e.privates.is_private(v)) for v in instr.operands):
         INSTRUCTIONS[instr.op](e, instr)
     else:
-        e.scalarize_per_lane(instr)
+        e.turns.emit(instr)
 
 
-def _access_needs_lane(e: LaneValues, instr: ir.Instr) -> bool:
+def _access_needs_lane(e: VectorEmitter, instr: ir.Instr) -> bool:
     pointer = instr.operands[-1]
     if is_slow_without_lanes(e, instr):
         return True
@@ -226,7 +226,7 @@ def _access_needs_lane(e: LaneValues, instr: ir.Instr) -> bool:
     return e.shapes.of(pointer).uniform
 
 
-def is_slow_without_lanes(e: LaneValues, access: ir.Instr) -> bool:
+def is_slow_without_lanes(e: VectorEmitter, access: ir.Instr) -> bool:
     """Returns whether a load or store takes long though no lane is active: a gather on some processors, and everywhere a row in a
     page that is not there, some 80 ns. Behind the end of a loop or of the data an address may be anywhere."""
     pattern = pattern_of(e.shapes, e.privates, access)
@@ -235,7 +235,7 @@ def is_slow_without_lanes(e: LaneValues, access: ir.Instr) -> bool:
     return pattern == Pattern.ROW
 
 
-def _call_needs_lane(e: LaneValues, instr: ir.Instr) -> bool:
+def _call_needs_lane(e: VectorEmitter, instr: ir.Instr) -> bool:
     return calls.needs_active_lane(instr)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
+from .emitter import VectorEmitter
 from .lane_access.words import join_word, split_word
-from .values import LaneValues
 
 
-def emit_reinterpreted(e: LaneValues, parts: list[str], source: ir.Type, target: ir.Type) -> list[str] | None:
+def emit_reinterpreted(e: VectorEmitter, parts: list[str], source: ir.Type, target: ir.Type) -> list[str] | None:
     """Returns the elements of type `target` whose bits are those of `parts`, the elements of type `source`. None, with nothing
     emitted, where no element of one consists of whole elements of the other."""
     old, new = llvm_types.elem_of(source), llvm_types.elem_of(target)
@@ -24,5 +24,5 @@ def emit_reinterpreted(e: LaneValues, parts: list[str], source: ir.Type, target:
     return None
 
 
-def _cast(e: LaneValues, part: str, old: ir.Type, new: ir.Type) -> str:
-    return part if old == new else e.body.op(f"bitcast {e.spelled(old)} {part} to {e.spelled(new)}")
+def _cast(e: VectorEmitter, part: str, old: ir.Type, new: ir.Type) -> str:
+    return part if old == new else e.body.op(f"bitcast {e.lanes.spelled(old)} {part} to {e.lanes.spelled(new)}")

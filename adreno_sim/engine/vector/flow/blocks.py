@@ -8,8 +8,8 @@ from ....ir import ir
 from ...analysis.segments import Segment
 from ...emit.emitter import complete_phis
 from ...llvm.text import Phi
+from ..emitter import VectorEmitter
 from ..structure import Edge
-from ..values import LaneValues
 
 PhiValues = dict[int, list[str]]
 """What an edge brings to the phis of its target: the parts for each, by its id."""
@@ -39,7 +39,7 @@ def phis_of(segment: Segment) -> list[ir.Instr]:
 class Blocks:
     """The blocks of one region, by their labels."""
 
-    def __init__(self, e: LaneValues):
+    def __init__(self, e: VectorEmitter):
         self._e = e
         self._open: dict[str, PhiBlock] = {}
         self._jumps: dict[str, list[Jump]] = {}
@@ -50,7 +50,7 @@ class Blocks:
 
     def types(self, phi: ir.Instr) -> list[str]:
         """Returns the LLVM types of the parts of a phi."""
-        return self._e.lane_types(phi, self.is_varying(phi))
+        return self._e.lanes.types(phi, self.is_varying(phi))
 
     def open(self, label: str, phis: list[ir.Instr]) -> PhiBlock:
         """Starts a block, and binds its phis."""
@@ -61,7 +61,7 @@ class Blocks:
         """Reserves lines for phis at the start of the block `label`, and binds the phis."""
         block = PhiBlock([(phi, [self._e.body.open_phi(type) for type in self.types(phi)]) for phi in phis])
         for phi, parts in block.phis:
-            self._e.bind(phi, [part.name for part in parts], self.is_varying(phi))
+            self._e.lanes.bind(phi, [part.name for part in parts], self.is_varying(phi))
         self._open[label] = block
         return block
 
@@ -78,7 +78,7 @@ class Blocks:
     def phi_values(self, edge: Edge) -> PhiValues:
         """Returns what an edge brings to the phis of its target."""
         source, e = edge.source.block, self._e
-        return {id(phi): e.lane_parts(phi.incoming(source), self.is_varying(phi), phi) for phi in phis_of(edge.target)}
+        return {id(phi): e.lanes.parts(phi.incoming(source), self.is_varying(phi), phi) for phi in phis_of(edge.target)}
 
     def complete(self) -> None:
         """Completes all phis, whose edges are known by now."""

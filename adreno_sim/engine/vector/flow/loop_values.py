@@ -5,14 +5,14 @@ from __future__ import annotations
 from ....ir import ir
 from ...analysis.segments import Segment
 from ...analysis.shift_amounts import written_amount
+from ..emitter import VectorEmitter
 from ..structure import Edge, Loop, Structure
-from ..values import LaneValues
 
 
 class LoopValues:
     """What leaves each loop of a region, and which loops are being emitted (`open`, outer ones first)."""
 
-    def __init__(self, e: LaneValues, structure: Structure):
+    def __init__(self, e: VectorEmitter, structure: Structure):
         self._e, self._structure = e, structure
         self.open: list[Loop] = []
         self._found: dict[Loop, dict[int, ir.Instr]] = {loop: {} for loop in structure.loops}
@@ -36,7 +36,7 @@ class LoopValues:
                 for value in self.of(loop):
                     home = self._structure.segment_of[id(value)]
                     if id(value) not in found and self._structure.dominates(home, edge.source):
-                        found[id(value)] = self._e.lane_parts(value, True)
+                        found[id(value)] = self._e.lanes.parts(value, True)
         return found
 
     def _add_uses(self, segment: Segment) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....ir import ir
-from ....ir.provenance import is_pointer
 from ...emit.check import NotVectorizable
 from ...llvm import vector_text as vt
 from ...llvm.text import Phi
@@ -43,7 +42,7 @@ class LoopFlow:
     def _enter_head(self, loop: Loop) -> str:
         """Ends the preheader and starts the head of a loop."""
         t, head = self._e.body, loop.head
-        values = {id(phi): self._e.lane_parts(phi, self._blocks.is_varying(phi)) for phi in phis_of(head)}
+        values = {id(phi): self._e.lanes.parts(phi, self._blocks.is_varying(phi)) for phi in phis_of(head)}
         before = t.label
         t.jump(head.label + ".head")
         t.block(head.label + ".head")
@@ -63,7 +62,7 @@ class LoopFlow:
         self._flow.emit_level(level, is_open=True)
         t.block(head.label + ".latch")
         self._emit_latch(loop)
-        walked = self._e.walked_rounds.get(loop, 1)
+        walked = self._e.columns.rounds(loop)
         rounds = unroll.choose_rounds(loop, self._structure, self._e.privates, t.lines_from(start), walked)
         t.jump(head.label + ".head", self._e.unit.unrolled_loop(rounds))
         self._values.open.pop()
@@ -96,13 +95,14 @@ class LoopFlow:
         t = self._e.body
         if len(jumps) == 1:
             only = jumps[0]
-            return [MaskedEdge(only.edge, self._e.mask, only.values, self._values.leaving_by(only.edge))]
+            return [MaskedEdge(only.edge, self._e.active.mask, only.values, self._values.leaving_by(only.edge))]
         labels = [jump.label for jump in jumps]
         result = []
         lanes = f"<{self._e.count} x i1>"
+        here = vt.text_of(self._e.active.mask)
         for jump in jumps:
             own = jump.label
-            pairs = ", ".join(f"[ {vt.text_of(self._e.mask) if one == own else 'zeroinitializer'}, %{one} ]" for one in labels)
+            pairs = ", ".join(f"[ {here if one == own else 'zeroinitializer'}, %{one} ]" for one in labels)
             mask = t.op(f"phi {lanes} {pairs}")
             result.append(MaskedEdge(jump.edge, mask))
             phis = {id(phi): phi for phi in phis_of(jump.edge.target)}
@@ -124,10 +124,10 @@ class LoopFlow:
 
     def _rebind(self, value: ir.Instr, jumps: list[Jump]) -> None:
         """Rebinds a value used behind a loop with several exits. It is known only on exits that its definition dominates."""
-        e, varying = self._e, self._e.varies(value)
+        e, varying = self._e, self._e.lanes.varies(value)
         if id(value) in e.slots:
             return
-        types, parts = e.lane_types(value, varying), self._known_parts(value, varying)
+        types, parts = e.lanes.types(value, varying), e.lanes.known_parts(value, varying)
         home = self._structure.segment_of[id(value)]
         known = [self._structure.dominates(home, jump.edge.source) for jump in jumps]
         if all(known):
@@ -138,27 +138,20 @@ class LoopFlow:
             sources = zip(known, jumps, strict=True)
             pairs = ", ".join(f"[ {part if is_known else nothing}, %{jump.label} ]" for is_known, jump in sources)
             fresh.append(e.body.op(f"phi {type} {pairs}"))
-        e.bind(value, fresh, varying)
-
-    def _known_parts(self, value: ir.Instr, varying: bool) -> list[str]:
-        """Returns the parts of a value without emitting code."""
-        if is_pointer(value):
-            raise NotVectorizable("a pointer that is used behind a loop with several ways out")
-        return self._e.lanes[id(value)] if varying else [self._e.values[id(value)]]
+        e.lanes.bind(value, fresh, varying)
 
     def _emit_divergent(self, loop: Loop) -> list[MaskedEdge]:
         e, t, level, head = self._e, self._e.body, self._structure.levels[loop], loop.head
-        entered = e.mask
+        entered = e.active.mask
         if any(id(phi) in e.slots for phi in phis_of(head)):
             raise NotVectorizable("a divergent loop around values that are kept across a barrier")
         before = self._enter_head(loop)
         active, room = t.open_phi(f"<{e.count} x i1>"), t.make_room_for_phis()
-        known, e.mask, e.nonempty_mask = e.nonempty_mask, active.name, active.name
         self._values.open.append(loop)
-        self._flow.masked.note_mask(level, level.entry, e.mask)
-        self._emit_head(level)
-        self._flow.masked.emit_items(level, level.children(level.entry))
-        e.mask, e.nonempty_mask = entered, known
+        self._flow.masked.note_mask(level, level.entry, active.name)
+        with e.active.under(active.name), e.active.knowing_some(active.name):
+            self._emit_head(level)
+            self._flow.masked.emit_items(level, level.children(level.entry))
         leaving = self._edges.take(level, END)
         if not leaving:
             raise NotVectorizable("a loop without end")
@@ -204,9 +197,7 @@ class LoopFlow:
             if not with_it:
                 continue
             parts = self._edges.merge_exit_value(id(value), with_it)
-            self._e.values.pop(id(value), None)
-            self._e.pointers.pop(id(value), None)
-            self._e.bind(value, parts, True)
+            self._e.lanes.rebind(value, parts)
         outer = {id(v) for other in self._values.open if other.divergent for v in self._values.of(other)}
         for masked in edges:
             masked.exit_values = {n: parts for n, parts in masked.exit_values.items() if n in outer}
@@ -239,7 +230,7 @@ class _ExitSum:
         if not varying:  # a constant, or a value from before the loop
             return parts
         done, flags = [], f"<{self._e.count} x i1> {vt.text_of(self._masked.mask)}"
-        for part, type in zip(parts, self._e.lane_types(value, True), strict=True):
+        for part, type in zip(parts, self._e.lanes.types(value, True), strict=True):
             old = self._open_phi(type)
             new = self._e.body.op(f"select {flags}, {type} {part}, {type} {old.name}")
             self._open.append((old, new))

@@ -41,11 +41,9 @@ class MaskedFlow:
         """Emits what follows an item at which lanes may diverge, up to their join, and the jump to the join."""
         for masked in edges:
             self._edges.add(level, masked)
-        end, e = level.joins[root], self._e
-        outer, inside = e.mask, level.region(root)
+        end, inside = level.joins[root], level.region(root)
         within: set[Node] = set(inside)
         self.emit_items(level, [item for item in inside if level.dominators.parents[item] not in within])
-        e.mask = outer
         self._emit_join(level, end)
 
     def _emit_join(self, level: Level, end: Node) -> None:
@@ -88,8 +86,8 @@ class MaskedFlow:
             return []
         targets = segment.successors
         if last.op == "br" or len(set(targets)) == 1:
-            return [self._edges.make(Edge(segment, targets[0]), e.mask)]
-        condition = e.components(last.operands[0])[0]
+            return [self._edges.make(Edge(segment, targets[0]), e.active.mask)]
+        condition = e.lanes.components(last.operands[0])[0]
         masks: list[str | None]
         if last.op == "condbr":
             masks = [condition, vt.emit_not_mask(t, condition, e.count)]
@@ -97,7 +95,7 @@ class MaskedFlow:
             masks = self._case_masks(last, condition)
         found: dict[Segment, MaskedEdge] = {}
         for target, mask in zip(targets, masks, strict=True):
-            whole = vt.emit_and_masks(t, e.mask, mask, e.count)
+            whole = vt.emit_and_masks(t, e.active.mask, mask, e.count)
             if target in found:
                 assert found[target].mask is not None and whole is not None
                 found[target].mask = t.op(f"or <{e.count} x i1> {found[target].mask}, {whole}")
@@ -108,7 +106,7 @@ class MaskedFlow:
     def _case_masks(self, last: ir.Instr, value: str) -> list[str | None]:
         """Returns the masks of a switch's targets, the default first."""
         e, t = self._e, self._e.body
-        spelled, type = e.spelled(last.operands[0].type), llvm_types.elem_of(last.operands[0].type)
+        spelled, type = e.lanes.spelled(last.operands[0].type), llvm_types.elem_of(last.operands[0].type)
         hits = [t.op(f"icmp eq {spelled} {value}, {vt.numbers(type, [c] * e.count)}") for c in last.cases]
         rest = "splat (i1 true)"
         for hit in hits:
@@ -132,7 +130,7 @@ class MaskedFlow:
         target = item.head if isinstance(item, Loop) else item
         arriving = self._edges.take(level, target)
         mask = self._mask_at(level, item, arriving)
-        if mask is None or mask == e.nonempty_mask or not self._worth_skipping(level, item):
+        if mask is None or mask == e.active.nonempty or not self._worth_skipping(level, item):
             yield from self._emit_body(level, item, arriving, mask)
             return
         on, after = t.fresh("some"), t.fresh("none")
@@ -140,9 +138,8 @@ class MaskedFlow:
         before = t.label
         t.block(on)
         self._edges.enter_skippable()
-        known, e.nonempty_mask = e.nonempty_mask, mask
-        yield from self._emit_body(level, item, arriving, mask)
-        e.nonempty_mask = known
+        with e.active.knowing_some(mask):
+            yield from self._emit_body(level, item, arriving, mask)
         out = self._edges.leave_skippable()
         end = t.label
         t.jump(after)
@@ -159,7 +156,7 @@ class MaskedFlow:
         for number, parts in masked.values.items():
             masked.values[number] = self._phi_after_skip(parts, self._blocks.types(phis[number]), before, end)
         for number, parts in masked.exit_values.items():
-            types = self._e.lane_types(self._flow.loop_values.value(number), True)
+            types = self._e.lanes.types(self._flow.loop_values.value(number), True)
             masked.exit_values[number] = self._phi_after_skip(parts, types, before, end)
 
     def _phi_after_skip(self, parts: list[str], types: list[str], before: str, end: str) -> list[str]:
@@ -195,23 +192,22 @@ class MaskedFlow:
 
     def _emit_body(self, level: Level, item: Item, arriving: list[MaskedEdge], mask: str | None) -> Iterator[Item]:
         """Emits a masked item itself. Yields the items that it dominates."""
-        e, outer = self._e, self._e.mask
-        e.mask = mask
         self.note_mask(level, item, mask)
-        if isinstance(item, Loop):
-            edges = self._emit_loop(item, arriving)
-        else:
-            values = self._edges.merge_phis(item, arriving)
-            for phi in phis_of(item):
-                e.bind(phi, values[id(phi)], self._blocks.is_varying(phi))
-            self._flow.emit_segment(item)
-            edges = self.edges_of(item)
+        with self._e.active.under(mask):
+            edges = self._emit_loop(item, arriving) if isinstance(item, Loop) else self._emit_segment(item, arriving)
         for masked in edges:
             self._edges.add(level, masked)
-        e.mask = outer
         for child in level.children(item):
             if child in level.linear:
                 yield child
+
+    def _emit_segment(self, segment: Segment, arriving: list[MaskedEdge]) -> list[MaskedEdge]:
+        """Emits a segment that runs under the current mask. Returns its outgoing edges."""
+        values = self._edges.merge_phis(segment, arriving)
+        for phi in phis_of(segment):
+            self._e.lanes.bind(phi, values[id(phi)], self._blocks.is_varying(phi))
+        self._flow.emit_segment(segment)
+        return self.edges_of(segment)
 
     def _emit_loop(self, loop: Loop, arriving: list[MaskedEdge]) -> list[MaskedEdge]:
         """Emits a loop that runs under the current mask. Returns its exit edges."""

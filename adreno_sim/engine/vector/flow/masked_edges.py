@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from ....ir import ir
 from ...analysis.segments import Segment
 from ...emit.check import NotVectorizable
+from ..emitter import VectorEmitter
 from ..structure import Edge, Level, Node, VirtualNode
-from ..values import LaneValues
 from .blocks import Blocks, PhiValues, phis_of
 from .loop_values import LoopValues
 
@@ -32,7 +32,7 @@ Place = tuple[Level, object]
 class MaskedEdges:
     """The masked edges of one region."""
 
-    def __init__(self, e: LaneValues, blocks: Blocks, loop_values: LoopValues):
+    def __init__(self, e: VectorEmitter, blocks: Blocks, loop_values: LoopValues):
         self._e, self._blocks, self._loop_values = e, blocks, loop_values
         self._waiting: dict[Place, list[MaskedEdge]] = {}
         self._so_far = 0
@@ -121,8 +121,8 @@ class MaskedEdges:
             sources = [phi.incoming(masked.edge.source.block) for masked in arriving]
             if any(s is not sources[0] for s in sources):
                 raise NotVectorizable("a value that differs between lanes unforeseen")
-            return self._e.lane_parts(sources[0], False)
-        types = self._e.lane_types(phi, True)
+            return self._e.lanes.parts(sources[0], False)
+        types = self._e.lanes.types(phi, True)
         for masked in reversed(arriving[:-1]):
             new = masked.values[id(phi)]
             if new != parts:
@@ -131,7 +131,7 @@ class MaskedEdges:
 
     def merge_exit_value(self, number: int, arriving: list[MaskedEdge]) -> list[str]:
         """Returns the parts of a value of a divergent loop where edges join that all bring it."""
-        parts, types = arriving[-1].exit_values[number], self._e.lane_types(self._loop_values.value(number), True)
+        parts, types = arriving[-1].exit_values[number], self._e.lanes.types(self._loop_values.value(number), True)
         for masked in reversed(arriving[:-1]):
             parts = self._blend(masked.mask, types, masked.exit_values[number], parts)
         return parts

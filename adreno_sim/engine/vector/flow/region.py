@@ -7,8 +7,8 @@ from ...analysis.segments import Segment
 from ...emit.check import NotVectorizable
 from ...llvm.passes import MOST_VECTORS
 from .. import recipes
+from ..emitter import VectorEmitter
 from ..structure import LATCH, Edge, Item, Level, Loop
-from ..values import LaneValues
 from .blocks import Blocks, phis_of
 from .loop_values import LoopValues
 from .loops import LoopFlow
@@ -16,26 +16,41 @@ from .masked import MaskedFlow
 from .masked_edges import MaskedEdges
 
 
+def emit_region(e: VectorEmitter) -> None:
+    """Emits the segments of the region of `e`. Raises NotVectorizable."""
+    RegionFlow(e).emit()
+
+
 class RegionFlow:
-    """Emits the segments of one region, whose divergence is marked in `e.structure`.
+    """Emits the segments of one region, and marks in `e.structure` which of them are masked.
 
     blocks: the blocks that branches lead to. loop_values: what leaves loops. edges: the masked edges. masked and loops: the code
     of masked items, and of loops; both come back here for what lies inside.
     """
 
-    def __init__(self, e: LaneValues):
+    def __init__(self, e: VectorEmitter):
         self.e, self.structure = e, e.structure
+        self._mark_divergence()
         self.blocks = Blocks(e)
         self.loop_values = LoopValues(e, e.structure)
         self.edges = MaskedEdges(e, self.blocks, self.loop_values)
         self.masked = MaskedFlow(self)
         self.loops = LoopFlow(self)
 
+    def _mark_divergence(self) -> None:
+        for segment in self.structure.mark_divergence(self.e.shapes.diverges):
+            for phi in phis_of(segment):
+                same = all(v is phi.operands[0] for v in phi.operands)
+                if self.e.shapes.of(phi).lane_offsets is not None and not same:
+                    raise NotVectorizable("control flow that looks different between two barriers")
+        if any(self.e.shapes.is_left_divergently(value) for value in self.e.region.redefined):
+            raise NotVectorizable("a value of a divergent loop that is kept across a barrier")
+
     def emit(self) -> None:
         """Emits all segments. Each exit ends in a jump to `left`."""
         level = self.structure.levels[None]
-        if self.e.mask is not None:
-            self.masked.note_mask(level, level.entry, self.e.mask)
+        if self.e.active.mask is not None:
+            self.masked.note_mask(level, level.entry, self.e.active.mask)
         if not isinstance(level.entry, Segment):
             raise NotVectorizable("a kernel that begins with a loop")
         self.emit_level(level, is_open=False)

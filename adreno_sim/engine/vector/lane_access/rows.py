@@ -15,7 +15,7 @@ from ...emit.unit import Unit
 from ...llvm import objects
 from ...llvm import vector_text as vt
 from ...llvm.text import Text
-from ..values import LaneValues
+from ..emitter import VectorEmitter
 
 _PAGE = 4096
 """Bytes of the smallest page of memory."""
@@ -43,7 +43,7 @@ class LaneRows:
 
 
 def emit_row_load(
-    e: LaneValues, address: str, elem: ir.Type, row: LaneRows, mask: str | None, align: int, *, has_known_end: bool
+    e: VectorEmitter, address: str, elem: ir.Type, row: LaneRows, mask: str | None, align: int, *, has_known_end: bool
 ) -> str:  # fmt: skip
     """Emits the load of a row. Elements outside `mask`, which is one of lanes, are zero, and not accessed but for those in a page
     with others.
@@ -68,7 +68,9 @@ def emit_row_load(
     return t.op(f"phi {spelled} [ {whole}, %{every} ], [ {rest}, %{some} ]")
 
 
-def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: LaneRows, whole: str, mask: str | None, align: int) -> None:
+def emit_row_store(
+    e: VectorEmitter, address: str, elem: ir.Type, row: LaneRows, whole: str, mask: str | None, align: int
+) -> None:
     """Emits the store of a row. Elements outside `mask`, which is one of lanes, are not accessed."""
     slowly = objects.machine().processor.stores_some_lanes_slowly
     if not (slowly or (mask and _takes_branches(elem))):
@@ -95,7 +97,7 @@ def emit_row_store(e: LaneValues, address: str, elem: ir.Type, row: LaneRows, wh
     t.block(done)
 
 
-def _emit_whole_store(e: LaneValues, address: str, elem: ir.Type, row: LaneRows, whole: str, align: int) -> None:
+def _emit_whole_store(e: VectorEmitter, address: str, elem: ir.Type, row: LaneRows, whole: str, align: int) -> None:
     """Emits the store of all lanes of a row: each for itself, if there is something between them."""
     spelled = _spell(elem, row.length)[0]
     if row.meant is None:
@@ -108,7 +110,9 @@ def _emit_whole_store(e: LaneValues, address: str, elem: ir.Type, row: LaneRows,
         e.body.do(f"store {piece} {part}, ptr {there}, align {min(align, size)}")
 
 
-def _emit_masked_store(e: LaneValues, address: str, elem: ir.Type, length: int, whole: str, mask: str | None, align: int) -> None:
+def _emit_masked_store(
+    e: VectorEmitter, address: str, elem: ir.Type, length: int, whole: str, mask: str | None, align: int
+) -> None:
     """Emits the store of `length` elements. Those outside `mask`, which is one of elements, are not accessed."""
     spelled, suffix, lanes = _spell(elem, length)
     if mask is None:

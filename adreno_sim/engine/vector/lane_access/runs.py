@@ -12,7 +12,7 @@ from ....ir import ir, llvm_types
 from ...emit import access
 from ...emit.pointers import LaneOffsets, LanePtr
 from ...llvm import vector_text as vt
-from ..values import LaneValues
+from ..emitter import VectorEmitter
 from .rows import LaneRows, emit_row_load, emit_row_store
 from .words import has_known_end
 
@@ -47,7 +47,7 @@ def are_stored(runs: Runs, size: int) -> bool:
     return runs.is_row and all(b - a >= runs.length * size for a, b in pairwise(ends))
 
 
-def emit_load(e: LaneValues, where: LanePtr, elem: ir.Type, runs: Runs, mask: str | None, align: int) -> str | None:
+def emit_load(e: VectorEmitter, where: LanePtr, elem: ir.Type, runs: Runs, mask: str | None, align: int) -> str | None:
     """Emits a load of each run. Returns the vector of all lanes; None if some lane may not access what its run shares."""
     if mask is not None and not runs.is_row:
         return None
@@ -64,24 +64,24 @@ def emit_load(e: LaneValues, where: LanePtr, elem: ir.Type, runs: Runs, mask: st
     return _joined(e, elem, [loaded[start] for start in runs.starts], runs.length)
 
 
-def emit_store(e: LaneValues, where: LanePtr, elem: ir.Type, part: str, runs: Runs, mask: str | None, align: int) -> None:
+def emit_store(e: VectorEmitter, where: LanePtr, elem: ir.Type, part: str, runs: Runs, mask: str | None, align: int) -> None:
     """Emits a store of each run, which `are_stored`."""
     for number, start in enumerate(runs.starts):
         address = e.address(access.offset_pointer(e, where.pointer, 1, start))
-        piece = _taken(e, e.spelled(elem), part, number, runs.length)
+        piece = _taken(e, e.lanes.spelled(elem), part, number, runs.length)
         emit_row_store(e, address, elem, LaneRows(runs.length), piece, _slice(e, mask, number, runs.length), align)
 
 
-def _slice(e: LaneValues, mask: str | None, number: int, length: int) -> str | None:
+def _slice(e: VectorEmitter, mask: str | None, number: int, length: int) -> str | None:
     """Returns the mask of one run."""
     return None if mask is None else _taken(e, f"<{e.count} x i1>", mask, number, length)
 
 
-def _taken(e: LaneValues, spelled: str, vector: str, number: int, length: int) -> str:
+def _taken(e: VectorEmitter, spelled: str, vector: str, number: int, length: int) -> str:
     return vt.shuffle(e.body, spelled, vector, range(number * length, (number + 1) * length))
 
 
-def _union(e: LaneValues, masks: list[str | None], length: int) -> str | None:
+def _union(e: VectorEmitter, masks: list[str | None], length: int) -> str | None:
     found = masks[0]
     for mask in masks[1:]:
         if found is None or mask is None:
@@ -90,7 +90,7 @@ def _union(e: LaneValues, masks: list[str | None], length: int) -> str | None:
     return found
 
 
-def _joined(e: LaneValues, elem: ir.Type, parts: list[str], length: int) -> str:
+def _joined(e: VectorEmitter, elem: ir.Type, parts: list[str], length: int) -> str:
     """Returns the runs end to end; their number is a power of two."""
     while len(parts) > 1:
         spelled = llvm_types.spell(ir.Vector(elem, length))  # type: ignore[arg-type]
