@@ -13,6 +13,7 @@ from .artifact.model import CompiledModel, as_compiled
 from .importers.load import load_model
 from .importers.model import Model
 from .lower.compile_options import ABOUT_INPUTS, CompileOptions
+from .lower.option_records import LowerOptions, ReadOptions
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -37,32 +38,33 @@ def compile_model(
         if compiled.entries:
             raise AdrenoSimError("this is a bundle of a session, which has several functions: adreno-sim check runs its calls")
         return compiled
-    model = read_model(source, given)
-    with naming_operator(model, given, limits, ml):
-        return extract_model(lower_model(model, given, limits, ml), model)
+    model, lowering = read_model(source, given.reading), given.lowering
+    with naming_operator(model, lowering, limits, ml):
+        return extract_model(lower_model(model, lowering, limits, ml), model)
 
 
-def read_model(source: Any, options: CompileOptions) -> Model:
+def read_model(source: Any, options: ReadOptions) -> Model:
     """The model with the shapes and weights that the options say, and its layers in the types and layouts that they say.
 
     One that is recast has no runtime of its own any more that could judge it. Errors as `load_model` and `change_layers`.
     """
-    model = load_model(source, options.shapes or None, options.seed, options.entry, options.input_values)
-    if options.recast is None and options.layout is None and not options.skip_layers:
+    model = load_model(source, options.inputs.shapes or None, options.inputs.seed, options.entry, options.values)
+    layers = options.layers
+    if not layers.change_any:
         return model
     from .layers.chosen import change_layers
 
-    module = change_layers(model.module, options.recast, options.layout, options.skip_layers)
-    return replace(model, module=module) if options.recast is None else replace(model, module=module, onnx=None, torch=None)
+    module = change_layers(model.module, layers.recast, layers.layout, layers.skipped)
+    return replace(model, module=module) if layers.recast is None else replace(model, module=module, onnx=None, torch=None)
 
 
 @contextmanager
 def naming_operator(
-    model: Model, options: CompileOptions, limits: Mapping[str, Any] | None, ml: MLCapabilities | None
+    model: Model, options: LowerOptions, limits: Mapping[str, Any] | None, ml: MLCapabilities | None
 ) -> Iterator[None]:
     """Where the block does not compile `model`, the error also names the operator that it begins with, and what to do next."""
 
-    def attempt(module: IRModule, changed: CompileOptions = options) -> None:
+    def attempt(module: IRModule, changed: LowerOptions = options) -> None:
         part = replace(model, module=module)
         extract_model(lower_model(part, changed, limits, ml), replace(part, inputs=()))
 
@@ -100,7 +102,7 @@ def extract_model(lowered: Lowered, model: Model) -> CompiledModel:
     return replace(compiled, inputs=inputs)
 
 
-def lower_model(model: Model, options: CompileOptions, limits: Mapping[str, Any] | None, ml: MLCapabilities | None) -> Lowered:
+def lower_model(model: Model, options: LowerOptions, limits: Mapping[str, Any] | None, ml: MLCapabilities | None) -> Lowered:
     """The model lowered as the options say, for devices of these limits and this OpenCL ML. Errors as `compile_model`."""
     from .importers.fp16_storage import with_storage
     from .layers.chosen import layout_scope
@@ -108,10 +110,11 @@ def lower_model(model: Model, options: CompileOptions, limits: Mapping[str, Any]
     from .lower.targets import make_target
     from .schedule_database.apply import TunedSchedules
 
-    module = with_storage(model.module, options.dtype, options.accumulate)
+    storage, layers = options.storage, options.layers
+    module = with_storage(model.module, storage.dtype, storage.accumulate)
     tuned = None if options.tuned is None else TunedSchedules(options.tuned)
     target = make_target(options.target, limits)
-    with layout_scope(module, options.recast, options.layout, options.skip_layers, "texture" in target.keys):
+    with layout_scope(module, layers.recast, layers.layout, layers.skipped, "texture" in target.keys):
         return lower(
             module, target, options.pipeline, options.without_fix, None, options.policy(ml), tuned, scoping=options.scoping
         )

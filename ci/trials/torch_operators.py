@@ -249,7 +249,7 @@ def judge(program: Program, shape: tuple[int, ...]) -> tuple[str, str]:
     expected = exported.module()(x)
     wanted = [item.numpy() for item in (expected if isinstance(expected, tuple) else (expected,))]
     try:
-        got = ModelReference(read_model(exported, CompileOptions()).module).run([x.numpy()])
+        got = ModelReference(read_model(exported, CompileOptions().reading).module).run([x.numpy()])
     except adreno_sim.AdrenoSimError as error:
         return "refused", str(error).splitlines()[0]
     why = next(filter(None, map(_difference, got, wanted)), "" if len(got) == len(wanted) else "the number of results")

@@ -187,18 +187,20 @@ def _ready(
     arrays, references, unchecked, judged = prepared.arrays, prepared.references, prepared.unchecked, prepared.judged
     golden = LiveGolden(References(kernels.all, subgraphs), subgraphs, kernels.names, kernels.kernels.has_truth)
 
+    reading, storage, lowering = options.reading, options.storage, options.lowering
+
     def judge(places: Sequence[np.ndarray] = ()) -> Judged:
-        model = read_model(source, options)  # again, if it was read before: weights are large
-        return judge_by_truth(model, options, arrays, references, unchecked, units, places)
+        model = read_model(source, reading)  # again, if it was read before: weights are large
+        return judge_by_truth(model, storage, arrays, references, unchecked, units, places)
 
     def move(reference: str) -> list[float] | None:
-        return measure_movement(read_model(source, options), options, arrays, reference)
+        return measure_movement(read_model(source, reading), storage.dtype, arrays, reference)
 
     def blame_kernel(name: str, args: Sequence[Argument]) -> str:
-        return "" if name in kernels.names else find_kernel_stage(read_model(source, options), options, name, args, units)
+        return "" if name in kernels.names else find_kernel_stage(read_model(source, reading), lowering, name, args, units)
 
     def blame() -> str:
-        return find_wrong_pass(read_model(source, options), options, arrays, units)
+        return find_wrong_pass(read_model(source, reading), lowering, arrays, units)
 
     truth, outputs = (judge, references) if judged is None else (None, judged)
     tuned, scopes = prepared.tuned, prepared.scopes
@@ -246,17 +248,17 @@ def _make(
     from ...golden.model_reference import weights_nbytes
     from ...golden.subgraph_reference import SubgraphReference
 
-    natives = count_native_threads()
+    natives, reading, lowering = count_native_threads(), options.reading, options.lowering
     with stage("import"):
-        model = read_model(source, options)
+        model = read_model(source, reading)
         if inputs is None:
             require_room(model, options.shapes, device.limits)
     alone = forks and natives == count_native_threads() and weights_nbytes(model.module) <= MOST_BESIDE
     beside = alone and model.torch is None  # whose threads, if somebody has used it, a child would wait for
-    with doing_beside(lambda: run_references(model, inputs, options, units), beside) as references:
+    with doing_beside(lambda: run_references(model, inputs, reading, options.storage, units), beside) as references:
         with stage("compile"):
-            with naming_operator(model, options, device.limits, device.ml):
-                lowered = lower_model(model, options, device.limits, device.ml)
+            with naming_operator(model, lowering, device.limits, device.ml):
+                lowered = lower_model(model, lowering, device.limits, device.ml)
                 compiled = extract_model(lowered, model)
             given = settle_references(own, lowered.unscheduled, units, device.profile is None)
             given.kernels.begin()
@@ -295,7 +297,7 @@ def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: Com
         arrays = check_inputs(_interface(compiled), stored.inputs())
         golden = StoredGolden(stored)
         return PreparedRun(compiled, arrays, stored.origin, golden, references, list(stored.unchecked), stored.bound)
-    arrays, origin = first_inputs(_interface(compiled), inputs, options)
+    arrays, origin = first_inputs(_interface(compiled), inputs, options.inputs)
     return PreparedRun(
         compiled, arrays, origin, None, {}, [f"values: {'its golden results are for other inputs' if stored else NO_GOLDEN}"]
     )

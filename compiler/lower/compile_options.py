@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
 from ...base.errors import AdrenoSimError, OptionError
-from ...mlops.policy import OffloadPolicy
-from ...profiles.ml import MLCapabilities
-from ...profiles.profile import default_capabilities
 from ..artifact.model import is_compiled
 from ..importers.fixed_inputs import Values
 from ..memory_scopes.scoping import NO_TEXTURES, Scoping
 from ..passes.registry import require_fixes
+from .option_records import InputOptions, LayerOptions, LowerOptions, ReadOptions, StorageOptions
 from .targets import BUFFERS_ONLY, TargetLike, require_target, target_text
 
 Options = TypeVar("Options", bound="CompileOptions")
@@ -111,13 +109,31 @@ class CompileOptions:
         """How scopes are decided. AdrenoSimError for an unknown rule or place of weights."""
         return Scoping(self.rule, self.weights)
 
-    def policy(self, ml: MLCapabilities | None) -> OffloadPolicy:
-        """What of the model goes to OpenCL ML on a device, with target clml. ml: of the device; None = of the default one."""
-        return OffloadPolicy(
-            capabilities=ml or default_capabilities(),
-            min_flops=self.clml_min_flops,
-            min_operators=self.clml_min_operators,
-        )
+    @property
+    def inputs(self) -> InputOptions:
+        """What a model is given."""
+        return InputOptions(self.shapes, self.seed)
+
+    @property
+    def storage(self) -> StorageOptions:
+        """How tensors are stored."""
+        return StorageOptions(self.dtype, self.accumulate)
+
+    @property
+    def reading(self) -> ReadOptions:
+        """How a source becomes a model."""
+        return ReadOptions(self.inputs, self.entry, self.input_values, self._layers)
+
+    @property
+    def lowering(self) -> LowerOptions:
+        """How a model becomes kernels. AdrenoSimError as of `scoping`."""
+        offload = self.clml_min_flops, self.clml_min_operators
+        chosen = self.target, self.pipeline, self.without_fix
+        return LowerOptions(*chosen, self.storage, self._layers, self.scoping, self.tuned, *offload)
+
+    @property
+    def _layers(self) -> LayerOptions:
+        return LayerOptions(self.recast, self.layout, self.skip_layers)
 
 
 COMPILING = tuple(name for name in CompileOptions.names() if name not in ABOUT_INPUTS)

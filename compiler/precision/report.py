@@ -101,7 +101,7 @@ def precision(
     dtype, out_dtype = numeric(dtype), numeric(out_dtype)
     names = full_names(ops)
     model = load_model(source, shapes or None, seed, values=input_values)
-    arrays, origin, expected = choose_inputs(model, inputs, options, ModelReference(model.module))
+    arrays, origin, expected = choose_inputs(model, inputs, options.inputs, ModelReference(model.module))
     reasons = [reason for output in expected if (reason := why_uninformative(output))]
     if reasons:
         raise AdrenoSimError(

@@ -11,7 +11,7 @@ import numpy as np
 from ....base.errors import AdrenoSimError
 from ...importers.inputs import Arrays, Inputs, check_inputs, make_inputs
 from ...importers.model import Model
-from ...lower.compile_options import CompileOptions
+from ...lower.option_records import InputOptions
 from .input_indices import GENERATED, require_valid_indices
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
 
 
 def choose_inputs(
-    model: Model, inputs: Inputs | None, options: CompileOptions, whole: ModelReference
+    model: Model, inputs: Inputs | None, options: InputOptions, whole: ModelReference
 ) -> tuple[Arrays, str, Outputs]:
     """The input arrays, their source in words, and the reference outputs for them.
 
@@ -52,7 +52,7 @@ def choose_inputs(
     return drawn, origin, first
 
 
-def first_inputs(model: Model, inputs: Inputs | None, options: CompileOptions) -> tuple[Arrays, str]:
+def first_inputs(model: Model, inputs: Inputs | None, options: InputOptions) -> tuple[Arrays, str]:
     """The inputs that were given, else seeded ones of scale 1, and their source in words. Their indices are in range."""
     arrays, origin = _check_given(model, inputs) or (
         make_inputs(model, None, options.seed, options.shapes),

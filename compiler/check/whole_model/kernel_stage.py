@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...importers.model import Model
-from ...lower.compile_options import CompileOptions
+from ...lower.option_records import LowerOptions
 from .stages import is_same, run_passes
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ GENERATED = (
 )
 
 
-def find_kernel_stage(model: Model, options: CompileOptions, name: str, args: Sequence[Argument], units: Units) -> str:
+def find_kernel_stage(model: Model, options: LowerOptions, name: str, args: Sequence[Argument], units: Units) -> str:
     """SCHEDULED or GENERATED for a function whose kernels compute something else; "" where that is not to be found.
 
     The function is evaluated without rounding before it is scheduled, and after, with its threads one after the other.

@@ -11,7 +11,7 @@ import numpy as np
 from ....base.errors import AdrenoSimError
 from ...importers.inputs import Arrays, Inputs
 from ...importers.model import Model
-from ...lower.compile_options import CompileOptions
+from ...lower.option_records import ReadOptions, StorageOptions
 from ..cache.entry import Judged
 from ..outputs import LLVM, ONNX_RUNTIME, PYTORCH
 from .input_indices import GENERATED
@@ -35,8 +35,10 @@ class ReferenceRun:
     unchecked: list[str]
 
 
-def run_references(model: Model, inputs: Inputs | None, options: CompileOptions, units: Units) -> ReferenceRun:
-    """Choose inputs, and run every reference on them. Errors as `check`."""
+def run_references(
+    model: Model, inputs: Inputs | None, reading: ReadOptions, storage: StorageOptions, units: Units
+) -> ReferenceRun:
+    """Choose inputs, and run every reference on them. reading: how the model was read. Errors as `check`."""
     from ....golden.errors import NoReferenceError
     from ....golden.model_expectations import computes_halves
     from ....golden.model_reference import ModelReference
@@ -45,22 +47,23 @@ def run_references(model: Model, inputs: Inputs | None, options: CompileOptions,
     unchecked: list[str] = []
     references: dict[str, Outputs] = {}
     try:
-        arrays, origin, references[LLVM] = choose_inputs(model, inputs, options, ModelReference(model.module))
+        arrays, origin, references[LLVM] = choose_inputs(model, inputs, reading.inputs, ModelReference(model.module))
     except NoReferenceError as error:  # a function that was written for a GPU: what else there is still judges
         unchecked.append(f"against {error}")
-        arrays, origin = first_inputs(model, inputs, options)
-    if options.recast is not None:
-        unchecked.append(f"against the model's own types: its layers are recast to {options.recast}, and judged as such")
+        arrays, origin = first_inputs(model, inputs, reading.inputs)
+    recast = reading.layers.recast
+    if recast is not None:
+        unchecked.append(f"against the model's own types: its layers are recast to {recast}, and judged as such")
     _add_own_runtime(model, arrays, references, unchecked, generated=inputs is None)
     judged: Judged | None = None
-    if not references or computes_halves(with_storage(model.module, options.dtype, options.accumulate)):
-        judged = judge_by_truth(model, options, arrays, references, unchecked, units) or None
+    if not references or computes_halves(with_storage(model.module, storage.dtype, storage.accumulate)):
+        judged = judge_by_truth(model, storage, arrays, references, unchecked, units) or None
     return ReferenceRun(arrays, origin, references, judged, unchecked)
 
 
 def judge_by_truth(
     model: Model,
-    options: CompileOptions,
+    storage: StorageOptions,
     arrays: Arrays,
     references: Mapping[str, Outputs],
     unchecked: list[str],
@@ -71,7 +74,7 @@ def judge_by_truth(
     from ....golden.model_expectations import judge_by_truth as judge
     from ...importers.fp16_storage import with_storage
 
-    stored = with_storage(model.module, options.dtype, options.accumulate)
+    stored = with_storage(model.module, storage.dtype, storage.accumulate)
     errors = {}
     if model.onnx is not None and ONNX_RUNTIME in references:
         from ....golden.onnx_error import last_errors
@@ -80,12 +83,11 @@ def judge_by_truth(
     return judge(stored, model.module, list(arrays.values()), references, unchecked, units, errors, places)
 
 
-def measure_movement(model: Model, options: CompileOptions, arrays: Arrays, reference: str) -> list[float] | None:
+def measure_movement(model: Model, dtype: str, arrays: Arrays, reference: str) -> list[float] | None:
     """How far one unit in the last place of the weights and inputs moves each of a reference's outputs; None of one that has no
-    runs, or where these fail. The unit is that of the type in which the device keeps its tensors."""
+    runs, or where these fail. dtype: in which the device keeps its tensors, whose unit it is."""
     from ....golden import instability
 
-    dtype = options.dtype or ""
     runs: dict[str, Callable[[np.random.Generator], Sequence[np.ndarray]]] = {
         LLVM: lambda rng: instability.run_llvm_nudged(model.module, list(arrays.values()), rng, dtype)
     }

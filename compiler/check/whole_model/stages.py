@@ -9,7 +9,7 @@ import numpy as np
 
 from ...importers.inputs import Arrays
 from ...importers.model import Model
-from ...lower.compile_options import CompileOptions
+from ...lower.option_records import LowerOptions
 from ...tvm_bridge.pass_pipelines import clone
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SAME = 1e-6
 """Of an output's largest value: above what the order of a sum in float64 changes, below what a pass that is wrong does."""
 
 
-def find_wrong_pass(model: Model, options: CompileOptions, arrays: Arrays, units: Units) -> str:
+def find_wrong_pass(model: Model, options: LowerOptions, arrays: Arrays, units: Units) -> str:
     """The name of the first pass after which the model computes something else; "" where that is not to be found.
 
     A pass behind which a module cannot be evaluated is passed over; the name then says "or one just before it".
@@ -55,7 +55,7 @@ def find_wrong_pass(model: Model, options: CompileOptions, arrays: Arrays, units
     return stages[high][0] + (" or one just before it" if high - low > 1 else "")
 
 
-def _stages(model: Model, options: CompileOptions, pipeline: str) -> list[tuple[str, Any]]:
+def _stages(model: Model, options: LowerOptions, pipeline: str) -> list[tuple[str, Any]]:
     """(name of a pass, the module after it) for each pass up to the first schedule; first the module as imported."""
     from ...passes.base import SCHEDULE, first
 
@@ -70,7 +70,7 @@ def _stages(model: Model, options: CompileOptions, pipeline: str) -> list[tuple[
     return stages
 
 
-def run_passes(model: Model, options: CompileOptions, pipeline: str) -> tuple[Any, Any]:
+def run_passes(model: Model, options: LowerOptions, pipeline: str) -> tuple[Any, Any]:
     """The module before its first function is scheduled, and the module behind the last schedule."""
     from ...passes.base import SCHEDULE, first
 
@@ -86,7 +86,7 @@ def run_passes(model: Model, options: CompileOptions, pipeline: str) -> tuple[An
     return before, module
 
 
-def _begin(model: Model, options: CompileOptions, pipeline: str) -> tuple[Any, Any, list[Any]]:
+def _begin(model: Model, options: LowerOptions, pipeline: str) -> tuple[Any, Any, list[Any]]:
     """The target, the module as imported, and the passes that lower it."""
     from ...importers.fp16_storage import with_storage
     from ...lower.pipeline import relax_passes, select_fixes
@@ -94,7 +94,8 @@ def _begin(model: Model, options: CompileOptions, pipeline: str) -> tuple[Any, A
     from ...tvm_bridge.operator_names import with_all_named
     from ...tvm_bridge.pass_pipelines import with_own_constants
 
-    module = with_own_constants(with_all_named(with_storage(model.module, options.dtype, options.accumulate)))
+    stored = with_storage(model.module, options.storage.dtype, options.storage.accumulate)
+    module = with_own_constants(with_all_named(stored))
     target = make_target(options.target)
     with target:
         return target, module, relax_passes(target, select_fixes(pipeline, options.without_fix), scoping=options.scoping)

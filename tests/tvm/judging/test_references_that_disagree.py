@@ -134,12 +134,12 @@ def test_movement_is_measured_with_each_runtime(scale, moves):
     from adreno_sim.compiler.importers.inputs import make_inputs
     from adreno_sim.compiler.lower.compile_options import CompileOptions
 
-    model = read_model(bucketed(scale), CompileOptions())
+    model = read_model(bucketed(scale), CompileOptions().reading)
     arrays = make_inputs(model, None, 0, {})
     for name in ("ONNX Runtime", "TVM llvm"):
-        (moved,) = measure(model, CompileOptions(), arrays, name)
+        (moved,) = measure(model, "float32", arrays, name)
         assert (moved > 0.1) == moves and (moves or moved < 1e-5), name
-    assert measure(model, CompileOptions(), arrays, "float64") is None
+    assert measure(model, "float32", arrays, "float64") is None
 
 
 def test_a_float_remainder_has_a_truth():
