@@ -52,11 +52,13 @@ class VectorStoresOfNaN(StoresOfNaN):
 @dataclass
 class NaNPlan(CheckPlan):
     def instrument(self, e):
-        return VectorNaNs(e) if isinstance(e, VectorEmitter) else NaNs(e)
+        return NaNs(e)
 
 
 @dataclass
 class NaNs(Instrumentation):
+    """The callback of scalar code serves in vectors too: where all lanes store to one place, and for one in its turn."""
+
     e: RegionEmitter
 
     def on_store(self, pointer, type, operand, value):
@@ -64,17 +66,12 @@ class NaNs(Instrumentation):
             site = DiagnosticSite(Kind.WRONG_VALUE, self.e.loc, text="stores a NaN")
             self.e.report_if(self.e.body.op(f"fcmp uno float {operand}, {operand}"), site)
 
-
-@dataclass
-class VectorNaNs(Instrumentation):
-    e: VectorEmitter
-
     def on_vector_store(self, where: LanePtr, variable, elem, count, mask):
-        e, t = self.e, self.e.body
-        stored = e.current.operands[0]
-        lanes = e.lanes.components(stored)[0]
-        bad = t.op(f"fcmp uno {e.lanes.spelled(stored.type)} {lanes}, {lanes}")
-        e.faults.raise_accessing(bad, mask)
+        assert isinstance(self.e, VectorEmitter)
+        stored = self.e.current.operands[0]
+        lanes = self.e.lanes.components(stored)[0]
+        bad = self.e.body.op(f"fcmp uno {self.e.lanes.spelled(stored.type)} {lanes}, {lanes}")
+        self.e.faults.raise_accessing(bad, mask)
 
 
 @pytest.fixture
@@ -137,6 +134,16 @@ def test_a_check_with_vector_code_runs_in_vectors_and_reports_in_scalar_code(dev
     assert ran(clean) == ["vectors"] and not clean.findings
     result = launch(device, *operands(7))
     assert ran(result) == ["vectors", "scalar"] and found(result) == [("wrong-value", 4, 7)]
+
+
+@pytest.mark.parametrize("stored", ["a[0] / b[0]", "a[i] / b[i]"], ids=["one value", "the last lane's value"])
+def test_callbacks_of_scalar_code_serve_in_vectors_for_what_all_lanes_store_to_one_place(device, monkeypatch, stored):
+    monkeypatch.setattr(checks, "CHECKS", (VectorStoresOfNaN(),))
+    source = SOURCE.replace("a[i] / b[i]", stored).replace("out[i] =", "if (i < 16) out[0] =")
+    for zeros_at in (None, 0 if "0" in stored else 15):
+        result = launch(device, *operands(zeros_at), source=source)
+        kinds = {finding.kind.label for finding in result.findings}
+        assert ran(result)[0] == "vectors" and ("wrong-value" in kinds) == (zeros_at is not None)
 
 
 @pytest.mark.parametrize("check", [StoresOfNaN(), VectorStoresOfNaN()], ids=["scalar", "vectors"])
