@@ -24,10 +24,6 @@ class LaunchFilter:
     _matched: int = 0
 
     @property
-    def takes_all(self) -> bool:
-        return self.kernels is None and not self.skip and self.most is None and self.first <= 1 and self.last is None
-
-    @property
     def is_over(self) -> bool:
         """Whether no launch that comes is checked."""
         return self.last is not None and self.number >= self.last

@@ -19,7 +19,8 @@ class Held:
     """
 
     def __init__(self, value: Tensor | HostObject, step: int, path: tuple[int, ...], expected: Any):
-        self.value, self.step, self.path, self.expected = value, step, path, expected
+        self.value: Tensor | HostObject | None = value
+        self.step, self.path, self.expected = step, path, expected
         retain(value)
 
     @property
@@ -45,7 +46,7 @@ class Held:
         """Let the device have its memory back; the session does it at its end."""
         if self.value is not None:
             release(self.value)
-        self.value = self.expected = None  # type: ignore[assignment]
+        self.value = self.expected = None
 
     def __del__(self) -> None:
         self.free()
