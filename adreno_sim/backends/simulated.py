@@ -11,8 +11,8 @@ from ..base.errors import OptionError
 from ..device.protocol import Device
 from ..engine.run.counted import Touched
 from .sim.device import SimDevice
+from .sim.launches.touched_bytes import find_touched_bytes
 from .sim.program import SimKernel
-from .sim.touched_bytes import find_touched_bytes
 
 
 def vary_device(device: Device, profile: Mapping[str, Any], options: Mapping[str, Any]) -> Device:

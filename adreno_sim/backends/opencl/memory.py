@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyopencl as cl
@@ -15,9 +15,6 @@ from ...base.specs import BufferSpec, ImageSpec, ViewSpec
 from ...image import Format, format_of
 from .errors import device_errors
 
-if TYPE_CHECKING:
-    from .device import OpenCLDevice
-
 KINDS = {
     "image1d": cl.mem_object_type.IMAGE1D,
     "image1d_array": cl.mem_object_type.IMAGE1D_ARRAY,
@@ -26,6 +23,13 @@ KINDS = {
     "image2d_array": cl.mem_object_type.IMAGE2D_ARRAY,
     "image3d": cl.mem_object_type.IMAGE3D,
 }
+
+
+class HasQueue(Protocol):
+    """A device, as far as its memory asks."""
+
+    @property
+    def queue(self) -> cl.CommandQueue: ...
 
 
 @dataclass(eq=False)
@@ -46,7 +50,7 @@ class OpenCLView:
     `format` is set for images. version: the storage's version that a separate image holds.
     """
 
-    device: OpenCLDevice
+    device: HasQueue
     spec: ViewSpec
     storage: OpenCLStorage
     offset: int

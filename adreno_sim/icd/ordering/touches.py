@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...backends.sim.device import SimDevice
-from ...backends.sim.touched_bytes import find_touched_bytes
+from ...backends.sim.launches.touched_bytes import find_touched_bytes
 from ...engine.run.counted import Touched
 from ...ir.data_dependence import accesses_depend_on_memory
 from ...ir.mod_ref import atomic_arguments, read_arguments, written_arguments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...backends.sim.reproducer import describe_launch
+from ...backends.sim.launches.reproducer import describe_launch
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.launch_folder import LAUNCH, require_writable, write_folder
 from ...base.run_options import NAMES

@@ -14,13 +14,13 @@ from ....engine.run.launch import RawResult
 from ....engine.run.launch_analysis import LaunchAnalysis, LaunchVariant
 from ....memory.storage import after_write, before_access
 from ....profiles.profile import Profile
-from ..argument_shadows import ShadowRange, Shadows
-from ..left_undefined import sort_out
 from ..memory import SimMemory
-from ..reproducer import report_launch
-from ..shared_storage import find_shared
-from ..watching import find_watched, with_value
+from .argument_shadows import ShadowRange, Shadows
 from .launch_config import PreparedLaunch
+from .left_undefined import sort_out
+from .reproducer import report_launch
+from .shared_storage import find_shared
+from .watching import find_watched, with_value
 
 
 class Launcher:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...base.errors import DeviceError
-from ...device.protocol import StoreEvent
-from ...memory.storage import StorageView
+from ....base.errors import DeviceError
+from ....device.protocol import StoreEvent
+from ....memory.storage import StorageView
 
 
 def find_watched(view: StorageView, element: int) -> tuple[int, int]:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...base.specs import View
-from ...engine.emit.diagnostic_sites import ANY_ARGUMENT
-from ...engine.run.results import split_left
-from ...findings import Finding
-from ...memory.storage import StorageView
+from ....base.specs import View
+from ....engine.emit.diagnostic_sites import ANY_ARGUMENT
+from ....engine.run.results import split_left
+from ....findings import Finding
+from ....memory.storage import StorageView
 
 Left = tuple[View, Finding]
 """What a view holds that is undefined."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...base.run_options import RunOptions
-from ...engine.run.counted import Touched, trace_touched
-from ...ir.data_dependence import accesses_depend_on_memory
-from .arguments import bind_argument
-from .launches.launch_config import PreparedLaunch
+from ....base.run_options import RunOptions
+from ....engine.run.counted import Touched, trace_touched
+from ....ir.data_dependence import accesses_depend_on_memory
+from ..arguments import bind_argument
+from .launch_config import PreparedLaunch
 
 TIME_LIMIT = 5.0
 """Seconds that looking may take."""

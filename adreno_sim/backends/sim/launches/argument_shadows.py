@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import UnsupportedError
-from ...base.host_memory import available_bytes
-from ...engine.abi.bound import BoundBuffer, BoundImage
-from ...engine.abi.specialization import ShadowSpec
-from ...engine.run.aligned_memory import zeroed_aligned
-from ...engine.run.launch_analysis import LaunchAnalysis
-from ...engine.shadow.argument_cells import cells_of_block
-from ...memory.storage import MemoryBlock, StorageView
+from ....base.errors import UnsupportedError
+from ....base.host_memory import available_bytes
+from ....engine.abi.bound import BoundBuffer, BoundImage
+from ....engine.abi.specialization import ShadowSpec
+from ....engine.run.aligned_memory import zeroed_aligned
+from ....engine.run.launch_analysis import LaunchAnalysis
+from ....engine.shadow.argument_cells import cells_of_block
+from ....memory.storage import MemoryBlock, StorageView
 
 _LAST_EPOCH = 1 << 31
 _LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot back kills the process when touched

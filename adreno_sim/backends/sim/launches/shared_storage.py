@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ...base.run_options import RunOptions
-from ...engine.prove.accessed_bytes import AccessedBytes, ByteRange
-from ...engine.run.counted import Touched
-from ...engine.run.launch_analysis import LaunchAnalysis
-from ...findings import Access, Finding, Kind
-from ...ir import ir
-from ...ir.data_dependence import accesses_depend_on_memory
-from ...memory.storage import StorageView
-from .launches.launch_config import PreparedLaunch
-from .program import SimKernel
+from ....base.run_options import RunOptions
+from ....engine.prove.accessed_bytes import AccessedBytes, ByteRange
+from ....engine.run.counted import Touched
+from ....engine.run.launch_analysis import LaunchAnalysis
+from ....findings import Access, Finding, Kind
+from ....ir import ir
+from ....ir.data_dependence import accesses_depend_on_memory
+from ....memory.storage import StorageView
+from ..program import SimKernel
+from .launch_config import PreparedLaunch
 from .touched_bytes import find_touched_bytes
 
 _NOT_TRACED: Touched | None = {}

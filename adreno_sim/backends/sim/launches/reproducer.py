@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import AdrenoSimError
-from ...base.launch_folder import WrittenArgument, WrittenLaunch, write_folder
-from ...base.processes.lasting_folder import find_lasting_folder
-from ...base.run_options import RunOptions
-from ...base.specs import BufferSpec, Local, Sampler
-from ...base.trust.table import Input, take_options
-from ...device.launch_tables import describe_options, describe_view
-from ...engine.abi.specialization import Specialization
-from ...engine.run.second_run import SWITCH
-from ...ir import ir
-from ...memory.storage import StorageView
-from ...memory.undefined_bits import ALL, undefined_bits
-from .launches.launch_config import PreparedLaunch
+from ....base.errors import AdrenoSimError
+from ....base.launch_folder import WrittenArgument, WrittenLaunch, write_folder
+from ....base.processes.lasting_folder import find_lasting_folder
+from ....base.run_options import RunOptions
+from ....base.specs import BufferSpec, Local, Sampler
+from ....base.trust.table import Input, take_options
+from ....device.launch_tables import describe_options, describe_view
+from ....engine.abi.specialization import Specialization
+from ....engine.run.second_run import SWITCH
+from ....ir import ir
+from ....memory.storage import StorageView
+from ....memory.undefined_bits import ALL, undefined_bits
+from .launch_config import PreparedLaunch
 
 _INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
 _FLOATS = {16: "half", 32: "float", 64: "double"}
