@@ -27,7 +27,7 @@ def open_device(device: str | None = None, *, defaults: Any = None, **options: A
     text = device or default_device()
     backend, _, rest = text.partition(":")
     if backend == "sim":
-        from .sim import open_sim
+        from .sim.open import open_sim
 
         return open_sim(rest, defaults=defaults, **options)
     if backend == "cl":

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import stat
 import sys
@@ -66,7 +65,7 @@ def place_folder(made: Path, target: Path, within: Path | None = None) -> None:
     if keeper is not None and keeper.keeps(target):
         keeper.place_folder(made, target)
         return
-    temporary = target.resolve().with_name(f".adreno-sim-{secrets.token_hex(8)}")
+    temporary = target.resolve().with_name(f".adreno-sim-{os.urandom(8).hex()}")
     try:
         copy_plain(made, temporary, made if within is None else within)
         if target.exists():
@@ -96,7 +95,7 @@ def replacing(
     mode: of a new file, less the umask; prefix: of the name that it has meanwhile; sync: flush it to the disk before.
     anew: whatever mode and owner the old file had.
     """
-    temporary = target.with_name(prefix + secrets.token_hex(8))
+    temporary = target.with_name(prefix + os.urandom(8).hex())
     descriptor, named = _create(temporary, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -163,13 +163,15 @@ def write_outputs(
     args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None, checks: str = "", program: str = ""
 ) -> None:
     """Write SARIF and annotations where the options ask for them. sources, checks, program: see `sarif.to_sarif`."""
-    from ..base import json_io
-    from ..base.text.stream import print_commands
-    from ..render.report import annotations, sarif
-
     if args.annotations:
+        from ..base.text.stream import print_commands
+        from ..render.report import annotations
+
         print_commands(annotations.lines(findings), report_stream(args))
     if args.sarif:
+        from ..base import json_io
+        from ..render.report import sarif
+
         json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources, checks, program))
 
 

@@ -97,13 +97,15 @@ def _run(args: argparse.Namespace) -> int:
 
 def write_report(args: argparse.Namespace, report: RunReport, command: str = "run") -> None:
     """Print the report, and write it where the options ask for it."""
-    from ..render.run import html, text
+    from ..render.run import text
 
     text.show(report, sys.stderr, command)
     from ..results.run_encode import run_to_json
 
     write_data(args, lambda: run_to_json(report))
     if args.html:
+        from ..render.run import html
+
         html.write_html(args.html, report, command_line(args))
     sources = {f"{kernel}.cl": text for kernel, text in report.sources.items()}
     if sum(map(len, sources.values())) > MOST_SOURCE:  # each kernel of a large program would bring it whole
@@ -215,7 +217,7 @@ def _write_recording(
 
 def _device_of(args: argparse.Namespace) -> tuple[str, str]:
     """The device string with the seed in it, and the level of checks. AdrenoSimError for a device that cannot be."""
-    from ..backends.sim.open import read_device
+    from ..backends.sim.device_text import read_device
     from ..base.errors import OptionError
     from ..base.trust.device_string import default_device
 

@@ -6,7 +6,6 @@ clang reads only the files that `visible_files` finds, unless the caller lets it
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -16,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from ..base.errors import AdrenoSimError, BuildError, UnsupportedError
 from ..base.host.current import current_family
+from ..base.installed.package_version import find_version
 from . import wide_vectors
 from .compiler_crash import explain_crash
 from .compiler_process import LIKELY_CAUSE, TIME_LIMIT, Ended, execute
@@ -322,13 +322,17 @@ def identify_compiler() -> str:
 
 def _describe_compiler() -> str:
     """Which compiler it is, for people."""
-    return os.environ.get("ADRENO_SIM_CLANG") or f"ziglang {importlib.metadata.version('ziglang')}"
+    return os.environ.get("ADRENO_SIM_CLANG") or f"ziglang {_zig_version()}"
 
 
 @functools.lru_cache(maxsize=1)
 def identify_zig() -> str:
     """The same of `find_zig`: alike wherever its package is installed, so that what it compiled can be brought along."""
-    return repr(("ziglang", importlib.metadata.version("ziglang"), os.stat(find_zig()).st_size))
+    return repr(("ziglang", _zig_version(), os.stat(find_zig()).st_size))
+
+
+def _zig_version() -> str:
+    return find_version(os.path.dirname(find_zig()), "ziglang")
 
 
 @functools.lru_cache(maxsize=1)

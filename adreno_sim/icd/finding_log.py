@@ -16,7 +16,6 @@ from ..base.text.line_markers import number_lines
 from ..base.text.spelling import OutputGuard, spell_line
 from ..findings import Finding, Kind
 from ..results import finding_text
-from ..results.encode import finding_to_json
 from ..results.listing.shown import ShownFindings
 from ..results.notes.source_notes import add_source_notes
 from ..results.run_report import (
@@ -29,6 +28,7 @@ from ..results.run_report import (
     place_of,
     with_host_call,
 )
+from ..results.verdict.finding_json import finding_to_json
 from .calls.places import Places
 from .journal import CHANGED, Journal
 from .watches.growing_leaks import GrowingLeaks

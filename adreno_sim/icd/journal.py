@@ -16,9 +16,9 @@ from typing import Any
 from ..base.errors import AdrenoSimError
 from ..base.json_io import plain_json, write_text
 from ..findings import Finding
-from ..results.encode import finding_to_json
 from ..results.run_encode import process_from_json, process_to_json
 from ..results.run_report import ProcessReport
+from ..results.verdict.finding_json import finding_to_json
 
 _PERIOD = 1.0
 """Seconds between two lines of counts."""

@@ -19,7 +19,7 @@ from ..findings import Finding
 from ..launch_spec.data import DTYPES
 from ..launch_spec.scalars import SCALARS
 from ..render.report import html
-from ..results.encode import finding_to_json
+from ..results.verdict.finding_json import finding_to_json
 from .results import safe_name
 
 if TYPE_CHECKING:

@@ -1,30 +1,25 @@
-"""Reports as JSON: `adreno-sim/report/1`, `adreno-sim/finding/1`; see the JSON Schemas in adreno_sim/schemas."""
+"""Reports as JSON: `adreno-sim/report/1`; see the JSON Schemas in adreno_sim/schemas."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from .. import fidelity
-from ..base.allow import Allowed, describe_expired
+from ..base.allow import describe_expired
 from ..base.json_io import plain_json
 from ..base.version import __version__
-from ..explanations import help_of
-from ..findings import Finding
-from . import encode
 from .counters import counters_to_json
 from .machine_code import kernels_to_json
 from .model import Report
 from .time_report import time_to_json
+from .verdict.finding_json import allowed_to_json, finding_to_json
 
 REPORT_SCHEMA = "adreno-sim/report/1"
 
 
 def report_to_json(report: Report) -> dict[str, Any]:
     """The report as JSON-ready data; infinities and NaN as the strings "inf", "-inf", "nan"."""
-    from .encode import allowed_to_json
-
     kernels = [
         {**asdict(kernel), "counters": counters_to_json(kernel.counters), "status": kernel.status} for kernel in report.kernels
     ]
@@ -74,43 +69,3 @@ def plan_to_json(report: Report) -> dict[str, Any]:
     assert report.plan is not None
     plan = {**asdict(report.plan), "inflation": report.plan.inflation}
     return {**plan, "planner": report.planner, "causes": report.plan_causes}
-
-
-def finding_to_json(finding: Finding) -> dict[str, Any]:
-    """One finding; fields that do not apply are left out."""
-    data: dict[str, Any] = {
-        "kind": finding.kind.label,
-        "severity": str(finding.severity),
-        "message": finding.message,
-        "count": finding.count,
-    }
-    for key in ("kernel", "tensor", "file", "line", "column"):
-        if getattr(finding, key):
-            data[key] = getattr(finding, key)
-    if finding.work_item is not None:
-        data["work_item"] = asdict(finding.work_item)
-    if finding.access is not None:
-        data["access"] = {key: value for key, value in asdict(finding.access).items() if value is not None}
-    if finding.nodes:
-        data["nodes"] = list(finding.nodes)
-    if finding.notes:
-        data["notes"] = [{key: value for key, value in asdict(note).items() if value} for note in finding.notes]
-    data["help"] = help_of(finding)
-    if finding.patch:
-        data["patch"] = finding.patch
-    if finding.detail:
-        data["detail"] = dict(finding.detail)
-    return plain_json(data)
-
-
-def allowed_to_json(allowed: Iterable[Allowed]) -> list[dict[str, Any]]:
-    """Accepted findings, each with the reason and the last day of its entry."""
-    return [
-        {
-            "finding": encode.finding_to_json(item.finding),
-            "reason": item.entry.reason,
-            "expires": item.entry.expires.isoformat(),
-            "entry": item.entry.where,
-        }
-        for item in allowed
-    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +14,12 @@ from ..device.inspection import AccessProof
 from ..device.machine_code import KernelCode
 from ..findings import Finding, Kind, Severity
 from .evidence import Evidence
-from .model import EXIT_FINDINGS, EXIT_OK, WORDS
 from .readings import ReadingsReport
-from .time_report import TimeReport
 from .unwatched import level_words
+from .verdict.exit_codes import EXIT_FINDINGS, EXIT_OK, WORDS
+
+if TYPE_CHECKING:
+    from .time_report import TimeReport
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,12 @@ from ..device.protocol import AccessCounts
 from ..findings import Finding, Severity
 from .evidence import Evidence
 from .unwatched import level_words
+from .verdict.exit_codes import EXIT_FINDINGS, EXIT_OK, WORDS
 
 if TYPE_CHECKING:
     from .plan_summary import PlanSummary
     from .readings import ReadingsReport
-from .time_report import TimeReport
-
-EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL = 0, 1, 2, 3, 4
-
-WORDS = {EXIT_OK: "ok", EXIT_FINDINGS: "findings", EXIT_USAGE: "failed", EXIT_UNSUPPORTED: "unsupported"}
-"""The first word of a verdict, by exit code."""
+    from .time_report import TimeReport
 
 Status = Literal["ok", "wrong", "vacuous", "part", "unchecked"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import fidelity
 from ..base.allow import describe_expired
@@ -12,9 +12,11 @@ from ..base.json_io import plain_json
 from ..base.version import __version__
 from ..findings import Access, Finding, Kind, Note, WorkItem, rank
 from .counters import counters_to_json
-from .encode import allowed_to_json, finding_to_json
 from .run_report import KernelCount, Leak, ProcessReport, RunReport
-from .time_report import time_from_json, time_to_json
+from .verdict.finding_json import allowed_to_json, finding_to_json
+
+if TYPE_CHECKING:
+    from .time_report import TimeReport
 
 SCHEMA = "adreno-sim/run/1"
 
@@ -44,7 +46,7 @@ def run_to_json(report: RunReport) -> dict[str, Any]:
     if report.counters:
         data["counters"] = [{"kernel": name, "counters": counters_to_json(one)} for name, one in report.counters.items()]
     if report.time is not None:
-        data["time"] = time_to_json(report.time)
+        data["time"] = _encode_time(report.time)
     if report.readings is not None:
         data["readings"] = report.readings.as_json()
     encoded: dict[str, Any] = plain_json(data)
@@ -60,7 +62,7 @@ def process_to_json(process: ProcessReport, most: int | None = None) -> dict[str
         "kernels": {name: asdict(count) for name, count in process.kernels.items()},
         "leaks": [asdict(leak) for leak in process.leaks],
         **({"launches": [asdict(row) for row in process.launches]} if process.launches else {}),
-        **({"time": time_to_json(process.time)} if process.time is not None else {}),
+        **({"time": _encode_time(process.time)} if process.time is not None else {}),
     }
     encoded: dict[str, Any] = plain_json(data)
     return encoded
@@ -77,8 +79,20 @@ def process_from_json(data: Mapping[str, Any]) -> ProcessReport:
         findings=[finding_from_json(item) for item in data["findings"]],
         kernels={name: KernelCount(**count) for name, count in data["kernels"].items()},
         leaks=[Leak(**leak) for leak in data["leaks"]],
-        time=time_from_json(data["time"]) if "time" in data else None,
+        time=_decode_time(data["time"]) if "time" in data else None,
     )
+
+
+def _encode_time(time: TimeReport) -> dict[str, Any] | None:
+    from .time_report import time_to_json  # NumPy, which no other run needs
+
+    return time_to_json(time)
+
+
+def _decode_time(data: Mapping[str, Any]) -> TimeReport:
+    from .time_report import time_from_json
+
+    return time_from_json(data)
 
 
 _KINDS = {kind.label: kind for kind in Kind}

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.allow import Allowed, AllowEntry, apply
-from ..device.counters import LaunchCounters
 from ..findings import Finding, Kind, Severity, rank
-from .evidence import Evidence
-from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
-from .readings import ReadingsReport
-from .time_limits import NO_WISH, TimeWish, find_beyond, find_unjudged
-from .time_report import TimeReport
 from .unwatched import find_lowest, find_unwatched, level_words
+from .verdict.exit_codes import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
+
+if TYPE_CHECKING:
+    from ..device.counters import LaunchCounters
+    from .evidence import Evidence
+    from .readings import ReadingsReport
+    from .time_limits import TimeWish
+    from .time_report import TimeReport
 
 
 @dataclass(frozen=True)
@@ -268,7 +270,7 @@ def make_run_report(
     idle: str = "",
     most: int | None = None,
     time: TimeReport | None = None,
-    wish: TimeWish = NO_WISH,
+    wish: TimeWish | None = None,
 ) -> RunReport:
     """Merge the reports of processes. Findings of one place count as one, as often as all processes saw it. A run of which
     launches were left out has a warning that says so: none of them is right because nobody looked. time, wish: predicted times of
@@ -279,7 +281,7 @@ def make_run_report(
         sentence = f"{left_out} of {_plural(left_out + checked, 'launch')} were not checked, as a filter leaves them out"
         of_filter = [Finding(Kind.LAUNCHES_LEFT_OUT, sentence)]
         idle = idle or ("" if checked else f"none of {_plural(left_out, 'launch')} was checked")
-    of_times = [] if time is None else find_beyond(time, wish)
+    of_times, unjudged = _judge_times(time, wish)
     judged = apply(allow, [*_merge(processes), *of_filter, *of_times])
     return RunReport(
         tuple(command),
@@ -295,8 +297,18 @@ def make_run_report(
         idle,
         most=most,
         time=time,
-        unjudged=[] if time is None else find_unjudged(time, wish),
+        unjudged=unjudged,
     )
+
+
+def _judge_times(time: TimeReport | None, wish: TimeWish | None) -> tuple[list[Finding], list[str]]:
+    """What is wrong with predicted times, and what nothing is said about."""
+    if time is None:
+        return [], []
+    from .time_limits import NO_WISH, find_beyond, find_unjudged  # NumPy, which no other run needs
+
+    wish = wish or NO_WISH
+    return find_beyond(time, wish), find_unjudged(time, wish)
 
 
 def _merge(processes: Sequence[ProcessReport]) -> list[Finding]:

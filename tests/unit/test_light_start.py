@@ -1,4 +1,4 @@
-"""What opening a device must not import: numba is half of the time that it would take."""
+"""What opening a device and starting a program must not import: it is half of the time that they would take."""
 
 import subprocess
 import sys
@@ -25,6 +25,14 @@ for mode in ("float32", "float16-acc32", "float16"):
     print(product(a, a.T, mode).sum(), "numba" in sys.modules)
 """
 
+STARTED = """
+import sys
+from adreno_sim.cli.main import main
+
+code = main(["run", "--", "true"])
+print(code, sorted(name for name in ("numpy", "llvmlite", "email.message", "adreno_sim.engine.codegen") if name in sys.modules))
+"""
+
 
 def lines_of(code: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
@@ -38,3 +46,7 @@ def test_opening_a_simulated_device_needs_no_numba():
 
 def test_products_in_halves_alone_need_numba():
     assert lines_of(MULTIPLIED) == ["12.0 False", "12.0 False", "12.0 True"]
+
+
+def test_starting_a_program_needs_neither_the_engine_nor_numpy():
+    assert lines_of(STARTED) == ["2 []"]

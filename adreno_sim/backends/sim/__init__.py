@@ -1,6 +1,1 @@
-"""The simulated device: `sim:PROFILE[,key=value...]`."""
-
-from .device import SimDevice
-from .open import open_sim
-
-__all__ = ["SimDevice", "open_sim"]
+"""The simulated device: `sim:PROFILE[,key=value...]`. `open.py` opens it."""

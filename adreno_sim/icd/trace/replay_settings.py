@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backends.sim.open import read_device
+from ...backends.sim.device_text import read_device
 from ...base.errors import AdrenoSimError
 from ...base.run_options import RunOptions
 from ...base.trust.device_string import parse_device_string

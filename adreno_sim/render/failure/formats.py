@@ -8,7 +8,7 @@ from typing import Any
 from ...base.text.spelling import spell_line, spell_lines
 from ...base.version import __version__
 from ...frontend.diagnostics import Diagnostic
-from ...results.model import WORDS
+from ...results.verdict.exit_codes import WORDS
 from ..page import document, escape
 from ..report.sarif import SCHEMA as SARIF_SCHEMA
 from ..report.sarif import VERSION as SARIF_VERSION

@@ -10,10 +10,10 @@ from ...base.allow import describe_expired
 from ...base.json_io import plain_json
 from ...base.version import __version__
 from ...results.counters import counters_to_json
-from ...results.encode import allowed_to_json, finding_to_json
 from ...results.launch_report import LaunchReport
 from ...results.machine_code import kernels_to_json
 from ...results.time_report import time_to_json
+from ...results.verdict.finding_json import allowed_to_json, finding_to_json
 
 SCHEMA = "adreno-sim/launch-report/1"
 

@@ -14,9 +14,10 @@ from ...base.text.spelling import encode_exactly, spell_line, spell_lines
 from ...base.version import __version__
 from ...explanations import explanations, help_of
 from ...findings import Finding, Kind, Note
-from ...results import encode, finding_text
+from ...results import finding_text
 from ...results.run_report import host_call_of
 from ...results.unwatched import find_unwatched
+from ...results.verdict.finding_json import finding_to_json
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -77,7 +78,7 @@ def _result(finding: Finding, rules: Sequence[Kind], program: str) -> dict[str, 
         "message": {"text": _message(finding)},
         "occurrenceCount": finding.count,
         "partialFingerprints": {"place/v1": fingerprint(finding)},
-        "properties": {"finding": encode.finding_to_json(finding)},
+        "properties": {"finding": finding_to_json(finding)},
     }
     location = _location(finding, uri(finding) or program)
     if location:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from ....base.errors import AdrenoSimError, BuildError, DeviceError, UnsupportedError
 from ....base.rejected_call import rejected_call
 from ....findings import Kind, Severity
-from ....results.model import EXIT_USAGE
+from ....results.verdict.exit_codes import EXIT_USAGE
 from ....results.unwatched import find_unwatched
 from ...run.observer import Observer, Observers
 from ...run.vm import VirtualMachine

@@ -20,8 +20,8 @@ from adreno_sim.launch_spec.mending.launch import run_and_mend
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch
 from adreno_sim.render.report import explain
-from adreno_sim.results.encode import finding_to_json
 from adreno_sim.results.launch_report import LaunchReport
+from adreno_sim.results.verdict.finding_json import finding_to_json
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -4,7 +4,7 @@ from adreno_sim.findings import Finding, Kind, Note
 from adreno_sim.render.report import annotations, sarif
 from adreno_sim.render.report.model_places import place_at_model
 from adreno_sim.results import finding_text
-from adreno_sim.results.encode import finding_to_json
+from adreno_sim.results.verdict.finding_json import finding_to_json
 
 WRONG = Finding(
     Kind.WRONG_VALUE, "2 of 4 wrong", "conv_kernel", 7, 3, nodes=("conv1", "conv2"), notes=(Note("there", 9), Note("so"))

@@ -8,9 +8,9 @@ from validators import validator
 from adreno_sim.findings import VARIABLE, Access, Finding, Kind, Note
 from adreno_sim.render.report import annotations, explain, html, sarif
 from adreno_sim.results import finding_text
-from adreno_sim.results.encode import finding_to_json
 from adreno_sim.results.notes.source_notes import add_source_notes, find_condition, find_declaration, name_file
 from adreno_sim.results.run_encode import finding_from_json
+from adreno_sim.results.verdict.finding_json import finding_to_json
 
 SOURCE = """\
 kernel void reverse(global int *y, local int *tile) {

@@ -1,0 +1,1 @@
+"""What every verdict is made of: exit codes, and findings as JSON."""
