@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from ....base.errors import AdrenoSimError, BuildError, DeviceError, UnsupportedError
 from ....base.rejected_call import rejected_call
 from ....findings import Kind, Severity
-from ....results.verdict.exit_codes import EXIT_USAGE
 from ....results.unwatched import find_unwatched
+from ....results.verdict.exit_codes import EXIT_USAGE
 from ...run.observer import Observer, Observers
 from ...run.vm import VirtualMachine
 from ..ahead import compiling_ahead
