@@ -16,6 +16,7 @@ from ..emit import access
 from ..emit.builtin_registry import find_emitter
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter, instruction
+from ..emit.segment_flow import SegmentFlow
 from ..emit.unit import Unit
 from .vectors import element_bytes
 
@@ -56,7 +57,7 @@ class LibraryEmitter(Emitter):
         for param in self.function.params:
             self.values[id(param)] = f"%p{param.index}"
         order = reverse_postorder(Graph(self.function, ScopeOf()).entry)
-        self.emit_segments(order, set())
+        SegmentFlow(self).emit(order, set())
         params = ", ".join(f"{llvm_types.spell(p.type)} %p{p.index}" for p in self.function.params)
         head = f"define internal {llvm_types.spell(self.function.result)} @{self.function.name}({params}) #0 {{"
         start = [head, "entry:", *self.prologue.lines, f"  br label %{order[0].label}"]

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable
 
 from ...ir import ir, llvm_types
 from ...ir.provenance import NULL, Object, ObjectId, Provenance, Ptr, is_pointer
-from ...ir.unsupported import unsupported
 from ..analysis.segments import Segment
 from ..llvm import constants
-from ..llvm.text import Phi, Text
+from ..llvm.text import Text
 from .diagnostic_sites import BENIGN_KINDS, IMMEDIATE_KINDS, DiagnosticSite
 from .event_counters import count_event
 from .instrumentation import Instrumentation
@@ -61,8 +60,6 @@ class Emitter:
         self.contracts = unit.spec.contract == "on"
         self.is_nsw: Callable[[ir.Instr], bool] = lambda instr: False
         self.interval_of: Callable[[ir.Value], tuple[int, int] | None] = lambda value: None
-        self._phis: dict[int, list[Phi]] = {}  # the parts of each phi
-        self._edges: dict[int, list[tuple[str, list[str]]]] = {}
 
     @property
     def users(self) -> dict[int, list[ir.Instr]]:
@@ -252,94 +249,9 @@ class Emitter:
 
     # Code
 
-    def emit_segments(self, order: list[Segment], polled: set[tuple[Segment, Segment]]) -> None:
-        """Emits the segments of one region. Phis are completed at the end, when all their edges exist."""
-        for segment in order:
-            self.body.block(segment.label)
-            phis = segment.start == 0
-            for instr in segment.instrs:
-                if phis and instr.op != "phi":
-                    self._flush_phis(segment)
-                    phis = False
-                self.loc, self.current = instr.loc, instr
-                self.hooks.before_instr(instr)
-                self.count_access(instr)
-                self._instruction(instr)
-            if phis:
-                self._flush_phis(segment)
-            if segment.sync is not None:
-                self.loc = segment.sync.instr.loc
-                self.hooks.before_instr(segment.sync.instr)
-                self.leave_at_sync(segment)
-            else:
-                self._terminator(segment, polled)
-        self.hooks.on_end()
-        self._complete_phis()
-
     def leave_at_sync(self, segment: Segment) -> None:
         """Ends the region at the synchronisation point of the segment."""
         raise NotImplementedError
 
-    def _instruction(self, instr: ir.Instr) -> None:
-        if instr.op in ir.TERMINATORS:
-            return
-        if instr.op == "phi":
-            self._phi(instr)
-            return
-        emitter = INSTRUCTIONS.get(instr.op)
-        if emitter is None:
-            raise unsupported(f"instruction {instr.op}", instr.loc)
-        emitter(self, instr)
-
-    def _phi(self, instr: ir.Instr) -> None:
-        self._phis[id(instr)] = [self.body.open_phi(type) for type in self.part_types(instr)]
-        if id(instr) not in self.slots:  # nothing may stand between phis: slots are written behind the last
-            self.define_parts(instr, [part.name for part in self._phis[id(instr)]])
-
-    def _flush_phis(self, segment: Segment) -> None:
-        """Stores the phis that have stack slots, after the last phi of the block."""
-        for phi in segment.block.phis:
-            if id(phi) in self.slots:
-                self.define_parts(phi, [part.name for part in self._phis[id(phi)]])
-
-    def _terminator(self, segment: Segment, polled: set[tuple[Segment, Segment]]) -> None:
-        last = segment.block.instrs[-1]
-        self.loc = last.loc
-        if last.op in ("ret", "unreachable"):
-            self.leave(self.value(last.operands[0]) if last.operands else None)
-            return
-        if any((segment, s) in polled for s in segment.successors):
-            self.poll(last.loc)
-        self._feed_phis(segment)
-        self.emit_branch(last, [s.label for s in segment.successors])
-
-    def emit_branch(self, last: ir.Instr, labels: list[str]) -> None:
-        """Emits the branch `last` to `labels`, which stand for its targets."""
-        if last.op == "br":
-            self.body.jump(labels[0])
-        elif last.op == "condbr":
-            self.body.branch(self.value(last.operands[0]), labels[0], labels[1])
-        else:
-            type = llvm_types.spell(last.operands[0].type)
-            cases = " ".join(f"{type} {c}, label %{label}" for c, label in zip(last.cases, labels[1:], strict=True))
-            self.body.do(f"switch {type} {self.value(last.operands[0])}, label %{labels[0]} [ {cases} ]")
-
     def poll(self, loc: ir.SourceLoc) -> None:
         """Emits a test of the stop flag, which ends the work-item if set."""
-
-    def _feed_phis(self, segment: Segment) -> None:
-        phis = [phi for successor in segment.successors for phi in successor.block.phis]
-        edges = [(phi, self.parts(phi.incoming(segment.block), like=phi)) for phi in phis]
-        for phi, parts in edges:  # the label only now: loading parts may have begun a block
-            self._edges.setdefault(id(phi), []).append((self.body.label, parts))
-
-    def _complete_phis(self) -> None:
-        for number, phis in self._phis.items():
-            complete_phis(phis, self._edges[number])
-
-
-def complete_phis(phis: list[Phi], edges: Iterable[tuple[str, list[str]]]) -> None:
-    """Adds edges to the parts of a phi: each is a label and the operands that come from there, one a part."""
-    for label, operands in edges:
-        for phi, operand in zip(phis, operands, strict=True):
-            phi.add((operand, label))

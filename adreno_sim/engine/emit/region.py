@@ -12,17 +12,18 @@ from ...ir.queries import object_align, private_bytes
 from ..abi import context
 from ..abi.kernel_shape import ABANDONED
 from ..abi.specialization import NOTHING, LocalArg
-from ..analysis.active_items import find_active_items
 from ..analysis.intervals import Grid, find_intervals
 from ..analysis.parallel_regions import ParallelRegion
 from ..analysis.segments import Segment
 from ..llvm.text import Text, check_order
-from . import item_order
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
 from .instrumentation import InstrumentationList
+from .items.exits import Exits
+from .items.loops import emit_item_loops
 from .kernel_plan import CollectiveSlots, KernelPlan
-from .work_items import AXES, WorkItem
+from .segment_flow import SegmentFlow
+from .work_items import WorkItem
 
 PARAMETERS = (
     "ptr %ctx, ptr noalias %args, ptr noalias %mem, ptr noalias %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
@@ -41,7 +42,7 @@ class RegionEmitter(Emitter):
         self.plan = plan
         self.region = region
         self.item_ids = WorkItem(self)
-        self.exits: list[tuple[str, int]] = []
+        self.exits = Exits()
         self._fields: dict[tuple[int, int], str] = {}
         self._narrow: dict[tuple[int, int], str] = {}
         self.hooks = InstrumentationList([check.instrument(self) for check in plan.checks])
@@ -135,84 +136,27 @@ class RegionEmitter(Emitter):
             self.prologue.do("%sticky = alloca i8")
             self.prologue.do("store i8 0, ptr %sticky")
         name = f"region.{self.region.number}"
-        if self.plan.scheduled:
-            head, tail = item_order.emit_item_loop(self)
-        elif self.plan.by_subgroup:
-            head, tail = self._flat_loop()
-        else:
-            head, tail = self._nested_loops()
+        head, tail = emit_item_loops(self)
         self.slot = self.item_ids.local_linear(self.opening)
         self._open_item()
-        self.emit_segments(self.region.order, self.region.polled)
-        self._close_item()
-        tail += self._raised() + self._result()
+        self.emit_code()
+        self.exits.emit_common(self.prologue, self.body, self.item_ids.slot)
+        tail += self._raised() + self.exits.result()
         check_order(self.prologue, self.opening)
         lines = [f"define internal i64 @{name}({PARAMETERS}) #0 {{", "entry:", *self.prologue.lines, "  br label %begin"]
         lines += [*head, "item:", *self.opening.lines, f"  br label %{self.region.order[0].label}"]
         lines += [*self.body.lines, *tail, *self.body.cold, "}"]
         return "\n".join(lines)
 
-    def _nested_loops(self) -> tuple[list[str], list[str]]:
-        """Returns head and tail of the loops over z, y and x."""
-        axes = [a for a in (2, 1, 0) if self._looped(a)]
-        head, tail = ["begin:"], ["latch:"]
-        before = "begin"
-        for axis in axes:
-            name = AXES[axis]
-            head += [f"  br label %loop.{name}", f"loop.{name}:"]
-            head.append(f"  %l{name} = phi i64 [ 0, %{before} ], [ %l{name}.next, %latch.{name} ]")
-            self.item_ids.local[axis] = f"%l{name}"
-            before = f"loop.{name}"
-        head.append("  br label %item")
-        for axis in reversed(axes):
-            name = AXES[axis]
-            tail += [f"  br label %latch.{name}", f"latch.{name}:", f"  %l{name}.next = add i64 %l{name}, {self._step(axis)}"]
-            tail.append(f"  %l{name}.more = icmp ult i64 %l{name}.next, {self._loop_end(axis)}")
-            tail.append(f"  br i1 %l{name}.more, label %loop.{name}, label %end.{name}")
-            tail.append(f"end.{name}:")
-        return head, tail
+    def emit_code(self) -> None:
+        """Emits the segments of the region. Each exit ends in a jump to `left`."""
+        SegmentFlow(self).emit(self.region.order, self.region.polled)
 
-    def _looped(self, axis: int) -> bool:
-        """Returns whether there is a loop along `axis`. A single work-item needs none."""
-        return not (self.unit.spec.uniform and self.unit.spec.local_size[axis] == 1)
-
-    def _step(self, axis: int) -> int:
-        """Returns the number of work-items along `axis` that one iteration handles."""
-        return 1
-
-    def _loop_end(self, axis: int) -> str:
-        """Returns the end of the loop along `axis`: the size of the group, or the bound of active work-items."""
-        active = None if self.unit.spec.one_by_one else find_active_items(self.plan.regions, self.region)
-        size = self.item_ids.size(axis)
-        if active is None or active.axis != axis:
-            return size
-        if self.unit.spec.uniform:
-            return str(min(active.bound, self.unit.spec.local_size[axis]))
-        least = self.unit.declare("llvm.umin.i64", "i64", "i64, i64")
-        return self.prologue.op(f"call {least}(i64 {size}, i64 {active.bound})")
-
-    def _flat_loop(self) -> tuple[list[str], list[str]]:
-        """Returns head and tail of one loop over linear local ids from %first to %last."""
-        t = self.opening
-        head = [
-            "begin:",
-            "  br label %loop",
-            "loop:",
-            "  %l = phi i64 [ %first, %begin ], [ %l.next, %latch ]",
-            "  br label %item",
-        ]
-        sizes = [self.item_ids.size(axis) for axis in range(3)]
-        self.item_ids.local[0] = t.op(f"urem i64 %l, {sizes[0]}")
-        rest = t.op(f"udiv i64 %l, {sizes[0]}")
-        self.item_ids.local[1] = t.op(f"urem i64 {rest}, {sizes[1]}")
-        self.item_ids.local[2] = t.op(f"udiv i64 {rest}, {sizes[1]}")
-        tail = ["latch:", "  %l.next = add i64 %l, 1", "  %l.more = icmp ult i64 %l.next, %last"]
-        return head, [*tail, "  br i1 %l.more, label %loop, label %end", "end:"]
-
-    @property
-    def _ends(self) -> set[int]:
-        """The synchronisation points at which work-items may leave. If there is one only, they agree without a test."""
-        return {number for _, number in self.exits} or {0}
+    def loop_steps(self) -> dict[int, int]:
+        """Returns the axes along which there is a loop over work-items, with how many of them an iteration handles. A single
+        work-item needs no loop."""
+        spec = self.unit.spec
+        return {axis: 1 for axis in range(3) if not (spec.uniform and spec.local_size[axis] == 1)}
 
     @property
     def _counters(self) -> dict[str, int]:
@@ -237,25 +181,6 @@ class RegionEmitter(Emitter):
         t = Text(self.prologue.names)
         self._flush(t)
         return t.lines
-
-    def _result(self) -> list[str]:
-        if len(self._ends) == 1:
-            return [f"  ret i64 {self._ends.pop()}"]
-        return [
-            "  %agreed.last = load i64, ptr %agreed",
-            "  %parted.last = load i64, ptr %parted",
-            "  %whole = icmp eq i64 %parted.last, 0",
-            "  br i1 %whole, label %together, label %apart",
-            "together:",
-            "  ret i64 %agreed.last",
-            "apart:",
-            "  %elsewhere.last = load i64, ptr %elsewhere",
-            "  %there.last = load i64, ptr %there",
-            "  %item.last = load i64, ptr %parted.item",
-            "  call void @diverged(ptr %ctx, i64 %gl, i64 %item.last, i64 %elsewhere.last, i64 %agreed.last, i64 %there.last, "
-            "i64 %parted.last)",
-            f"  ret i64 {ABANDONED}",
-        ]
 
     def _open_item(self) -> None:
         """Reloads the values live across synchronisation points. In the first region it also zeroes private variables."""
@@ -316,8 +241,7 @@ class RegionEmitter(Emitter):
                     t.do(f"store {type} {part}, ptr {self.arena_slot(t, offset, type)}, align 1")
         if sync.number in self.plan.collective:
             self._store_collective_operands(sync.instr, self.plan.collective[sync.number])
-        self.exits.append((t.label, sync.number))
-        t.jump("left")
+        self.exits.leave(t, sync.number)
 
     def _store_collective_operands(self, instr: ir.Instr, slots: CollectiveSlots) -> None:
         t = self.body
@@ -337,46 +261,7 @@ class RegionEmitter(Emitter):
         return linear if first == wide else t.op(f"trunc i64 {linear} to {first}")
 
     def leave(self, value: str | None) -> None:
-        self.exits.append((self.body.label, 0))
-        self.body.jump("left")
-
-    def _close_item(self) -> None:
-        """Emits the common exit of work-items: the first records where it left, the others must have left at the same point.
-        Those that did not are counted: all run to their ends before the group is ended."""
-        t = self.body
-        t.block("left")
-        if len(self._ends) == 1:
-            t.jump("latch")
-            return
-        for name, begin in (("agreed", -2), ("parted", 0), ("elsewhere", 0), ("there", 0), ("parted.item", 0)):
-            self.prologue.do(f"%{name} = alloca i64")
-            self.prologue.do(f"store i64 {begin}, ptr %{name}")
-        number = t.op("phi i64 " + ", ".join(f"[ {n}, %{label} ]" for label, n in self.exits))
-        agreed = t.op("load i64, ptr %agreed")
-        other = t.op(f"icmp ne i64 {agreed}, {number}")
-        differs = t.op(f"and i1 {other}, {t.op(f'icmp ne i64 {agreed}, -2')}")
-        t.branch(differs, "diverged", "agree", unlikely=True)
-        t.block("agree")
-        t.do(f"store i64 {number}, ptr %agreed")
-        t.jump("latch")
-        cold = t.aside()
-        cold.block("diverged")
-        _, local = self.report_ids(cold)
-        parted = cold.op("load i64, ptr %parted")
-        is_first = cold.op(f"icmp eq i64 {parted}, 0")
-        for slot, value in (("elsewhere", number), ("parted.item", local)):
-            kept = cold.op(f"load i64, ptr %{slot}")
-            cold.do(f"store i64 {cold.op(f'select i1 {is_first}, i64 {value}, i64 {kept}')}, ptr %{slot}")
-        cold.do(f"store i64 {cold.op(f'add i64 {parted}, 1')}, ptr %parted")
-        cold.do(f"store i64 {self._count_there(cold, number)}, ptr %there")
-        cold.jump("latch")
-        t.put_aside(cold)
-
-    def _count_there(self, t: Text, number: str) -> str:
-        """Emits how many work-items have left where the first one left that parted from the others."""
-        elsewhere = t.op("load i64, ptr %elsewhere")
-        is_there = t.op(f"zext i1 {t.op(f'icmp eq i64 {number}, {elsewhere}')} to i64")
-        return t.op(f"add i64 {t.op('load i64, ptr %there')}, {is_there}")
+        self.exits.leave(self.body)
 
     def poll(self, loc: ir.SourceLoc) -> None:
         t = self.body

@@ -8,7 +8,6 @@ from ...ir import ir
 from ...ir.provenance import Object, ObjectId
 from ...ir.queries import private_bytes
 from ..analysis.parallel_regions import ParallelRegion
-from ..analysis.segments import Segment
 from ..emit.check import NotVectorizable
 from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.region import RegionEmitter
@@ -53,7 +52,7 @@ class VectorEmitter(RegionEmitter):
 
     # Around the region
 
-    def emit_segments(self, order: list[Segment], polled: set[tuple[Segment, Segment]]) -> None:
+    def emit_code(self) -> None:
         self.active.begin(self._remaining())
         self.is_nsw, self.interval_of = self._is_nsw, self.shapes.interval_of
         self._emit_code(self)
@@ -79,12 +78,10 @@ class VectorEmitter(RegionEmitter):
             mask = vt.emit_and_masks(t, mask, t.op(f"icmp ult <{self.count} x i64> {own}, {limit}"), self.count)
         return mask
 
-    def _looped(self, axis: int) -> bool:
+    def loop_steps(self) -> dict[int, int]:
         """A single tile needs no loop."""
-        return self.tile.count(self.unit.spec.local_size)[axis] > 1
-
-    def _step(self, axis: int) -> int:
-        return self.tile.size[axis]
+        tiles = self.tile.count(self.unit.spec.local_size)
+        return {axis: self.tile.size[axis] for axis in range(3) if tiles[axis] > 1}
 
     def _private(self, object_id: ObjectId) -> Object:
         instr = self.privates.variable_by_id(object_id[1])

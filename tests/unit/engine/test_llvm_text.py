@@ -3,7 +3,7 @@ refused."""
 
 import pytest
 
-from adreno_sim.engine.emit.emitter import complete_phis
+from adreno_sim.engine.emit.segment_flow import complete_phis
 from adreno_sim.engine.llvm import objects
 from adreno_sim.engine.llvm.text import Phi, Text, check_order
 

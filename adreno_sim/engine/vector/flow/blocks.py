@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ....ir import ir
 from ...analysis.segments import Segment
-from ...emit.emitter import complete_phis
+from ...emit.segment_flow import complete_phis
 from ...llvm.text import Phi
 from ..emitter import VectorEmitter
 from ..structure import Edge

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....ir import ir
 from ...analysis.segments import Segment
 from ...emit.check import NotVectorizable
+from ...emit.segment_flow import emit_branch
 from ...llvm.passes import MOST_VECTORS
 from .. import recipes
 from ..emitter import VectorEmitter
@@ -109,7 +110,7 @@ class RegionFlow:
         values = [self.blocks.phi_values(edge) for edge in edges]
         for label, edge, parts in zip(labels, edges, values, strict=True):
             self.blocks.record_jump(label, edge, parts)
-        self.e.emit_branch(last, labels)
+        emit_branch(self.e, last, labels)
 
     def _target_label(self, level: Level, edge: Edge) -> str:
         if level.node(edge.target) is LATCH:
