@@ -6,6 +6,7 @@ The emitters of single instructions are registered in `INSTRUCTIONS` by their ow
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from ...ir import ir, llvm_types
 from ...ir.provenance import NULL, Object, ObjectId, Provenance, Ptr, is_pointer
@@ -32,6 +33,16 @@ def instruction(*ops: str) -> Callable[[Instruction], Instruction]:
     return register
 
 
+@dataclass
+class KnownHalves:
+    """What is known of operands that are halves. flushed: results of arithmetic, in which no denormal is left. spread: what is in
+    every lane: of which value, which element. whole: whole numbers: the same as float, and the largest magnitude."""
+
+    flushed: set[str] = field(default_factory=set)
+    spread: dict[str, tuple[str, ir.Type, int]] = field(default_factory=dict)
+    whole: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+
 class Emitter:
     """The state of one function that is being written.
 
@@ -49,17 +60,13 @@ class Emitter:
         self.values: dict[int, str] = {}
         self.pointers: dict[int, Ptr] = {}
         self.slots: dict[int, list[str]] = {}  # values redefined on some paths: one stack slot per part
-        self.flushed_halves: set[str] = set()  # results of arithmetic, in which no denormal is left
-        self.spread_halves: dict[str, tuple[str, ir.Type, int]] = {}  # what is in every lane: of which value, which element
-        self.whole_halves: dict[str, tuple[str, int]] = {}  # whole numbers: the same as float, and the largest magnitude
+        self.halves = KnownHalves()
         self.objects: dict[ObjectId, Object] = {}
         self.limits: dict[tuple[str, int], str] = {}
         self.loc = ir.UNKNOWN_LOC
         self.hooks = Instrumentation()
         self.current: ir.Instr | None = None
         self.contracts = unit.spec.contract == "on"
-        self.is_nsw: Callable[[ir.Instr], bool] = lambda instr: False
-        self.interval_of: Callable[[ir.Value], tuple[int, int] | None] = lambda value: None
 
     @property
     def users(self) -> dict[int, list[ir.Instr]]:
@@ -79,6 +86,14 @@ class Emitter:
     def argument_address(self, param: ir.Param) -> str:
         """Returns the address of a struct argument's bytes."""
         raise NotImplementedError
+
+    def is_nsw(self, instr: ir.Instr) -> bool:
+        """Returns whether the result of an integer operation never wraps as signed."""
+        return False
+
+    def interval_of(self, value: ir.Value) -> tuple[int, int] | None:
+        """Returns the least and the greatest number that an integer may be; None if nothing is known."""
+        return None
 
     def candidates(self) -> Iterable[ObjectId]:
         """Returns the objects that a pointer of unknown origin may point into."""

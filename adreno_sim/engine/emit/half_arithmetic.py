@@ -27,8 +27,8 @@ def is_half(type: ir.Type) -> bool:
 
 def _flush(e: Emitter, type: ir.Type, value: str) -> str:
     """Returns `value` with denormal halves replaced by zeros of the same sign."""
-    if value in e.spread_halves:
-        return _flush_and_spread(e, type, *e.spread_halves[value])
+    if value in e.halves.spread:
+        return _flush_and_spread(e, type, *e.halves.spread[value])
     half, words = llvm_types.spell(type), llvm_types.with_elem(type, _WORD)
     spelled, flags = llvm_types.spell(words), llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
     pattern = e.body.op(f"bitcast {half} {value} to {spelled}")
@@ -68,8 +68,8 @@ def emit_operation(e: Emitter, op: str, type: ir.Type, *operands: str) -> str:
     else:
         result = e.body.op(f"{op} {llvm_types.spell(computed)} {', '.join(values)}")
     result = result if computed is type else truncate(e, type, result)
-    if op == "fmul" and not e.whole_halves.keys().isdisjoint(operands):  # zero, or no smaller than the other factor
-        e.flushed_halves.add(result)
+    if op == "fmul" and not e.halves.whole.keys().isdisjoint(operands):  # zero, or no smaller than the other factor
+        e.halves.flushed.add(result)
         return result
     return _settled(e, type, result)
 
@@ -87,10 +87,10 @@ def emit_comparison(e: Emitter, predicate: str, type: ir.Type, left: str, right:
 
 def _flushed(e: Emitter, type: ir.Type, value: str) -> str:
     """Returns an arithmetic operand, flushed if the launch flushes denormals."""
-    if not e.unit.spec.flush_denormals or value in e.flushed_halves or value in e.whole_halves:
+    if not e.unit.spec.flush_denormals or value in e.halves.flushed or value in e.halves.whole:
         return value
     result = _flush(e, type, value)
-    e.flushed_halves.add(result)
+    e.halves.flushed.add(result)
     return result
 
 
@@ -98,14 +98,14 @@ def _settled(e: Emitter, type: ir.Type, result: str) -> str:
     """Returns a result of arithmetic, flushed if the launch flushes denormals."""
     if e.unit.spec.flush_denormals:
         result = _flush(e, type, result)
-        e.flushed_halves.add(result)
+        e.halves.flushed.add(result)
     return result
 
 
 def keep_whole(e: Emitter, value: str, wide: str, most: int) -> None:
     """Notes that half `value`, float `wide`, is a whole number of at most this magnitude: arithmetic takes the float."""
     if most <= MOST_WHOLE:
-        e.whole_halves[value] = wide, most
+        e.halves.whole[value] = wide, most
 
 
 def half_operand(e: Emitter, value: ir.Value) -> str:
@@ -118,7 +118,7 @@ def half_operand(e: Emitter, value: ir.Value) -> str:
 def keep_normal(e: Emitter, value: ir.Value, *operands: str) -> None:
     """Notes that `operands`, parts of half `value`, need no flush if it can hold no denormal."""
     if e.unit.spec.flush_denormals and e.unit.normal_halves(e.function).holds(value):
-        e.flushed_halves.update(operands)
+        e.halves.flushed.update(operands)
 
 
 def keep_whole_constant(e: Emitter, operand: ir.Value) -> None:
@@ -135,7 +135,7 @@ def keep_whole_constant(e: Emitter, operand: ir.Value) -> None:
 
 def emit_exact(e: Emitter, op: str, type: ir.Type, left: str, right: str) -> str | None:
     """Emits an operation on whole numbers whose result is a half; returns None for any other."""
-    a, b = e.whole_halves.get(left), e.whole_halves.get(right)
+    a, b = e.halves.whole.get(left), e.halves.whole.get(right)
     if a is None or b is None or op == "fdiv":
         return None
     most = a[1] * b[1] if op == "fmul" else a[1] + b[1]
@@ -152,8 +152,8 @@ def emit_exact(e: Emitter, op: str, type: ir.Type, left: str, right: str) -> str
 
 def widen(e: Emitter, type: ir.Type, value: str) -> str:
     """Returns an arithmetic operand of half `type` as float, flushed if the launch flushes denormals."""
-    if value in e.whole_halves:
-        return e.whole_halves[value][0]
+    if value in e.halves.whole:
+        return e.halves.whole[value][0]
     return extend(e, type, _flushed(e, type, value))
 
 

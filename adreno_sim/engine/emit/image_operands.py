@@ -25,7 +25,7 @@ def image_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> ImageRef:
     assert isinstance(arg, ImageArg)
     if arg.kind not in AXES:
         raise unsupported(f"images of kind {arg.kind}", instr.loc)
-    return ImageRef(e, value, arg.kind, format_of(arg.order, arg.channel_type))
+    return ImageRef(e.argument_slots, value, arg.kind, format_of(arg.order, arg.channel_type))
 
 
 def sampler_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> Sampler:

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from ...image.formats import Format
 from ...ir import ir
 from ..abi import argument_block
+from .argument_slots import ArgumentSlots
 
 AXES = {"image1d": 1, "image1d_buffer": 1, "image1d_array": 1, "image2d": 2, "image2d_array": 2, "image3d": 3}
 """The number of filtered and addressed axes by image kind. An array has its layer as one more coordinate."""
-
-
-class ArgumentFields(Protocol):
-    """Loads fields of an argument's descriptor at a byte `offset`; narrow fields are i32."""
-
-    def argument_field(self, index: int, offset: int, type: str) -> str: ...
-    def narrow_field(self, index: int, offset: int) -> str: ...
 
 
 @dataclass(frozen=True)
 class ImageRef:
     """An image argument in one function. Extents are i32 operands for x, y and depth or layers."""
 
-    emitter: ArgumentFields
+    slots: ArgumentSlots
     param: ir.Param
     kind: str
     format: Format
@@ -45,13 +38,13 @@ class ImageRef:
     def field(self, name: str) -> str:
         """A field of the descriptor: `ptr` for the address, i64 for the rest."""
         at = 8 * argument_block.IMAGE_FIELDS.index(name)
-        return self.emitter.argument_field(self.param.index, at, "ptr" if name == "address" else "i64")
+        return self.slots.field(self.param.index, at, "ptr" if name == "address" else "i64")
 
     def extent(self, dimension: int) -> str:
         """How many texels (or layers) there are along a coordinate, as i32."""
         layer = self.layered and dimension == self.axes
         name = "depth_or_layers" if layer else ("width", "height", "depth_or_layers")[dimension]
-        return self.emitter.narrow_field(self.param.index, 8 * argument_block.IMAGE_FIELDS.index(name))
+        return self.slots.narrow_field(self.param.index, 8 * argument_block.IMAGE_FIELDS.index(name))
 
     def pitches(self) -> list[str | int]:
         """Bytes from one texel to the next along each coordinate."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
@@ -12,10 +13,11 @@ from ...ir.queries import object_align, private_bytes
 from ..abi import context
 from ..abi.kernel_shape import ABANDONED
 from ..abi.specialization import NOTHING, LocalArg
-from ..analysis.intervals import Grid, find_intervals
+from ..analysis.intervals import Grid, Intervals, find_intervals
 from ..analysis.parallel_regions import ParallelRegion
 from ..analysis.segments import Segment
 from ..llvm.text import Text, check_order
+from .argument_slots import ArgumentSlots
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
 from .instrumentation import InstrumentationList
@@ -43,10 +45,8 @@ class RegionEmitter(Emitter):
         self.region = region
         self.item_ids = WorkItem(self)
         self.exits = Exits()
-        self._fields: dict[tuple[int, int], str] = {}
-        self._narrow: dict[tuple[int, int], str] = {}
+        self.argument_slots = ArgumentSlots(self.prologue, plan.args)
         self.hooks = InstrumentationList([check.instrument(self) for check in plan.checks])
-        self.stacked = [i for number, i in plan.variables.items() if number not in plan.private]
 
     # Memory objects
 
@@ -56,14 +56,11 @@ class RegionEmitter(Emitter):
             return self._argument(next(p for p in self.function.params if p.index == which))
         if kind == "alloca":
             return self._private(object_id)
-        variable = next(g for g in self.plan_globals() if g.name == which)
+        variable = next(g for g in self.plan.globals if g.name == which)
         size = llvm_types.size_of(variable.type)
         if variable.space == ir.LOCAL:
             return Object(object_id, variable.name, "local", self._in_memory(self.unit.reserve_local(variable.name, size)), size)
         return Object(object_id, variable.name, "constant", self.unit.constant_data(variable), size)
-
-    def plan_globals(self) -> list[ir.Global]:
-        return self.plan.globals
 
     def _in_memory(self, offset: int) -> str:
         return self.prologue.op(f"getelementptr i8, ptr %mem, i64 {offset}")
@@ -73,30 +70,17 @@ class RegionEmitter(Emitter):
         if isinstance(arg, LocalArg):
             base = self._in_memory(self.unit.reserve_local(param.index, arg.nbytes))
             return Object(("param", param.index), param.name, "local", base, arg.nbytes)
-        base = self.argument_field(param.index, 0, "ptr")
-        return Object(("param", param.index), param.name, "buffer", base, self.argument_field(param.index, 8))
-
-    def argument_field(self, index: int, offset: int, type: str = "i64") -> str:
-        """Returns a field of an argument's slot. It is loaded in the prologue on first use."""
-        if (index, offset) not in self._fields:
-            at = self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[index] + offset}")
-            self._fields[index, offset] = self.prologue.op(f"load {type}, ptr {at}, align 8, !invariant.load !1")
-        return self._fields[index, offset]
-
-    def narrow_field(self, index: int, offset: int) -> str:
-        """Returns a field of an argument's slot as i32."""
-        if (index, offset) not in self._narrow:
-            self._narrow[index, offset] = self.prologue.op(f"trunc i64 {self.argument_field(index, offset)} to i32")
-        return self._narrow[index, offset]
+        base = self.argument_slots.field(param.index, 0, "ptr")
+        return Object(("param", param.index), param.name, "buffer", base, self.argument_slots.field(param.index, 8))
 
     def parameter(self, param: ir.Param) -> str:
         if isinstance(param.type, ir.Int) and param.type.bits == 1:
-            return self.prologue.op(f"trunc i8 {self.argument_field(param.index, 0, 'i8')} to i1")
-        return self.argument_field(param.index, 0, llvm_types.spell(param.type))
+            return self.prologue.op(f"trunc i8 {self.argument_slots.field(param.index, 0, 'i8')} to i1")
+        return self.argument_slots.field(param.index, 0, llvm_types.spell(param.type))
 
     def argument_address(self, param: ir.Param) -> str:
         """Returns the address of an argument passed by value, from which the bytes of a struct are copied."""
-        return self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[param.index]}")
+        return self.argument_slots.address(param.index)
 
     def _private(self, object_id: ObjectId) -> Object:
         instr = self.plan.variables[object_id[1]]  # type: ignore[index]
@@ -116,10 +100,18 @@ class RegionEmitter(Emitter):
         for param in self.function.params:
             if isinstance(param.type, ir.Pointer):
                 yield ("param", param.index)
-        yield from (("global", g.name) for g in self.plan_globals())
+        yield from (("global", g.name) for g in self.plan.globals)
         yield from (("alloca", number) for number in self.plan.variables)
 
     # Work-items
+
+    def is_nsw(self, instr: ir.Instr) -> bool:
+        proven = self.unit.spec.proofs != NOTHING
+        return self.unit.is_nsw(instr) if proven else self._intervals.is_nsw(instr)
+
+    @cached_property
+    def _intervals(self) -> Intervals:
+        return find_intervals(self.region.order, Grid.of(self.unit.spec))
 
     def report_ids(self, t: Text) -> tuple[str, str]:
         return "%gl", self.item_ids.slot(t)
@@ -127,8 +119,6 @@ class RegionEmitter(Emitter):
     def emit(self) -> str:
         """Returns the text of the whole function."""
         self.opening = Text(self.prologue.names, label="item")
-        proven = self.unit.spec.proofs != NOTHING
-        self.is_nsw = self.unit.is_nsw if proven else find_intervals(self.region.order, Grid.of(self.unit.spec)).is_nsw
         for name in self._counters:
             self.prologue.do(f"%{name} = alloca i64")
             self.prologue.do(f"store i64 0, ptr %{name}")

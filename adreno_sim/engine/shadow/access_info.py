@@ -72,9 +72,9 @@ def shadow_spec(e: RegionEmitter, index: int) -> ShadowSpec | None:
 
 def init_shadow_of_argument(e: RegionEmitter, index: int) -> str:
     """Returns the address of an argument's init shadow. It has one if it has a `shadow_spec`."""
-    return e.argument_field(index, argument_block.shadow_offset(e.unit.spec.args[index]), "ptr")
+    return e.argument_slots.field(index, argument_block.shadow_offset(e.unit.spec.args[index]), "ptr")
 
 
 def cells_of_argument(e: RegionEmitter, index: int) -> str:
     """Returns the address of an argument's race cells. It has some if its `shadow_spec` says so."""
-    return e.argument_field(index, argument_block.shadow_offset(e.unit.spec.args[index]) + 8, "ptr")
+    return e.argument_slots.field(index, argument_block.shadow_offset(e.unit.spec.args[index]) + 8, "ptr")

@@ -54,17 +54,7 @@ class VectorEmitter(RegionEmitter):
 
     def emit_code(self) -> None:
         self.active.begin(self._remaining())
-        self.is_nsw, self.interval_of = self._is_nsw, self.shapes.interval_of
         self._emit_code(self)
-
-    def _is_nsw(self, instr: ir.Instr) -> bool:
-        """Returns whether an operation never wraps in the lanes it is computed for. Proofs hold for active work-items only,
-        so one of them must be active."""
-        if not (self.unit.is_nsw(instr) or self.shapes.is_nsw(instr)):
-            return False
-        if all(self.shapes.of(value).uniform for value in (instr, *instr.operands)):
-            return self.active.has_some
-        return self.active.has_first
 
     def _remaining(self) -> str | None:
         """Returns the mask of lanes that are work-items of the group; None if all are."""
@@ -116,6 +106,17 @@ class VectorEmitter(RegionEmitter):
         self.body = body
 
     # What the emitters of scalar code ask, where they emit for lane 0, for all lanes at once, or for one in its turn
+
+    def is_nsw(self, instr: ir.Instr) -> bool:
+        """In the lanes it is computed for. Proofs hold for active work-items only, so one of them must be active."""
+        if not (self.unit.is_nsw(instr) or self.shapes.is_nsw(instr)):
+            return False
+        if all(self.shapes.of(value).uniform for value in (instr, *instr.operands)):
+            return self.active.has_some
+        return self.active.has_first
+
+    def interval_of(self, value: ir.Value) -> tuple[int, int] | None:
+        return self.shapes.interval_of(value)
 
     def part_types(self, value: ir.Value) -> list[str]:
         return self.lanes.own_types(value)

@@ -69,7 +69,7 @@ class LaneValues:
     def _note_spread(self, value: ir.Value, source: str, parts: list[str]) -> list[str]:
         """Notes of which value each of `parts` is an element in every lane, if they are halves; returns them."""
         if is_half(value.type) and source.startswith("%"):
-            self._e.spread_halves.update({part: (source, value.type, at) for at, part in enumerate(parts)})
+            self._e.halves.spread.update({part: (source, value.type, at) for at, part in enumerate(parts)})
         return parts
 
     def wide(self, type: ir.Type) -> ir.Vector:
