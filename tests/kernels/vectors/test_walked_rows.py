@@ -71,7 +71,7 @@ def run(body, type, rounds, checks):
 
 
 def is_served(text):
-    return "@turn_rows." in text
+    return "@transpose_rows." in text
 
 
 VECTORS = """for (int i = 0; i < n / 4; i++) {
@@ -157,4 +157,4 @@ def test_many_loads_take_a_bounded_part_of_the_stack():
     found, same, text = run(f"for (int i = 0; i < n; i++) s += {taken};", "int", 32, "bounds")
     rows = same.reshape(COUNT, PITCH)
     np.testing.assert_array_equal(found, sum(rows[:, at : at + 32].sum(1) for at in range(40)))
-    assert 0 < text.count("call void @turn_rows.") <= 64
+    assert 0 < text.count("call void @transpose_rows.") <= 64
