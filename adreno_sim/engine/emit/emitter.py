@@ -156,7 +156,11 @@ class Emitter:
         return self.body.op(f"getelementptr i8, ptr {pointer.base}, i64 {pointer.offset}")
 
     def part_types(self, value: ir.Value) -> list[str]:
-        """Returns the LLVM types of the parts of a value."""
+        """Returns the LLVM types of the parts of a value, in the form in which this emitter holds it."""
+        return self.scalar_types(value)
+
+    def scalar_types(self, value: ir.Value) -> list[str]:
+        """Returns the LLVM types of the parts of one work-item's value."""
         if is_pointer(value):
             known = self.provenance.object_id(value) is not None
             return [*(["i64"] if known else ["ptr", "i64", "i64"]), *self.hooks.mask_types(value)]

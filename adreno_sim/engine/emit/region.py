@@ -55,7 +55,7 @@ class RegionEmitter(Emitter):
         if kind == "param":
             return self._argument(next(p for p in self.function.params if p.index == which))
         if kind == "alloca":
-            return self._private(object_id)
+            return self.private_object(object_id)
         variable = next(g for g in self.plan.globals if g.name == which)
         size = llvm_types.size_of(variable.type)
         if variable.space == ir.LOCAL:
@@ -82,7 +82,8 @@ class RegionEmitter(Emitter):
         """Returns the address of an argument passed by value, from which the bytes of a struct are copied."""
         return self.argument_slots.address(param.index)
 
-    def _private(self, object_id: ObjectId) -> Object:
+    def private_object(self, object_id: ObjectId) -> Object:
+        """Returns the memory object of a private variable."""
         instr = self.plan.variables[object_id[1]]  # type: ignore[index]
         size = private_bytes(instr)
         name = instr.name or "private variable"
@@ -128,7 +129,7 @@ class RegionEmitter(Emitter):
         name = f"region.{self.region.number}"
         head, tail = emit_item_loops(self)
         self.slot = self.item_ids.local_linear(self.opening)
-        self._open_item()
+        self.open_item()
         self.emit_code()
         self.exits.emit_common(self.prologue, self.body, self.item_ids.slot)
         tail += self._raised() + self.exits.result()
@@ -172,17 +173,17 @@ class RegionEmitter(Emitter):
         self._flush(t)
         return t.lines
 
-    def _open_item(self) -> None:
+    def open_item(self) -> None:
         """Reloads the values live across synchronisation points. In the first region it also zeroes private variables."""
         for value in self.region.redefined:
             self.slots[id(value)] = self.make_slots(value, 16)
         body, self.body = self.body, self.opening
         self.hooks.on_item()
         for value in self.region.live_in:
-            self.define_parts(value, self._load_spilled(value))
+            self.define_parts(value, self.load_spilled(value))
         for number, variable in self.plan.variables.items():
             if self.region.number == 0 or number not in self.plan.private:
-                self._zero(variable)
+                self.zero_variable(variable)
         self.body = body
 
     def make_slots(self, value: ir.Instr, align: int) -> list[str]:
@@ -193,7 +194,8 @@ class RegionEmitter(Emitter):
             self.prologue.do(f"store {type} zeroinitializer, ptr {slot}, align {align}")
         return [slot for _, slot in slots]
 
-    def _zero(self, instr: ir.Instr) -> None:
+    def zero_variable(self, instr: ir.Instr) -> None:
+        """Emits code that zeroes a private variable where a work-item begins."""
         target = self.object(("alloca", id(instr)))
         fill = self.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
         align = object_align(int(target.length))
@@ -213,12 +215,13 @@ class RegionEmitter(Emitter):
         """Returns the operands of these parts."""
         return self.parts(value)
 
-    def _load_spilled(self, value: ir.Instr) -> list[str]:
-        offsets, types = self.plan.spilled[id(value)], self.spill_types(value)
-        return [self._load_spilled_part(offset, type) for offset, type in zip(offsets, types, strict=True)]
-
-    def _load_spilled_part(self, offset: int, type: str) -> str:
-        return self.opening.op(f"load {type}, ptr {self.arena_slot(self.opening, offset, type)}, align 1")
+    def load_spilled(self, value: ir.Instr) -> list[str]:
+        """Emits loads of these parts where a work-item enters the region."""
+        t, offsets, types = self.opening, self.plan.spilled[id(value)], self.spill_types(value)
+        return [
+            t.op(f"load {type}, ptr {self.arena_slot(t, offset, type)}, align 1")
+            for offset, type in zip(offsets, types, strict=True)
+        ]
 
     def leave_at_sync(self, segment: Segment) -> None:
         sync = segment.sync

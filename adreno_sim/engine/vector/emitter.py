@@ -73,12 +73,12 @@ class VectorEmitter(RegionEmitter):
         tiles = self.tile.count(self.unit.spec.local_size)
         return {axis: self.tile.size[axis] for axis in range(3) if tiles[axis] > 1}
 
-    def _private(self, object_id: ObjectId) -> Object:
+    def private_object(self, object_id: ObjectId) -> Object:
         instr = self.privates.variable_by_id(object_id[1])
         name = instr.name or "private variable"
         return Object(object_id, name, "private", self.private_room.address(instr, self.plan.private), private_bytes(instr))
 
-    def _zero(self, instr: ir.Instr) -> None:
+    def zero_variable(self, instr: ir.Instr) -> None:
         self.private_room.fill(self.opening, instr, self.object(("alloca", id(instr))).base, "0")
         self.hooks.on_alloca(instr)
 
@@ -94,15 +94,15 @@ class VectorEmitter(RegionEmitter):
     def spill_parts(self, value: ir.Instr) -> list[str]:
         return self.lanes.parts(value, self.spills_vectors(value))
 
-    def _open_item(self) -> None:
+    def open_item(self) -> None:
         self.slot = emit_tile_number(self, self.tile, self.opening)
         for value in self.region.redefined:
             self.slots[id(value)] = self.make_slots(value, 64)
         body, self.body = self.body, self.opening
         for value in self.region.live_in:
-            self.lanes.bind(value, self._load_spilled(value), self.spills_vectors(value))
+            self.lanes.bind(value, self.load_spilled(value), self.spills_vectors(value))
         for variable in self.plan.variables.values() if self.region.number == 0 else ():
-            self._zero(variable)
+            self.zero_variable(variable)
         self.body = body
 
     # What the emitters of scalar code ask, where they emit for lane 0, for all lanes at once, or for one in its turn

@@ -45,6 +45,7 @@ class LaneValues:
         return not self.varies(value) and self._shapes.of(value).uniform
 
     def lane_offsets(self, value: ir.Value) -> LaneOffsets:
+        """Returns what is added to lane 0's value in each lane, where that is known."""
         found = self._shapes.of(value).lane_offsets
         assert found is not None
         return found
@@ -73,9 +74,11 @@ class LaneValues:
         return parts
 
     def wide(self, type: ir.Type) -> ir.Vector:
+        """Returns the type of a component of values of `type`."""
         return vt.wide(llvm_types.elem_of(type), self._count)
 
     def spelled(self, type: ir.Type) -> str:
+        """Returns the same in LLVM text."""
         return llvm_types.spell(self.wide(type))
 
     def define(self, instr: ir.Instr, parts: list[str]) -> None:
@@ -110,6 +113,7 @@ class LaneValues:
         return LanePtr(start, (0,) * self._count, offsets)
 
     def define_pointer(self, instr: ir.Instr, where: LanePtr) -> None:
+        """Binds the result of an instruction to the addresses of the lanes."""
         self._pointers[id(instr)] = where
         if id(instr) in self._e.slots:
             offsets = self.offsets(where)
@@ -138,8 +142,9 @@ class LaneValues:
     # Parts: what a phi, a slot or a spilled value consists of
 
     def types(self, value: ir.Value, varying: bool) -> list[str]:
+        """Returns the LLVM types of the parts of a value, as vectors or for lane 0."""
         if not varying:
-            return RegionEmitter.part_types(self._e, value)
+            return self._e.scalar_types(value)
         if is_pointer(value):
             return [f"<{self._count} x i64>"]
         return [self.spelled(value.type)] * llvm_types.lanes_of(value.type)
