@@ -8,7 +8,7 @@ passed here are in bounds, and the access itself is emitted after the call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...ir import ir
 
@@ -111,113 +111,32 @@ class Instrumentation:
         """Precedes a write of one texel per lane."""
 
 
+_OF_MASKS = ("mask_types", "masks", "bind", "forget", "undefined_flags")
+"""The callbacks on masks. They are those of the one check that has any."""
+
+
 class InstrumentationList(Instrumentation):
-    """The callbacks of several checks, in their order. One of them at most has masks: values have one mask."""
+    """The callbacks of several checks: each calls those that define it, in their order. One of them at most has masks: values
+    have one mask."""
 
     def __init__(self, parts: Sequence[Instrumentation]):
-        self.parts = list(parts)
         masking = [part for part in parts if type(part).mask_types is not Instrumentation.mask_types]
         if len(masking) > 1:
             raise ValueError(f"expected at most one check with masks, got {[type(part).__name__ for part in masking]}")
-        self._masking = masking[0] if masking else Instrumentation()
+        for name, empty in vars(Instrumentation).items():
+            if not name.startswith("_"):
+                asked = masking if name in _OF_MASKS else [p for p in parts if getattr(type(p), name) is not empty]
+                if asked:
+                    setattr(self, name, _call_each([getattr(part, name) for part in asked]))
 
-    def before_instr(self, instr: ir.Instr) -> None:
-        for part in self.parts:
-            part.before_instr(instr)
 
-    def on_item(self) -> None:
-        for part in self.parts:
-            part.on_item()
+def _call_each(callbacks: list[Callable[..., Any]]) -> Callable[..., Any]:
+    """Returns a function that calls all of several, with the same arguments; of one, that one."""
+    if len(callbacks) == 1:
+        return callbacks[0]
 
-    def mask_types(self, value: ir.Value) -> list[str]:
-        return self._masking.mask_types(value)
+    def call(*args: object, **named: object) -> None:
+        for callback in callbacks:
+            callback(*args, **named)
 
-    def masks(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
-        return self._masking.masks(value, like)
-
-    def bind(self, instr: ir.Instr, masks: Sequence[str]) -> None:
-        self._masking.bind(instr, masks)
-
-    def forget(self, instr: ir.Instr) -> None:
-        self._masking.forget(instr)
-
-    def on_end(self) -> None:
-        for part in self.parts:
-            part.on_end()
-
-    def undefined_flags(self, type: ir.Type) -> str:
-        return self._masking.undefined_flags(type)
-
-    def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
-        for part in self.parts:
-            part.on_load(pointer, type, instr)
-
-    def after_load(self, instr: ir.Instr | None) -> None:
-        for part in self.parts:
-            part.after_load(instr)
-
-    def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
-        for part in self.parts:
-            part.on_store(pointer, type, operand, value)
-
-    def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
-        for part in self.parts:
-            part.on_atomic(pointer, type, reads, writes)
-
-    def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
-        for part in self.parts:
-            part.on_copy(target, source, nbytes)
-
-    def on_memset(self, pointer: Ptr, nbytes: int) -> None:
-        for part in self.parts:
-            part.on_memset(pointer, nbytes)
-
-    def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
-        for part in self.parts:
-            part.on_image_read(image, where, offset, instr)
-
-    def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
-        for part in self.parts:
-            part.on_image_write(image, where, offset, type, operand)
-
-    def on_alloca(self, variable: ir.Instr) -> None:
-        for part in self.parts:
-            part.on_alloca(variable)
-
-    def on_note(self, instr: ir.Instr) -> None:
-        for part in self.parts:
-            part.on_note(instr)
-
-    def on_report(self, t: Text, site: int) -> None:
-        for part in self.parts:
-            part.on_report(t, site)
-
-    def on_undefine(self, variable: ir.Instr) -> None:
-        for part in self.parts:
-            part.on_undefine(variable)
-
-    def on_vector_load(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
-        for part in self.parts:
-            part.on_vector_load(where, variable, elem, count, mask)
-
-    def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
-        for part in self.parts:
-            part.on_vector_store(where, variable, elem, count, mask)
-
-    def on_vector_copy(
-        self, there: LanePtr, variable: ir.Instr, where: LanePtr, source: ir.Instr, elem: ir.Int, mask: str | None
-    ) -> None:
-        for part in self.parts:
-            part.on_vector_copy(there, variable, where, source, elem, mask)
-
-    def on_vector_fill(self, variable: ir.Instr) -> None:
-        for part in self.parts:
-            part.on_vector_fill(variable)
-
-    def on_vector_image_read(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
-        for part in self.parts:
-            part.on_vector_image_read(image, where, mask)
-
-    def on_vector_image_write(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
-        for part in self.parts:
-            part.on_vector_image_write(image, where, mask)
+    return call
