@@ -147,7 +147,5 @@ def emit_clamp(e: Emitter, index: str, extent: str) -> str:
 
 def _emit_clamp_into(e: Emitter, t: Text, index: str, extent: str) -> str:
     """Returns `emit_clamp` emitted into the cold code `t`."""
-    body, e.body = e.body, t
-    result = emit_clamp(e, index, extent)
-    e.body = body
-    return result
+    with e.writing_to(t):
+        return emit_clamp(e, index, extent)

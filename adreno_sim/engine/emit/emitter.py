@@ -5,7 +5,8 @@ The emitters of single instructions are registered in `INSTRUCTIONS` by their ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...ir import ir, llvm_types
@@ -109,6 +110,15 @@ class Emitter:
     def leave(self, value: str | None) -> None:
         """Ends this work-item, or returns `value` from a library function."""
         raise NotImplementedError
+
+    @contextmanager
+    def writing_to(self, t: Text) -> Iterator[None]:
+        """What is emitted meanwhile goes to `t` instead of the body."""
+        body, self.body = self.body, t
+        try:
+            yield
+        finally:
+            self.body = body
 
     # Values
 

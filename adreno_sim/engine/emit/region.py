@@ -177,14 +177,13 @@ class RegionEmitter(Emitter):
         """Reloads the values live across synchronisation points. In the first region it also zeroes private variables."""
         for value in self.region.redefined:
             self.slots[id(value)] = self.make_slots(value, 16)
-        body, self.body = self.body, self.opening
-        self.hooks.on_item()
-        for value in self.region.live_in:
-            self.define_parts(value, self.load_spilled(value))
-        for number, variable in self.plan.variables.items():
-            if self.region.number == 0 or number not in self.plan.private:
-                self.zero_variable(variable)
-        self.body = body
+        with self.writing_to(self.opening):
+            self.hooks.on_item()
+            for value in self.region.live_in:
+                self.define_parts(value, self.load_spilled(value))
+            for number, variable in self.plan.variables.items():
+                if self.region.number == 0 or number not in self.plan.private:
+                    self.zero_variable(variable)
 
     def make_slots(self, value: ir.Instr, align: int) -> list[str]:
         """Returns stack slots for the parts of a value. They begin as zeros: where no lane is at work, code may load before any

@@ -3,7 +3,8 @@ its loops, the rest from the context block."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...ir import ir
@@ -31,6 +32,15 @@ class WorkItem:
         self._sizes = emitter.unit.spec.local_size
         self._known: dict[tuple[str, int], str] = {}
         self.local: list[str] = ["0", "0", "0"]
+
+    @contextmanager
+    def at(self, local: Sequence[str]) -> Iterator[None]:
+        """Code of another work-item, which has these local ids."""
+        here, self.local[:] = list(self.local), local
+        try:
+            yield
+        finally:
+            self.local[:] = here
 
     def _once(self, what: str, axis: int, make: Callable[[Text], object]) -> str:
         """Returns an operand that the prologue computes on first use."""

@@ -98,12 +98,11 @@ class VectorEmitter(RegionEmitter):
         self.slot = emit_tile_number(self, self.tile, self.opening)
         for value in self.region.redefined:
             self.slots[id(value)] = self.make_slots(value, 64)
-        body, self.body = self.body, self.opening
-        for value in self.region.live_in:
-            self.lanes.bind(value, self.load_spilled(value), self.spills_vectors(value))
-        for variable in self.plan.variables.values() if self.region.number == 0 else ():
-            self.zero_variable(variable)
-        self.body = body
+        with self.writing_to(self.opening):
+            for value in self.region.live_in:
+                self.lanes.bind(value, self.load_spilled(value), self.spills_vectors(value))
+            for variable in self.plan.variables.values() if self.region.number == 0 else ():
+                self.zero_variable(variable)
 
     # What the emitters of scalar code ask, where they emit for lane 0, for all lanes at once, or for one in its turn
 

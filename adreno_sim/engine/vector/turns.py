@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...ir import ir, llvm_types
 from ...ir.provenance import is_pointer
 from ..emit.emitter import INSTRUCTIONS
-from ..emit.pointers import LaneOffsets, LanePtr
+from ..emit.pointers import LanePtr
 from ..emit.region import RegionEmitter
 from ..llvm import vector_text as vt
 from .active import ActiveLanes
@@ -39,12 +39,10 @@ class LaneTurns:
         count = e.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
         lane = t.op(f"call {count}(i32 {left.name}, i1 false)")
         lane = t.op(f"and i32 {lane}, {self._count - 1}")  # lane 0, if none is at work
-        with self._active.in_turn(lane):
-            outer_ids = self._enter(lane)
+        with self._active.in_turn(lane), e.item_ids.at(self._local_ids(lane)):
             pseudo = replace(instr, operands=[o(lane) for o in operands])
             emit(e, pseudo)
             results = [] if void else self._insert(pseudo, types, [one.name for one in sums], lane)
-            e.item_ids.local[:] = outer_ids
         self._placeholders.release()
         rest = t.op(f"and i32 {left.name}, {t.op(f'sub i32 {left.name}, 1')}")
         more = t.op(f"icmp ne i32 {rest}, 0")
@@ -109,16 +107,12 @@ class LaneTurns:
             for type, old, item in zip(types, whole, items, strict=True)
         ]
 
-    def _enter(self, lane: str) -> list[str]:
-        """Sets the local ids to those of `lane`. Returns the previous ones."""
-        outer_ids = list(self._e.item_ids.local)
+    def _local_ids(self, lane: str) -> list[str]:
+        """Returns the local ids of `lane`."""
+        ids, t = list(self._e.item_ids.local), self._e.body
         for axis in range(3):
             lane_offsets = self._tile.lane_offsets(axis)
             if any(lane_offsets):
-                own = self._lane_offset(lane, lane_offsets)
-                self._e.item_ids.local[axis] = self._e.body.op(f"add i64 {outer_ids[axis]}, {own}")
-        return outer_ids
-
-    def _lane_offset(self, lane: str, lane_offsets: LaneOffsets) -> str:
-        vector = vt.numbers(ir.Int(64), lane_offsets)
-        return self._e.body.op(f"extractelement <{self._count} x i64> {vector}, i32 {lane}")
+                own = t.op(f"extractelement <{self._count} x i64> {vt.numbers(ir.Int(64), lane_offsets)}, i32 {lane}")
+                ids[axis] = t.op(f"add i64 {ids[axis]}, {own}")
+        return ids
