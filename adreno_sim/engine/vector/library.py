@@ -10,7 +10,9 @@ from ..builtins.library_calls import LibraryEmitter
 from ..emit.builtin_registry import find_emitter
 from ..emit.emitter import INSTRUCTIONS, Emitter
 from ..emit.unit import Unit
+from ..llvm import constants
 from ..llvm import vector_text as vt
+from .placeholders import Placeholders
 
 _VECTORIZABLE = {
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv", "fneg", "icmp", "fcmp",
@@ -85,7 +87,7 @@ class _VectorFunctionEmitter(LibraryEmitter):
         super().__init__(unit, function)
         self.lanes = lanes
         self.vectors: dict[int, list[str]] = {}
-        self._placeholders: list[ir.Instr] = []  # alive, so that no other value gets their id
+        self._placeholders = Placeholders(self)
 
     def text(self, form: VectorFunction) -> str:
         names = [f"%p{at}" for at in range(len(form.params))]
@@ -137,16 +139,11 @@ class _VectorFunctionEmitter(LibraryEmitter):
                 return ir.Const(type, None)
             return ir.Const(type, (item,) * self.lanes)
         parts = self.vectors[id(value)]
-        placeholder = ir.Instr("phi", type)
-        self._placeholders.append(placeholder)
-        self.values[id(placeholder)] = parts[at if len(parts) > 1 else 0]
-        return placeholder
+        return self._placeholders.make(type, parts[at if len(parts) > 1 else 0])
 
     def _of(self, value: ir.Value) -> list[str]:
         if not isinstance(value, ir.Const):
             return self.vectors[id(value)]
-        from ..llvm import constants
-
         found = []
         for at in range(_component_count(value.type)):
             const = self._operand(value, at)
