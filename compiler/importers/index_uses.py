@@ -129,8 +129,7 @@ def _compare(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
     for operand, other in (call.args, tuple(reversed(call.args))):
         (low, high), read = ranges.of(other, {})
         if ranges.parameter(operand) is not None and not read and low == 0 and 0 < high < 2**31:
-            size = int(high) + 1
-            yield IndexUse(operand, (1,), (size,), f"a length of up to {size}", strict=False)
+            yield IndexUse(operand, (1,), (high + 1,), f"a length of up to {high + 1}", strict=False)
 
 
 def _is_mask(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
@@ -138,7 +137,7 @@ def _is_mask(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
     name, operand = op_name(call), call.args[0]
     if name == "relax.subtract":
         number, operand = call.args
-        if ranges.of(number, {}) != ((1.0, 1.0), frozenset()):
+        if ranges.of(number, {}) != ((1, 1), frozenset()):
             return
     elif str(call.attrs.dtype) != "bool":
         return
@@ -149,7 +148,7 @@ def _is_mask(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
 def _tests_mask(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
     """Equal to 0 or 1, or not."""
     for operand, other in (call.args, tuple(reversed(call.args))):
-        if ranges.of(other, {}) in (((0.0, 0.0), frozenset()), ((1.0, 1.0), frozenset())):
+        if ranges.of(other, {}) in (((0, 0), frozenset()), ((1, 1), frozenset())):
             yield from [IndexUse(operand, (0,), (1,), MASK, strict=False)] if ranges.parameter(operand) is not None else []
 
 

@@ -110,7 +110,7 @@ def seeded_inputs(model: Model, seed: int = 0, shapes: Mapping[str, Sequence[int
     return arrays
 
 
-def integer_bounds(model: Model, sizes: Mapping[str, int] | None = None) -> dict[int, tuple[int, int]]:
+def integer_bounds(model: Model, sizes: Mapping[str, int] | None = None) -> Mapping[int, tuple[int, int]]:
     """The range that fits what consumes an integer input, by the input's position; a compiled model says it itself.
 
     sizes: of symbolic dimensions.

@@ -1,26 +1,28 @@
 """Which values a tensor of a Relax function can have, given those of the function's parameters.
 
 Intervals, computed forwards through the operators that importers put between an input and an index: casts, reshapes,
-arithmetic with constants, comparisons, `where`. What an operator does that is not named here is not known.
+arithmetic with constants, comparisons, `where`. What an operator does that is not named here is not known. A float lies between
+the ends of its interval, which are integers, so that one that is cast to an integer does too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from math import inf
+from collections.abc import Callable, Iterable, Mapping
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
 
+from ...base.integers.interval import Interval
 from ..memory_scopes.demand import bindings, op_name
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.tensors import constant_array
 from ..tvm_bridge.versions import shape_values, type_of
 
-Range = tuple[float, float]
-"""The smallest and the largest value, both included."""
-
-UNKNOWN: Range = (-inf, inf)
+_LIMIT = 1 << 63
+UNKNOWN = Interval(-_LIMIT, _LIMIT)
+"""What may be any number. An end of another range that lies there is not known either."""
+TRUTH = Interval(0, 1)
 DEEPEST = 100
 """Operators in a row that are followed; deeper values are not known."""
 
@@ -71,7 +73,7 @@ class ValueRanges:
             expr = expr.args[0]
         return None
 
-    def of(self, expr: Any, given: Mapping[int, Range]) -> tuple[Range, frozenset[int]]:
+    def of(self, expr: Any, given: Mapping[int, Interval]) -> tuple[Interval, frozenset[int]]:
         """The interval of `expr`, and the parameters that it was computed from. given: by the parameter's position."""
         reader = _Reader(self, given)
         return reader.of(expr), frozenset(reader.read)
@@ -93,13 +95,13 @@ class ValueRanges:
 class _Reader:
     """One evaluation. read: the parameters met on the way."""
 
-    def __init__(self, ranges: ValueRanges, given: Mapping[int, Range]):
+    def __init__(self, ranges: ValueRanges, given: Mapping[int, Interval]):
         self._ranges, self._given = ranges, given
-        self._known: dict[int, Range] = {}
+        self._known: dict[int, Interval] = {}
         self._depth = 0
         self.read: set[int] = set()
 
-    def of(self, expr: Any) -> Range:
+    def of(self, expr: Any) -> Interval:
         expr = self._ranges.source(expr)
         position = self._ranges.position(expr)
         if position is not None:
@@ -111,13 +113,14 @@ class _Reader:
             self._depth -= 1
         return self._known[key(expr)]
 
-    def _value(self, expr: Any) -> Range:
+    def _value(self, expr: Any) -> Interval:
         array = constant_array(expr)
         if array is not None:
-            return (float(array.min()), float(array.max())) if array.size and np.isfinite(array).all() else UNKNOWN
+            known = array.size and np.isfinite(array).all()
+            return Interval(floor(array.min()), ceil(array.max())) if known else UNKNOWN
         number = integer(expr)
         if number is not None:
-            return float(number), float(number)
+            return Interval.exactly(number)
         name = kind(expr)
         if name == "Tuple":
             return hull(self.of(item) for item in expr.fields)
@@ -127,13 +130,13 @@ class _Reader:
             return hull(_exactly(self._ranges.size(dim)) for dim in expr.values)
         return self._call(expr) if name == "Call" else UNKNOWN
 
-    def _item(self, value: Any, index: int) -> Range:
+    def _item(self, value: Any, index: int) -> Interval:
         if kind(value) == "Call" and op_name(value) == "relax.topk":
             is_indices = str(value.attrs.ret_type) == "indices" or index == 1
             return self._axis(value) if is_indices else self.of(value.args[0])
         return self.of(value)
 
-    def _call(self, call: Any) -> Range:
+    def _call(self, call: Any) -> Interval:
         name = op_name(call)
         if name in KEEPS or name in CHOOSES:
             return self.of(call.args[0])
@@ -142,35 +145,36 @@ class _Reader:
         if name == "relax.shape_of":
             return hull(_exactly(size) for size in self._ranges.sizes(call.args[0]))
         if name in ("relax.tril", "relax.triu"):
-            return hull([self.of(call.args[0]), (0.0, 0.0)])
+            return hull([self.of(call.args[0]), Interval.exactly(0)])
         if name == "relax.where":
             return self._where(*(self.of(arg) for arg in call.args[:3]))
         if name in ("relax.zeros", "relax.zeros_like"):
-            return 0.0, 0.0
+            return Interval.exactly(0)
         if name in ("relax.ones", "relax.ones_like"):
-            return 1.0, 1.0
+            return Interval.exactly(1)
         if name in ("relax.full", "relax.full_like"):
             return self.of(call.args[1])
         if name == "relax.arange":
             start, end, _ = (self.of(arg) for arg in call.args[:3])
-            return (start[0], end[1] - 1) if end[1] > start[0] else UNKNOWN
+            return Interval(start.low, end.high - 1) if end.high > start.low else UNKNOWN
         if name in ("relax.argmax", "relax.argmin", "relax.argsort"):
             return self._axis(call)
         if name in _PREDICATES or name.startswith("relax.logical_"):
             compared = _PREDICATES.get(name)
-            return compared(self.of(call.args[0]), self.of(call.args[1])) if compared else (0.0, 1.0)
+            return compared(self.of(call.args[0]), self.of(call.args[1])) if compared else TRUTH
         operation = _ARITHMETIC.get(name)
-        return operation(*(self.of(arg) for arg in call.args)) if operation else UNKNOWN
+        found = operation(*(self.of(arg) for arg in call.args)) if operation else None
+        return (found and found.common(UNKNOWN)) or UNKNOWN
 
-    def _where(self, condition: Range, yes: Range, no: Range) -> Range:
-        if condition[0] > 0 or condition[1] < 0:
+    def _where(self, condition: Interval, yes: Interval, no: Interval) -> Interval:
+        if condition.low > 0 or condition.high < 0:
             return yes
-        return no if condition == (0.0, 0.0) else hull([yes, no])
+        return no if condition == (0, 0) else hull([yes, no])
 
-    def _axis(self, call: Any) -> Range:
+    def _axis(self, call: Any) -> Interval:
         sizes = self._ranges.sizes(call.args[0])
         size = sizes[int(call.attrs.axis)] if sizes and call.attrs.axis is not None else None
-        return UNKNOWN if size is None else (0.0, float(size - 1))
+        return UNKNOWN if size is None else Interval(0, size - 1)
 
 
 def bound_value(binding: Any) -> Any:
@@ -187,58 +191,44 @@ def integer(expr: Any) -> int | None:
     return int(expr.value) if kind(expr) == "IntImm" else None
 
 
-def hull(parts: Any) -> Range:
+def hull(parts: Iterable[Interval]) -> Interval:
     """The smallest interval that holds all; UNKNOWN for none."""
     found = list(parts)
-    return (min(low for low, _ in found), max(high for _, high in found)) if found else UNKNOWN
+    return Interval.hull(found) if found else UNKNOWN
 
 
-def _exactly(size: int | None) -> Range:
-    return (0.0, inf) if size is None else (float(size), float(size))
+def _exactly(size: int | None) -> Interval:
+    return Interval(0, _LIMIT) if size is None else Interval.exactly(size)
 
 
-def _product(a: Range, b: Range) -> Range:
-    if UNKNOWN in (a, b):
-        return UNKNOWN
-    corners = [x * y if x and y else 0.0 for x in a for y in b]
-    return min(corners), max(corners)
+def _if_known(rule: Callable[[Interval, Interval], Interval | None]) -> Callable[[Interval, Interval], Interval | None]:
+    """The rule of an operation of which nothing is known if nothing is known of an operand."""
+    return lambda a, b: None if UNKNOWN in (a, b) else rule(a, b)
 
 
-def _floor_divide(a: Range, b: Range) -> Range:
-    if b[0] != b[1] or b[0] <= 0 or inf in (a[1], -a[0]):
-        return UNKNOWN
-    return a[0] // b[0], a[1] // b[0]
+def _modulo(a: Interval, b: Interval) -> Interval | None:
+    return a.remainder(b) if a.low >= 0 and b.low == b.high else None
 
 
-def _modulo(a: Range, b: Range) -> Range:
-    if b[0] != b[1] or b[0] <= 0 or a[0] < 0:
-        return UNKNOWN
-    return a if a[1] < b[0] else (0.0, b[0] - 1)
+def _less(a: Interval, b: Interval) -> Interval:
+    return Interval.exactly(1) if a.high < b.low else Interval.exactly(0) if a.low >= b.high else TRUTH
 
 
-def _absolute(a: Range) -> Range:
-    return (0.0 if a[0] <= 0 <= a[1] else min(abs(a[0]), abs(a[1]))), max(abs(a[0]), abs(a[1]))
-
-
-def _less(a: Range, b: Range) -> Range:
-    return (1.0, 1.0) if a[1] < b[0] else (0.0, 0.0) if a[0] >= b[1] else (0.0, 1.0)
-
-
-def _less_equal(a: Range, b: Range) -> Range:
+def _less_equal(a: Interval, b: Interval) -> Interval:
     return _not(_less(b, a))
 
 
-def _equal(a: Range, b: Range) -> Range:
-    if a == b and a[0] == a[1]:
-        return 1.0, 1.0
-    return (0.0, 0.0) if a[1] < b[0] or b[1] < a[0] else (0.0, 1.0)
+def _equal(a: Interval, b: Interval) -> Interval:
+    if a == b and a.low == a.high:
+        return Interval.exactly(1)
+    return TRUTH if a.common(b) else Interval.exactly(0)
 
 
-def _not(a: Range) -> Range:
-    return 1.0 - a[1], 1.0 - a[0]
+def _not(a: Interval) -> Interval:
+    return Interval.exactly(1).minus(a)
 
 
-_PREDICATES: dict[str, Callable[[Range, Range], Range]] = {
+_PREDICATES: dict[str, Callable[[Interval, Interval], Interval]] = {
     "relax.less": _less,
     "relax.less_equal": _less_equal,
     "relax.greater": lambda a, b: _less(b, a),
@@ -247,16 +237,16 @@ _PREDICATES: dict[str, Callable[[Range, Range], Range]] = {
     "relax.not_equal": lambda a, b: _not(_equal(a, b)),
 }
 
-_ARITHMETIC: dict[str, Callable[..., Range]] = {
-    "relax.add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    "relax.subtract": lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    "relax.multiply": _product,
-    "relax.floor_divide": _floor_divide,
+_ARITHMETIC: dict[str, Callable[..., Interval | None]] = {
+    "relax.add": _if_known(Interval.plus),
+    "relax.subtract": _if_known(Interval.minus),
+    "relax.multiply": _if_known(Interval.times),
+    "relax.floor_divide": _if_known(Interval.floor_quotient),
     "relax.floor_mod": _modulo,
     "relax.mod": _modulo,
-    "relax.minimum": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    "relax.maximum": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    "relax.clip": lambda a, low, high: (min(max(a[0], low[0]), high[1]), max(min(a[1], high[1]), low[0])),
-    "relax.negative": lambda a: (-a[1], -a[0]),
-    "relax.abs": _absolute,
+    "relax.minimum": Interval.minimum,
+    "relax.maximum": Interval.maximum,
+    "relax.clip": lambda a, low, high: a.maximum(low).minimum(high),
+    "relax.negative": lambda a: Interval.exactly(0).minus(a),
+    "relax.abs": Interval.absolute,
 }

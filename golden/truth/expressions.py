@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...base.integers.interval import Interval
 from ...compiler.tvm_bridge import read
 from . import functions
 from .choices import Choices
-from .ranges import bits, combine_ranges
+from .ranges import bits, combine_ranges, range_of_type
 from .tensor import Tensor
 from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, c_type, constant_of, literal, product_variance, round_native, unit
 
@@ -102,7 +103,7 @@ class Writer:
         dtype, value = read.dtype_of(node), int(node.value)
         suffix = "ULL" if dtype.startswith("u") else "LL"
         text = "(-9223372036854775807LL - 1)" if value == -(2**63) else f"{value}{suffix}"
-        return Value(f"(({c_type(dtype)}){text})", dtype, range=(value, value))
+        return Value(f"(({c_type(dtype)}){text})", dtype, range=Interval.exactly(value))
 
     def visit_FloatImm(self, node: Any) -> Value:
         dtype = read.dtype_of(node)
@@ -317,8 +318,7 @@ class Writer:
             return Value(v, dtype, a.q, loaded=a.loaded) if exact else self._from_int(v, a, dtype)
         if dtype == "bool":
             return self.compare("!=", a, Value("0", a.dtype))
-        limits = np.iinfo(dtype)
-        fits = a.range is not None and limits.min <= a.range[0] and a.range[1] <= limits.max
+        fits = a.range is not None and range_of_type(dtype).holds(a.range)
         text = self.let(c_type(dtype), f"({c_type(dtype)}){a.text}")
         return Value(text, dtype, a.q, None, a.loaded, a.range if fits else None)
 
@@ -419,7 +419,7 @@ class Writer:
         places = []
         for number, (index, dim) in enumerate(zip(found, tensor.dims, strict=True)):
             extent, text = tensor.extents[number], index.text
-            if index.range is None or extent is None or index.range[0] < 0 or index.range[1] >= extent:
+            if index.range is None or extent is None or index.range.low < 0 or index.range.high >= extent:
                 bad = tensor.number if index.loaded else -tensor.number - 1
                 if self.taken:  # nobody reads there where the choice is the other one
                     text = self.let("int64_t", f"!({self.taken}) && (uint64_t)(int64_t){text} >= (uint64_t){dim} ? 0 : {text}")

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...base.integers.interval import Interval
 from ...compiler.tvm_bridge import read
 from .choices import MOST_UNDECIDED, Choices
 from .expressions import Writer
@@ -232,7 +233,7 @@ class Statements(Writer):
         for loop in others:
             self._open_loop(loop)
         name, type = self.fresh("i"), c_type(read.dtype_of(part.loop.loop_var))
-        self.names[read.key(part.loop.loop_var)] = Value(name, read.dtype_of(part.loop.loop_var), range=(0, extent - 1))
+        self.names[read.key(part.loop.loop_var)] = Value(name, read.dtype_of(part.loop.loop_var), range=Interval(0, extent - 1))
         self.open(f"for ({type} {name} = ({type}){base}; {name} < ({type}){end}; {name}++)")
         self.statement(part.nest.realize)
         for _ in range(len(others) + 1):
@@ -262,7 +263,7 @@ class Statements(Writer):
         type = c_type(dtype)
         known = None
         if start.range is not None and extent.range is not None:
-            known = (start.range[0], max(start.range[0], start.range[1] + extent.range[1] - 1))
+            known = Interval(start.range.low, max(start.range.low, start.range.high + extent.range.high - 1))
         self.names[read.key(node.loop_var)] = Value(name, dtype, loaded=start.loaded or extent.loaded, range=known)
         if pragma:
             self.line(pragma)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 
 import numpy as np
 
+from ...base.integers.interval import Interval
 from .value import Value
 
 
@@ -15,25 +15,24 @@ def bits(dtype: str) -> int:
     return 8 if dtype == "bool" else np.dtype(dtype).itemsize * 8
 
 
-def combine_ranges(kind: str, a: Value, b: Value) -> tuple[int, int] | None:
+def combine_ranges(kind: str, a: Value, b: Value) -> Interval | None:
     """The range of an integer operation, where it is known and cannot wrap."""
-    if kind == "and" and b.range is not None and b.range[0] >= 0:
-        return 0, b.range[1]
-    if a.range is None or b.range is None or kind not in _ON_ENDS:
+    if kind == "and" and b.range is not None and b.range.low >= 0:
+        return Interval(0, b.range.high)
+    if a.range is None or b.range is None or kind not in _RULES:
         return None
-    if kind in ("FloorDiv", "FloorMod") and (b.range[0] <= 0 or a.range[0] < 0):
-        return None
-    if kind == "FloorMod":
-        low, high = 0, min(a.range[1], b.range[1] - 1)
-    else:
-        ends = [_ON_ENDS[kind](x, y) for x in a.range for y in b.range]
-        low, high = min(ends), max(ends)
-    limits = np.iinfo(a.dtype) if a.dtype != "bool" else None
-    return (low, high) if limits is not None and limits.min <= low and high <= limits.max else None
+    found = _RULES[kind](a.range, b.range)
+    return found if found is not None and a.dtype != "bool" and range_of_type(a.dtype).holds(found) else None
 
 
-_ON_ENDS: dict[str, Callable[[int, int], int]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Max": max, "Min": min, "FloorDiv": operator.floordiv,
-    "FloorMod": operator.mod,
+def range_of_type(dtype: str) -> Interval:
+    """The numbers that an integer type holds."""
+    limits = np.iinfo(dtype)
+    return Interval(int(limits.min), int(limits.max))
+
+
+_RULES: dict[str, Callable[[Interval, Interval], Interval | None]] = {
+    "Add": Interval.plus, "Sub": Interval.minus, "Mul": Interval.times, "Max": Interval.maximum, "Min": Interval.minimum,
+    "FloorDiv": Interval.floor_quotient, "FloorMod": lambda a, b: a.remainder(b) if a.low >= 0 else None,
 }  # fmt: skip
-"""Operations whose range follows from the ends of their operands' ranges."""
+"""Operations whose range follows from those of their operands."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...base.integers.interval import Interval
+
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 """Float types, in the order of the units that a truth is given."""
 
@@ -26,7 +28,7 @@ class Value:
     """text: a C expression without side effects, a double for a float type. q: that of its variance; None = it is exact.
 
     native: that of the value as halves give it, computed in the order of the PrimFunc; None = as text.
-    loaded: it depends on what a tensor holds. range: the least and the largest value of an integer, where known.
+    loaded: it depends on what a tensor holds. range: in which an integer lies, where known.
     """
 
     text: str
@@ -34,7 +36,7 @@ class Value:
     q: str | None = None
     native: str | None = None
     loaded: bool = False
-    range: tuple[int, int] | None = None
+    range: Interval | None = None
 
     @property
     def is_float(self) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
+from ...base.integers.interval import signed_range
 from ...ir import ir, llvm_types
 from ...ir.dominators import Dominators
 from ..abi.launch_facts import LaunchFacts, extents_of
@@ -17,7 +18,8 @@ from ..abi.specialization import ImageArg, Specialization
 from .bounds import Bounds
 from .budget import Budget, OverBudget
 from .failures import note
-from .linear import Interval, Linear, SymbolTable
+from .interval_rules import bits_of, find_interval
+from .linear import Linear, SymbolTable
 from .loop_bounds import signed
 from .path_conditions import PathConditions
 
@@ -33,11 +35,6 @@ _NESTED = 24
 
 Slot = tuple[int, int]
 """A value and one of its lanes: (id, lane)."""
-
-
-def signed_range(bits: int) -> Interval:
-    """Returns the least and the largest signed integer of `bits` bits."""
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 Rule = Callable[["AffineForms", ir.Instr, int, Bounds], "Linear | None"]
@@ -155,7 +152,7 @@ class AffineForms:
         seen: set[int] = set()
         while pending:
             value, ready = pending.pop()
-            at = lane if lane < llvm_types.lanes_of(value.type) else 0
+            at = lane_of(value, lane)
             if ready and value is not instr:
                 self.of(value, at)
             elif isinstance(value, ir.Instr) and id(value) not in seen:
@@ -172,7 +169,7 @@ class AffineForms:
         return [v for v, b in edges if dominators.reachable(b) and dominators.position(b) < dominators.position(here)]
 
     def _is_unknown(self, value: ir.Value, lane: int) -> bool:
-        slot = id(value), lane if lane < llvm_types.lanes_of(value.type) else 0
+        slot = id(value), lane_of(value, lane)
         return isinstance(value, ir.Instr) and is_index(value.type) and slot not in self._forms and slot not in self._in_progress
 
     @contextmanager
@@ -253,6 +250,11 @@ class AffineForms:
         self.misfits[id(instr)] = form
         return None
 
+    def bounded_by_rule(self, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
+        """Returns a form of which only the interval is known, from those of all operands (`interval_rules`)."""
+        found = find_interval(instr, lambda value: bounds.range_of(self.of(value, lane_of(value, lane))))
+        return self.new_bounded(*found) if found else None
+
     def new_bounded(self, low: int, high: int) -> Linear:
         """Returns a form of which only the bounds are known: a new symbol, or a constant if both bounds are equal."""
         return Linear.number(low) if low == high else self.symbols.new(low, high)
@@ -295,15 +297,14 @@ class AffineForms:
         return extents_of(arg, known) if isinstance(arg, ImageArg) and isinstance(known, tuple) else ()
 
 
-def bits_of(type: ir.Type) -> int:
-    """Returns the bits of an integer or of one lane; an address has 64."""
-    elem = llvm_types.elem_of(type)
-    return elem.bits if isinstance(elem, ir.Int) else 64
-
-
 def is_index(type: ir.Type) -> bool:
     """Returns True if values of `type` have forms."""
     return isinstance(llvm_types.elem_of(type), (ir.Int, ir.Pointer))
+
+
+def lane_of(value: ir.Value, lane: int) -> int:
+    """Returns the lane of an operand from which a lane of the result is made; a scalar stands for all lanes."""
+    return lane if lane < llvm_types.lanes_of(value.type) else 0
 
 
 def _constant(value: ir.Const, lane: int) -> int:

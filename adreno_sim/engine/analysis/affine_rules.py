@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...base.integers.interval import Interval, signed_range
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.provenance import gep_terms
-from .affine import AffineForms, Rule, bits_of, is_index, signed_range
+from .affine import AffineForms, Rule, is_index
 from .bounds import Bounds
 from .index_builtins import BUILTIN_RULES
-from .linear import Interval, Linear
+from .interval_rules import bits_of, is_unsigned
+from .linear import Linear
 
 
 def _linear_rule(combine: Callable[[Linear, Linear], Linear | None]) -> Rule:
@@ -22,22 +24,15 @@ def _linear_rule(combine: Callable[[Linear, Linear], Linear | None]) -> Rule:
     def rule(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
         left, right = (forms.of(v, lane) for v in instr.operands)
         result = combine(left, right)
-        if result is not None:
+        if result is None:
+            result = forms.bounded_by_rule(instr, lane, bounds)
+        else:
             result = forms.if_fits(instr, result, bounds)
-        elif instr.op == "mul":
-            result = _product(forms, instr, left, right, bounds)
         if result is not None:
             forms.nsw.add((id(instr), lane))
         return result
 
     return rule
-
-
-def _product(forms: AffineForms, instr: ir.Instr, left: Linear, right: Linear, bounds: Bounds) -> Linear | None:
-    """Returns a product of two variables, bounded by the products of their bounds."""
-    corners = [x * y for x in bounds.range_of(left) for y in bounds.range_of(right)]
-    low, high = signed_range(bits_of(instr.type))
-    return forms.new_bounded(min(corners), max(corners)) if low <= min(corners) and max(corners) <= high else None
 
 
 def _times(left: Linear, right: Linear) -> Linear | None:
@@ -54,44 +49,23 @@ def _division(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) ->
     """Division and remainder. OpenCL C rounds to zero, so the quotient is the floor only where neither operand can be
     negative."""
     left, right = (forms.of(v, lane) for v in instr.operands)
-    (low, high), (least, most) = bounds.range_of(left), bounds.range_of(right)
-    remainder = instr.op.endswith("rem")
-    if least <= 0 or (low < 0 and instr.op[0] == "u"):
-        return None
-    if low < 0:
-        return _signed_division(forms, (low, high), (least, most), remainder)
-    if not right.terms:
+    remainder, positive = instr.op.endswith("rem"), bounds.range_of(left).low >= 0 and bounds.range_of(right).low > 0
+    if positive and not right.terms:
         quotient = forms.symbols.floor(left, right.const)
         return left.plus(quotient, -right.const) if remainder else quotient
-    if not remainder:
-        return forms.new_bounded(low // most, high // least)
-    rest = forms.new_bounded(0, min(high, most - 1))
-    for symbol in rest.terms:
-        forms.symbols[symbol].constraints.append(rest.plus(right, -1).plus_const(1))
-    return rest
-
-
-def _signed_division(forms: AffineForms, a: Interval, b: Interval, remainder: bool) -> Linear:
-    if remainder:
-        return forms.new_bounded(max(a[0], 1 - b[1]), max(0, min(a[1], b[1] - 1)))
-    corners = [abs(x) // y * (1 if x >= 0 else -1) for x in a for y in b]
-    return forms.new_bounded(min(*corners, 0), max(*corners, 0))
+    result = forms.bounded_by_rule(instr, lane, bounds)
+    if positive and remainder and result:
+        for symbol in result.terms:
+            forms.symbols[symbol].constraints.append(result.plus(right, -1).plus_const(1))
+    return result
 
 
 def _shift_right(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """A right shift is a floor division by a power of two; a logical one only of values that are not negative."""
     value, by = (forms.of(v, lane) for v in instr.operands)
-    bits = bits_of(instr.type)
-    low, high = bounds.range_of(value)
-    least, most = bounds.range_of(by)
-    if least < 0 or most >= bits:
-        return None
-    if instr.op == "lshr" and low < 0:
-        return forms.new_bounded(0, (1 << (bits - least)) - 1) if least > 0 else None
-    if not by.terms:
+    if not by.terms and 0 <= by.const < bits_of(instr.type) and (instr.op == "ashr" or bounds.range_of(value).low >= 0):
         return forms.symbols.floor(value, 1 << by.const)
-    corners = [x >> y for x in (low, high) for y in (least, most)]
-    return forms.new_bounded(min(corners), max(corners))
+    return forms.bounded_by_rule(instr, lane, bounds)
 
 
 def _and(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
@@ -101,21 +75,16 @@ def _and(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Line
     mask = right.const
     if not right.terms and mask >= 0 and mask & (mask + 1) == 0:  # the low bits: the rest of a floor, whatever the sign
         return left.plus(forms.symbols.floor(left, mask + 1), -(mask + 1))
-    ends = [bounds.range_of(f) for f in (left, right)]
-    positive = [high for low, high in ends if low >= 0]
-    return forms.new_bounded(0, min(positive)) if positive else None
+    return forms.bounded_by_rule(instr, lane, bounds)
 
 
 def _or(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     left, right = (forms.of(v, lane) for v in instr.operands)
-    first, second = bounds.range_of(left), bounds.range_of(right)
-    if first[0] < 0 or second[0] < 0:
-        return None
-    for a, b, end in ((left, right, second[1]), (right, left, first[1])):
-        unit = 1 << end.bit_length()
-        if a.const % unit == 0 and all(c % unit == 0 for c in a.terms.values()):
+    for a, b in ((left, right), (right, left)):
+        low, high = bounds.range_of(b)
+        if low >= 0 and bounds.range_of(a).low >= 0 and a.is_multiple_of(1 << high.bit_length()):
             return forms.if_fits(instr, a.plus(b), bounds)  # no bit in common
-    return forms.new_bounded(0, (1 << max(first[1], second[1]).bit_length()) - 1)
+    return forms.bounded_by_rule(instr, lane, bounds)
 
 
 def _extend(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
@@ -123,9 +92,9 @@ def _extend(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> L
     value, bits = forms.of(source, lane), bits_of(source.type)
     if bits == 1:
         return forms.new_bounded(0, 1) if instr.op == "zext" else forms.new_bounded(-1, 0)
-    if instr.op == "sext" or bounds.implies_within(value, 0, signed_range(bits)[1]):
+    if instr.op == "sext" or bounds.implies_within(value, 0, signed_range(bits).high):
         return value
-    return forms.new_bounded(0, (1 << bits) - 1)
+    return forms.bounded_by_rule(instr, lane, bounds)
 
 
 def _truncate(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
@@ -155,8 +124,7 @@ def merge(forms: AffineForms, ways: list[tuple[Linear, Bounds]]) -> Linear:
     first = ways[0][0]
     if all(form.same(first) for form, _ in ways):
         return first
-    ends = [bounds.range_of(form) for form, bounds in ways]
-    return forms.new_bounded(min(low for low, _ in ends), max(high for _, high in ends))
+    return forms.new_bounded(*Interval.hull(bounds.range_of(form) for form, bounds in ways))
 
 
 def _extract(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
@@ -202,12 +170,12 @@ def _call(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Lin
         if not isinstance(llvm_types.elem_of(source.type), ir.Int):
             return None
         value, bits = forms.of(source, lane), bits_of(source.type)
-        unsigned = instr.callee.args[0].startswith("u") or instr.callee.args[0] == "size_t"
-        if unsigned and bits < bits_of(instr.type) and not bounds.implies_within(value, 0, signed_range(bits)[1]):
-            return forms.new_bounded(0, (1 << bits) - 1)
+        widens = is_unsigned(instr, 0) and bits < bits_of(instr.type)
+        if widens and not bounds.implies_within(value, 0, signed_range(bits).high):
+            return forms.bounded_by_rule(instr, lane, bounds)
         return forms.if_fits(instr, value, bounds)
-    rule = BUILTIN_RULES.get(instr.callee.name)
-    return rule(forms, instr, lane, bounds) if rule else None
+    rule = BUILTIN_RULES.get(instr.callee.name, AffineForms.bounded_by_rule)
+    return rule(forms, instr, lane, bounds)
 
 
 def _phi(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:

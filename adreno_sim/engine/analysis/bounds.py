@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import gcd
 
-from .linear import Interval, Linear, SymbolTable
+from ...base.integers.interval import Interval
+from .linear import Linear, SymbolTable
 from .lp import dual_multipliers
 
 _ROUNDS = 4
@@ -62,7 +63,10 @@ class Bounds:
         """Returns the range of a floor from the best range of its numerator, within `plain`."""
         low, high = self.range_of(value)
         low, high = max(plain[0], low // divisor), min(plain[1], high // divisor)
-        return self._non_empty((low, high), plain)
+        if low <= high:
+            return Interval(low, high)
+        self.unreachable = True
+        return plain
 
     def box_range(self, value: Linear) -> Interval:
         """Returns the range of `value` from the ranges of its symbols alone (interval arithmetic)."""
@@ -73,7 +77,7 @@ class Bounds:
                 low, high = low + coefficient * least, high + coefficient * most
             else:
                 low, high = low + coefficient * most, high + coefficient * least
-        return low, high
+        return Interval(low, high)
 
     def implies_within(self, value: Linear, low: int, high: int) -> bool:
         """Returns True if `value` is proven to lie in [low, high]."""
@@ -91,16 +95,9 @@ class Bounds:
         if not self.unreachable:
             low, high = -self.upper_bound(value.times(-1)), self.upper_bound(value)
             if low <= high:
-                return low, high
+                return Interval(low, high)
             self.unreachable = True
         return self.box_range(value)
-
-    def _non_empty(self, found: Interval, plain: Interval) -> Interval:
-        """Returns the range that was `found`; one that is empty is a contradiction, and `plain` is returned instead."""
-        if found[0] <= found[1]:
-            return found
-        self.unreachable = True
-        return plain
 
     def upper_bound(self, value: Linear) -> int:
         """Returns the best proven upper bound of `value`, using constraints that link its symbols."""
@@ -176,7 +173,10 @@ class Bounds:
             value, divisor = known.floor
             least, most = self.box_range(value)
             low, high = max(low, least // divisor), min(high, most // divisor)
-        return self._non_empty((low, high), (known.low, known.high))
+        if low > high:
+            self.unreachable = True
+            low, high = known.low, known.high
+        return Interval(low, high)
 
     def _propagate(self) -> None:
         """Tightens the symbols of the constraints that the new ones concern (bound propagation) until nothing changes, in at
@@ -225,7 +225,7 @@ class Bounds:
             if low > high:
                 self.unreachable = True
                 return False
-            self._refined[symbol] = low, high
+            self._refined[symbol] = Interval(low, high)
             self._symbol_ranges.clear()
             changed = True
         return changed

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ...ir import ir, llvm_types
-from .affine import AffineForms, Rule, bits_of
+from ...ir import ir
+from .affine import AffineForms, Rule, lane_of
 from .bounds import Bounds
+from .interval_rules import factors_24, is_unsigned
 from .linear import Linear
 
 BUILTIN_RULES: dict[str, Rule] = {}
@@ -104,69 +105,32 @@ def _image_dim(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -
 def _min_max(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """min or max: bounded by the operands, and constrained to be at most (at least) each of them."""
     assert instr.callee is not None
-    operands = [_lane_form(forms, v, lane) for v in instr.operands]
-    if any(f is None for f in operands):
+    result = forms.bounded_by_rule(instr, lane, bounds)
+    sign = 1 if instr.callee.name == "min" else -1
+    if result is None:
         return None
-    values = [f for f in operands if f is not None]
-    ends = [bounds.range_of(f) for f in values]
-    if is_unsigned(instr, 0) and min(low for low, _ in ends) < 0:
-        return None
-    pick, sign = (min, 1) if instr.callee.name == "min" else (max, -1)
-    result = forms.new_bounded(pick(low for low, _ in ends), pick(high for _, high in ends))
     for symbol in result.terms:
-        forms.symbols[symbol].constraints += [result.plus(f, -1).times(sign) for f in values]
+        values = [forms.of(value, lane_of(value, lane)) for value in instr.operands]
+        forms.symbols[symbol].constraints += [result.plus(value, -1).times(sign) for value in values]
     return result
-
-
-@_call("clamp")
-def _clamp(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """clamp(x, low, high) = min(max(x, low), high), bounded by the ends of its operands."""
-    operands = [_lane_form(forms, v, lane) for v in instr.operands]
-    if any(f is None for f in operands):
-        return None
-    value, low, high = (bounds.range_of(f) for f in operands if f is not None)
-    if is_unsigned(instr, 0) and min(value[0], low[0], high[0]) < 0:
-        return None
-    ends = [min(max(value[i], low[i]), high[i]) for i in (0, 1)]
-    return forms.new_bounded(ends[0], ends[1])
 
 
 @_call("abs")
 def _abs(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     value = forms.of(instr.operands[0], lane)
-    low, high = bounds.range_of(value)
-    if is_unsigned(instr, 0) or low <= -(1 << (bits_of(instr.type) - 1)):
-        return None
-    return value if low >= 0 else forms.new_bounded(0, max(-low, high))
-
-
-@_call("select")
-def _select(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    ends = [bounds.range_of(forms.of(v, lane)) for v in instr.operands[:2] if isinstance(llvm_types.elem_of(v.type), ir.Int)]
-    return forms.new_bounded(min(e[0] for e in ends), max(e[1] for e in ends)) if len(ends) == 2 else None
+    known = is_unsigned(instr, 0) or bounds.range_of(value).low >= 0
+    return value if known else forms.bounded_by_rule(instr, lane, bounds)
 
 
 @_call("mul24", "mad24")
 def _mul24(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """mul24 and mad24: the product, if both factors are proven to fit 24 bits (OpenCL C 6.15.3)."""
-    low, high = (0, (1 << 24) - 1) if is_unsigned(instr, 0) else (-(1 << 23), (1 << 23) - 1)
     left, right, *more = (forms.of(v, lane) for v in instr.operands)
-    if not bounds.implies_within(left, low, high) or not bounds.implies_within(right, low, high) or (left.terms and right.terms):
+    if left.terms and right.terms:
+        return forms.bounded_by_rule(instr, lane, bounds)
+    if not all(bounds.implies_within(factor, *factors_24(is_unsigned(instr, 0))) for factor in (left, right)):
         return None
     product = right.times(left.const) if not left.terms else left.times(right.const)
     if forms.if_fits(instr, product, bounds) is None:
         return None
     return forms.if_fits(instr, product.plus(more[0]), bounds) if more else product
-
-
-def _lane_form(forms: AffineForms, value: ir.Value, lane: int) -> Linear | None:
-    """Returns the form of one lane of an integer operand; a scalar stands for all lanes. None if it is no integer."""
-    if not isinstance(llvm_types.elem_of(value.type), ir.Int):
-        return None
-    return forms.of(value, lane if isinstance(value.type, ir.Vector) else 0)
-
-
-def is_unsigned(instr: ir.Instr, operand: int) -> bool:
-    """Returns whether an operand of a built-in function is unsigned in the source. IR types do not tell."""
-    assert instr.callee is not None
-    return instr.callee.args[operand].startswith("u") or instr.callee.args[operand] == "size_t"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...base.integers.interval import Interval, signed_range
 from ...ir import ir
 from ...ir.builtins import builtin_of
-from .affine import AffineForms, bits_of, signed_range
+from .affine import AffineForms
 from .affine_rules import merge, offset_of_gep
 from .bounds import Bounds
-from .linear import Interval, Linear
+from .interval_rules import bits_of
+from .linear import Linear
 
 Edge = tuple[ir.Value, ir.Block]
 
@@ -60,12 +62,12 @@ def count_iterations(forms: AffineForms, phi: ir.Instr) -> int | None:
             ends = [at.range_of(form) for form, at in after]
         if not after:
             return 0
-        least, most = min(low for low, _ in steps), max(high for _, high in steps)
-        if least > 0:
-            return max(0, (max(high for _, high in ends) - min(low for low, _ in starts)) // least)
-        if most < 0:
-            return max(0, (max(high for _, high in starts) - min(low for low, _ in ends)) // -most)
-        assumed = min(low for low, _ in (*starts, *ends)), max(high for _, high in (*starts, *ends))
+        step, start, end = Interval.hull(steps), Interval.hull(starts), Interval.hull(ends)
+        if step.low > 0:
+            return max(0, (end.high - start.low) // step.low)
+        if step.high < 0:
+            return max(0, (start.high - end.low) // -step.high)
+        assumed = Interval.hull([start, end])
     return None
 
 
@@ -103,14 +105,9 @@ def _counter(
     found = found or _induction_variable(forms, phi, start, entry, inside, assumed)
     if not found:
         step, type = assumed
-        after = _hull(entry, _next_range(forms, phi, 0, type, inside))
+        after = Interval.hull([entry, *_next_ranges(forms, phi, 0, type, inside)])
         found = _induction_variable(forms, phi, start, entry, inside, (step, after))
     return found or (_beside_another(forms, phi, start, inside, assumed) if compared else None)
-
-
-def _hull(a: Interval, b: Interval | None) -> Interval:
-    """Returns the least interval that holds both; None is the empty one."""
-    return a if b is None else (min(a[0], b[0]), max(a[1], b[1]))
 
 
 def _is_loop_entry(forms: AffineForms, head: ir.Block, source: ir.Block) -> bool:
@@ -126,18 +123,19 @@ def _induction_variable(
 
     Proof by induction: the phi is assumed to lie in the interval of `assumed`, and each sum is shown to stay in it.
     """
-    step, (low, high) = assumed
-    iterations = (high - entry[0]) // step if step > 0 else (entry[1] - low) // -step
+    step, space = assumed
+    iterations = (space.high - entry.low) // step if step > 0 else (entry.high - space.low) // -step
     iteration = forms.symbols.new(0, max(iterations, 0))
     (symbol,) = iteration.terms
     form = start.plus(iteration, step)
     with forms.assuming(phi, 0, form):
         ends = [_range_after_step(forms, phi, edge) for edge in inside if _may_be_taken(forms, phi, edge)]
-    known = [end for end in ends if end is not None and low <= end[0] and end[1] <= high]
+    known = [end for end in ends if end is not None and space.holds(end)]
     if len(known) != len(ends):
         return None
-    last = max([entry[1], *(e[1] for e in known)]) if step > 0 else min([entry[0], *(e[0] for e in known)])
-    forms.symbols[symbol].high = max(0, (last - entry[0]) // step if step > 0 else (entry[1] - last) // -step)
+    whole = Interval.hull([entry, *known])
+    last = whole.high if step > 0 else whole.low
+    forms.symbols[symbol].high = max(0, (last - entry.low) // step if step > 0 else (entry.high - last) // -step)
     forms.symbols[symbol].constraints += _last_value_constraint(form, last, step)
     forms.iterations[symbol] = forms.block_of[id(phi)]
     return form
@@ -151,12 +149,12 @@ def _beside_another(
     Both phis are stepped once in each iteration. So what bounds the other one bounds this one, which may have no test itself: an
     address or an index that is stepped beside a counter. Proof by induction: each sum is shown to stay in the type.
     """
-    step, (low, high) = assumed
+    step, space = assumed
     for iteration in _iterations_of(forms, phi):
         form = start.plus(iteration, step)
         with forms.assuming(phi, 0, form):
             ends = [_range_after_step(forms, phi, edge) for edge in inside if _may_be_taken(forms, phi, edge)]
-        if all(end is not None and low <= end[0] and end[1] <= high for end in ends):
+        if all(end is not None and space.holds(end) for end in ends):
             return form
     return None
 
@@ -242,30 +240,27 @@ def _range_after_step(forms: AffineForms, phi: ir.Instr, edge: Edge) -> Interval
 
 def _inductive_range(forms: AffineForms, phi: ir.Instr, lane: int, entry: Interval, inside: list[Edge]) -> Linear:
     """Returns a range that holds at entry and is preserved by every iteration; in the worst case the range on the back edges."""
-    whole = _hull(entry, _next_range(forms, phi, lane, signed_range(bits_of(phi.type)), inside))
+    whole = Interval.hull([entry, *_next_ranges(forms, phi, lane, signed_range(bits_of(phi.type)), inside)])
     for guess in _candidate_ranges(entry, whole):
-        kept = _next_range(forms, phi, lane, guess, inside)
-        if kept is None or (guess[0] <= kept[0] and kept[1] <= guess[1]):
-            return forms.new_bounded(*_hull(entry, kept))
+        kept = _next_ranges(forms, phi, lane, guess, inside)
+        if all(map(guess.holds, kept)):
+            return forms.new_bounded(*Interval.hull([entry, *kept]))
     return forms.new_bounded(*whole)
 
 
 def _candidate_ranges(entry: Interval, whole: Interval) -> Iterator[Interval]:
     """Yields ranges to try: shrinking towards zero, growing from the initial value, falling from it, and non-negative."""
-    low, high = whole
-    if entry[0] >= 0:
-        yield 0, entry[1]
-    yield entry[0], high
-    yield low, entry[1]
-    if entry[0] > 0:
-        yield 0, high
+    if entry.low >= 0:
+        yield Interval(0, entry.high)
+    yield Interval(entry.low, whole.high)
+    yield Interval(whole.low, entry.high)
+    if entry.low > 0:
+        yield Interval(0, whole.high)
 
 
-def _next_range(forms: AffineForms, phi: ir.Instr, lane: int, guess: Interval, inside: list[Edge]) -> Interval | None:
-    """Returns the range of the next value over all back edges that may be taken, if the phi lies within `guess`; None if there
-    are none."""
+def _next_ranges(forms: AffineForms, phi: ir.Instr, lane: int, guess: Interval, inside: list[Edge]) -> list[Interval]:
+    """Returns the range of the next value on each back edge that may be taken, if the phi lies within `guess`."""
     here = forms.block_of[id(phi)]
     with forms.assuming(phi, lane, forms.symbols.new(*guess)):
         taken = [edge for edge in inside if _may_be_taken(forms, phi, edge)]
-        ends = [forms.conditions.bounds_on_edge(source, here).range_of(forms.of(value, lane)) for value, source in taken]
-    return (min(e[0] for e in ends), max(e[1] for e in ends)) if ends else None
+        return [forms.conditions.bounds_on_edge(source, here).range_of(forms.of(value, lane)) for value, source in taken]

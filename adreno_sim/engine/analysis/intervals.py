@@ -6,19 +6,17 @@ iteration, and can vectorise the loop. Nothing is assumed of arguments or of mem
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from ...base.integers.interval import Interval, signed_range
 from ...ir import ir
-from ...ir.builtins import builtin_of
 from ...ir.loops import back_edges
 from ..abi.specialization import Specialization
 from .failures import attempt, note
+from .interval_rules import bits_of, find_interval
 from .loop_bounds import counted_exits, find_loop_bodies, signed, step_of
 from .segments import Segment
 
-Interval = tuple[int, int]
-Rule = Callable[..., "Interval | None"]
 _SWEEPS = 4
 _MOST_SWEEPS = 64
 """The most rounds over all instructions after phis were widened. Values that depend on each other round loops take a few."""
@@ -45,32 +43,22 @@ class Grid:
             return None
         axis = instr.operands[0].value
         if axis > 2:
-            return (0, 1)
+            return Interval(0, 1)
         size, groups = self.local[axis], self.groups[axis] if self.groups else None
         if name in ("get_local_id", "get_local_size", "get_enqueued_local_size"):
-            return (0, size - 1) if name == "get_local_id" else (1, size)
+            return Interval(0, size - 1) if name == "get_local_id" else Interval(1, size)
         if groups is None:
             return None
-        return {
+        return Interval(*{
             "get_group_id": (0, groups - 1), "get_num_groups": (1, groups),
             "get_global_id": (0, groups * size - 1), "get_global_size": (1, groups * size),
-        }[name]  # fmt: skip
+        }[name])  # fmt: skip
 
 
 _QUERIES = {
     "get_local_id", "get_local_size", "get_enqueued_local_size", "get_group_id", "get_num_groups", "get_global_id",
     "get_global_size",
 }  # fmt: skip
-
-
-def _bits(instr: ir.Instr) -> int:
-    assert isinstance(instr.type, ir.Int)
-    return instr.type.bits
-
-
-def signed_range(bits: int) -> Interval:
-    """Returns the least and the largest signed integer of `bits` bits."""
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 def find_intervals(order: list[Segment], grid: Grid) -> Intervals:
@@ -105,8 +93,7 @@ class Intervals:
         assert isinstance(value.type, ir.Int)
         bits = value.type.bits
         if isinstance(value, ir.Const):
-            number = signed(value.value, bits) if isinstance(value.value, int) else 0
-            return number, number
+            return Interval.exactly(signed(value.value, bits) if isinstance(value.value, int) else 0)
         return self._known.get(id(value), signed_range(bits)) if isinstance(value, ir.Instr) else signed_range(bits)
 
     def _find_counters(self, order: list[Segment]) -> dict[int, tuple[ir.Instr, ir.Value, str, int]]:
@@ -134,7 +121,7 @@ class Intervals:
         stable."""
         unstable = {id(i) for i in instrs if i.op == "phi" and id(i) not in self._inductions}
         for instr in instrs:
-            self._known[id(instr)] = signed_range(_bits(instr))
+            self._known[id(instr)] = signed_range(bits_of(instr.type))
         self._widened = unstable
         for _ in range(_MOST_SWEEPS):
             if not self._sweep(instrs):
@@ -143,58 +130,43 @@ class Intervals:
         note([f"ranges of integers: given up after {_MOST_SWEEPS} rounds"])
 
     def _transfer(self, instr: ir.Instr) -> Interval:
-        bits = _bits(instr)
-        low, high = signed_range(bits)
-        raw = self._unwrapped(instr, bits)
-        fits = raw is not None and low <= raw[0] and raw[1] <= high
+        found = self._find(instr)
         if instr.op in ("add", "sub", "mul", "shl"):
-            (self._nsw.add if fits else self._nsw.discard)(id(instr))
-        return raw if fits and raw is not None else (low, high)
+            (self._nsw.discard if found is None else self._nsw.add)(id(instr))
+        return found or signed_range(bits_of(instr.type))
 
-    def _unwrapped(self, instr: ir.Instr, bits: int) -> Interval | None:
-        """Returns the mathematical result, which may not fit the type; None if it may be any number."""
+    def _find(self, instr: ir.Instr) -> Interval | None:
+        """Returns the interval of a result, None if it may be any number."""
         if instr.op == "phi":
             return self._phi_range(instr)
-        if instr.op == "call":
-            return self._call_range(instr)
-        if id(instr) in self._steps:
-            step = self._range_after_step(*self._inductions[self._steps[id(instr)]])
-            return step or _RULES[instr.op](*map(self.of, instr.operands))
+        if id(instr) in self._steps and (after := self._range_after_step(*self._inductions[self._steps[id(instr)]])):
+            return after
         if instr.op == "select":
-            return _union([self.of(v) for v in instr.operands[1:]])
-        operands = [self.of(v) for v in instr.operands if isinstance(v.type, ir.Int)]
-        rule = _RULES.get(instr.op)
-        return rule(*operands) if rule and len(operands) == len(instr.operands) else None
+            return Interval.hull(map(self.of, instr.operands[1:]))
+        found = self._grid.range_of_call(instr) if instr.op == "call" else None
+        return found or find_interval(instr, self.of)
 
     def _phi_range(self, instr: ir.Instr) -> Interval | None:
         counter = self._inductions.get(id(instr))
         if counter is not None:
             step = self._range_after_step(*counter)
-            return step and _union([step, *map(self.of, _start_values(instr))])
+            return step and Interval.hull([step, *map(self.of, _start_values(instr))])
         if id(instr) in self._widened:
             return None
         ready = [v for v in instr.operands if id(v) in self._known or id(v) not in self._own]
-        return _union([self.of(v) for v in ready]) if ready else None
+        return Interval.hull(map(self.of, ready)) if ready else None
 
     def _range_after_step(self, phi: ir.Instr, bound: ir.Value, stays: str, step: int) -> Interval | None:
         """Returns the range of a counter after its step, which is at most one step past the bound; None if the step may wrap."""
-        start, end = _union([self.of(v) for v in _start_values(phi)]), self.of(bound)
+        start, end = Interval.hull(map(self.of, _start_values(phi))), self.of(bound)
         if stays[0] == "u" and (end[0] < 0 or start[0] < 0):
             return None
         slack = step if stays.endswith("e") else step - (1 if step > 0 else -1)
         low, high = (start[0] + step, end[1] + slack) if step > 0 else (end[0] + slack, start[1] + step)
-        least, most = signed_range(_bits(phi))
         if stays[0] == "u" and low < 0:
             return None  # an unsigned counter going down may pass below zero
-        return (min(low, high), max(low, high)) if least <= min(low, high) and max(low, high) <= most else None
-
-    def _call_range(self, instr: ir.Instr) -> Interval | None:
-        """Returns the range of a work-item function, or of a plain conversion of a value that is not negative."""
-        assert instr.callee is not None
-        if builtin_of(instr).plain_conversion and isinstance(instr.operands[0].type, ir.Int):
-            source = self.of(instr.operands[0])
-            return source if source[0] >= 0 else None
-        return self._grid.range_of_call(instr)
+        after = Interval(min(low, high), max(low, high))
+        return after if after.fits(bits_of(phi.type)) else None
 
     def _find_counter_steps(self, order: list[Segment]) -> dict[int, int]:
         """Returns, by id, the operations that step a counter outside the header with its test, each with the id of the phi."""
@@ -211,72 +183,3 @@ class Intervals:
 def _start_values(phi: ir.Instr) -> list[ir.Value]:
     """Returns the initial values of a counter: every operand but its own step."""
     return [v for v in phi.operands if step_of(v, phi) is None]
-
-
-def _union(intervals: list[Interval]) -> Interval:
-    return min(i[0] for i in intervals), max(i[1] for i in intervals)
-
-
-def _product(a: Interval, b: Interval) -> Interval:
-    corners = [x * y for x in a for y in b]
-    return min(corners), max(corners)
-
-
-def _shl(a: Interval, by: Interval) -> Interval | None:
-    return _product(a, (1 << by[0], 1 << by[1])) if by[0] >= 0 and by[1] < 63 else None
-
-
-def _quotient(a: Interval, b: Interval) -> Interval | None:
-    if b[0] <= 0:
-        return None
-    corners = [abs(x) // y * (1 if x >= 0 else -1) for x in a for y in b]
-    return min([*corners, 0] if a[0] <= 0 <= a[1] else corners), max(corners)
-
-
-def _remainder(a: Interval, b: Interval) -> Interval | None:
-    if b[0] <= 0:
-        return None
-    most = b[1] - 1
-    return (0 if a[0] >= 0 else max(a[0], -most)), (0 if a[1] < 0 else min(a[1], most))
-
-
-def _unsigned(rule: Rule) -> Rule:
-    """Returns the rule of an unsigned operation: the signed one, where no operand can be negative."""
-    return lambda a, b: rule(a, b) if a[0] >= 0 and b[0] >= 0 else None
-
-
-def _and(a: Interval, b: Interval) -> Interval | None:
-    positive = [i[1] for i in (a, b) if i[0] >= 0]
-    return (0, min(positive)) if positive else None
-
-
-def _or_xor(a: Interval, b: Interval) -> Interval | None:
-    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if a[0] >= 0 and b[0] >= 0 else None
-
-
-def _shift_right(a: Interval, by: Interval) -> Interval | None:
-    if by[0] < 0 or by[1] > 63:
-        return None
-    corners = [x >> y for x in a for y in by]
-    return min(corners), max(corners)
-
-
-_RULES: dict[str, Rule] = {
-    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    "mul": _product,
-    "shl": _shl,
-    "sdiv": _quotient,
-    "srem": _remainder,
-    "udiv": _unsigned(_quotient),
-    "urem": _unsigned(_remainder),
-    "and": _and,
-    "or": _or_xor,
-    "xor": _or_xor,
-    "ashr": _shift_right,
-    "lshr": _unsigned(_shift_right),
-    "sext": lambda a: a,
-    "zext": lambda a: a if a[0] >= 0 else None,
-    "trunc": lambda a: a,
-    "freeze": lambda a: a,
-}

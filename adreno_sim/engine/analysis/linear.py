@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-Interval = tuple[int, int]
+from ...base.integers.interval import Interval
 
 
 class Linear:
@@ -167,4 +167,4 @@ class SymbolTable:
             ends = coefficient * symbol.low, coefficient * symbol.high
             low += min(ends)
             high += max(ends)
-        return low, high
+        return Interval(low, high)

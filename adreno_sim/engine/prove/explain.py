@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ...base.integers.interval import Interval, signed_range
 from ...device.inspection import AccessProof, LaunchProofs, SharingProof
 from ...ir import ir
 from ...ir.memory_ops import address_operands, touches_memory
@@ -16,10 +17,10 @@ from ...ir.printer import place_text
 from ...ir.queries import may_leave_vector, type_of_variable
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization
-from ..analysis.affine import bits_of, signed_range
 from ..analysis.bounds import Bounds
 from ..analysis.failures import attempt, collect
-from ..analysis.linear import Interval, Linear
+from ..analysis.interval_rules import bits_of
+from ..analysis.linear import Linear
 from .in_range import AccessAnalysis, Goal
 from .local_races import find_local_conflicts
 from .single_writer import Conflict, find_conflicts
@@ -184,15 +185,15 @@ class _Explainer:
 
     def _describe_unknown(self, symbol: int, upper: bool, bounds: Bounds) -> str:
         """Returns what is not known of a value of which only bounds or nothing at all is known; "" for all others."""
-        known, (low, high) = self._forms.symbols[symbol], bounds.symbol_range(symbol)
+        known, here = self._forms.symbols[symbol], bounds.symbol_range(symbol)
         opaque, name = self._forms.opaque.get(symbol), self._words.symbol(symbol)
         if opaque is None:
             if self._words.owner(symbol) is None or self._words.is_id(symbol) or symbol in self._forms.iterations:
                 return ""
-            return self._describe_range(name, symbol, (low, high))
-        if (low, high) != (known.low, known.high):
+            return self._describe_range(name, symbol, here)
+        if here != (known.low, known.high):
             end = "upper" if upper else "lower"
-            unbounded = high == known.high if upper else low == known.low
+            unbounded = here.high == known.high if upper else here.low == known.low
             return f"no {end} bound of {name} is known: {self._describe_opaque(opaque)}" if unbounded else ""
         root = self._find_root(opaque)
         behind = f", so that {self._describe_opaque(opaque)}" if root is not opaque else ""
@@ -207,7 +208,7 @@ class _Explainer:
         how = ", which changes in a loop in a way that is not followed," if looped else ""
         if known == signed_range(bits_of(owner.type)):
             return f"of {name}{how} only the type is known"
-        return f"of {name}{how} only the range {known[0]}..{known[1]} is known"
+        return f"of {name}{how} only the range {known.low}..{known.high} is known"
 
     def _describe_opaque(self, instr: ir.Instr) -> str:
         """Returns why only the type of a result is known."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...base.integers.interval import signed_range
 from ...ir import ir, llvm_types
 from ...ir.builtins import VectorAccess, builtin_of, find_builtin
 from ...ir.memory_ops import address_operands, claimed_alignment, is_plain_load, is_plain_store, touches_memory
@@ -20,8 +21,7 @@ from ..abi.specialization import ROOM, ROOM_24, LocalArg, Proofs, Specialization
 from ..analysis.affine import AffineForms
 from ..analysis.affine_rules import RULES
 from ..analysis.bounds import Bounds
-from ..analysis.index_builtins import is_unsigned
-from ..analysis.intervals import signed_range
+from ..analysis.interval_rules import is_unsigned
 from ..analysis.linear import Linear
 
 _ARITHMETIC = ("add", "sub", "mul", "shl")

@@ -12,6 +12,7 @@ from math import gcd, prod
 
 import numpy as np
 
+from ...base.integers.interval import Interval
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.loops import natural_loops
@@ -110,9 +111,9 @@ class _Count:
         free = self._extents.keys() - {symbol for condition in open_conditions for symbol in condition.terms}
         return total * prod(self._extents[symbol] for symbol in free)
 
-    def _range_of(self, value: Linear) -> tuple[int, int]:
+    def _range_of(self, value: Linear) -> Interval:
         ends = [(0, c * (self._extents[symbol] - 1)) for symbol, c in value.terms.items()]
-        return value.const + sum(map(min, ends)), value.const + sum(map(max, ends))
+        return Interval(value.const + sum(map(min, ends)), value.const + sum(map(max, ends)))
 
     def _count_related(self, symbols: list[int], conditions: list[Linear]) -> int | None:
         """Returns how many values of `symbols` meet conditions on them."""

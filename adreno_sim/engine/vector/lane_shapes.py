@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import gcd
 
+from ...base.integers.interval import Interval
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.cfg import reverse_postorder
@@ -271,7 +272,7 @@ class LaneShapes:
     def is_nonnegative(self, value: ir.Value) -> bool:
         return self._intervals.of(value)[0] >= 0
 
-    def interval_of(self, value: ir.Value) -> tuple[int, int]:
+    def interval_of(self, value: ir.Value) -> Interval:
         return self._intervals.of(value)
 
     def is_nsw(self, instr: ir.Instr) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....base.errors import AdrenoSimError
+from ....base.integers.interval import Interval
 from ...importers.index_uses import IndexUse, index_uses
 from ...importers.inputs import Arrays
 from ...importers.model import Model
@@ -55,7 +56,7 @@ def _unproven(module: Any, model: Model, arrays: Arrays) -> list[IndexUse]:
         symbols.update({dim: size for dim, size in zip(item.shape, array.shape, strict=True) if isinstance(dim, str)})
     ranges = ValueRanges(module, symbols)
     given = {
-        position: (float(array.min()), float(array.max()))
+        position: Interval(int(array.min()), int(array.max()))
         for position, array in enumerate(arrays.values())
         if array.size and array.dtype.kind in "iub"
     }
