@@ -82,7 +82,7 @@ def _or(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linea
     left, right = (forms.of(v, lane) for v in instr.operands)
     for a, b in ((left, right), (right, left)):
         low, high = bounds.range_of(b)
-        if low >= 0 and bounds.range_of(a).low >= 0 and a.is_multiple_of(1 << high.bit_length()):
+        if low >= 0 and bounds.range_of(a).low >= 0 and a.congruence.is_multiple_of(1 << high.bit_length()):
             return forms.if_fits(instr, a.plus(b), bounds)  # no bit in common
     return forms.bounded_by_rule(instr, lane, bounds)
 

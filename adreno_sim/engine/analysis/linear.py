@@ -7,7 +7,9 @@ linear expression over a constant, or a value of which only bounds are known. Al
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import gcd
 
+from ...base.integers.congruence import Congruence
 from ...base.integers.interval import Interval
 
 
@@ -49,9 +51,10 @@ class Linear:
         """Returns self + amount."""
         return Linear(self.terms, self.const + amount)
 
-    def is_multiple_of(self, number: int) -> bool:
-        """Returns True if every term is a multiple of `number`, whatever the symbols are."""
-        return self.const % number == 0 and all(factor % number == 0 for factor in self.terms.values())
+    @property
+    def congruence(self) -> Congruence:
+        """What is known modulo a number, whatever the symbols are."""
+        return Congruence(gcd(*self.terms.values()), self.const)
 
     @property
     def terms_key(self) -> frozenset[tuple[int, int]]:

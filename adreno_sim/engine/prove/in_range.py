@@ -115,7 +115,7 @@ class AccessAnalysis:
         if asked == 1 or all(self._provenance.align(v) >= asked for v in address_operands(instr)):
             return False
         spans = [span for span in self.spans(instr) if span is not None]
-        return bool(spans) and all(span.offset.is_multiple_of(asked) for span in spans)
+        return bool(spans) and all(span.offset.congruence.is_multiple_of(asked) for span in spans)
 
     def obstacle_of(self, instr: ir.Instr) -> Goal | None:
         """Returns what is not shown of an access to memory, to an array or to an element of a vector; None if it is proven to

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...base.integers.congruence import ANY, Congruence
 from ..emit.pointers import LaneOffsets
 from ..llvm import objects
 
@@ -14,23 +15,22 @@ REGISTER = 64
 
 
 class LaneShape(NamedTuple):
-    """`lane_offsets`: each lane's difference from lane 0; None if it varies. Lane 0's value is `rest` modulo `modulus` (0:
-    exactly `rest`)."""
+    """`lane_offsets`: each lane's difference from lane 0; None if it varies. `first`: what is known of lane 0's value."""
 
     lane_offsets: LaneOffsets | None
-    modulus: int = 1
-    rest: int = 0
+    first: Congruence = ANY
 
     @property
     def uniform(self) -> bool:
         return self.lane_offsets is not None and not any(self.lane_offsets)
 
+    @property
+    def number(self) -> int | None:
+        """The number that all lanes hold, where it is known."""
+        return self.first.number if self.uniform else None
+
 
 VARYING = LaneShape(None)
-
-
-def congruence(modulus: int, rest: int) -> tuple[int, int]:
-    return modulus, rest % modulus if modulus else rest
 
 
 def row_step(offsets: LaneOffsets, size: int, count: int) -> int | None:

@@ -8,8 +8,10 @@ Divisions also need the remainder of lane 0's value.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from math import gcd
 
+from ...base.integers.congruence import ANY, Congruence
 from ...base.integers.interval import Interval
 from ...ir import ir
 from ...ir.builtins import builtin_of
@@ -21,7 +23,7 @@ from ..analysis.loop_bounds import signed_constant
 from ..analysis.segments import Graph, ScopeOf, Segment
 from ..emit.check import NotVectorizable
 from .lane_rules import RULES, extend_rule, product24_rule, trunc_rule
-from .lane_shape import VARYING, LaneShape, congruence
+from .lane_shape import VARYING, LaneShape
 from .privates import Privates
 from .structure import Loop, Structure
 from .tile import Tile
@@ -79,10 +81,10 @@ class LaneShapes:
     def _leaf_shape(self, value: ir.Value) -> LaneShape:
         """Returns the shape of a value that no instruction computes."""
         if (number := signed_constant(value)) is not None:
-            return LaneShape(self._zero, 0, number)
+            return self.uniform_shape(Congruence.exactly(number))
         if not isinstance(value, ir.Const) and is_pointer(value):
-            return LaneShape(self._zero, 0, 0)
-        return LaneShape(self._zero)
+            return self.uniform_shape(Congruence.exactly(0))
+        return self.uniform_shape()
 
     def diverges(self, branch: ir.Instr) -> bool:
         """Returns whether lanes may diverge at a branch."""
@@ -142,7 +144,7 @@ class LaneShapes:
         if instr.op == "phi":
             return self._phi(segment, instr, sweep)
         if instr.op == "alloca":
-            return LaneShape(self._zero, 0, 0)
+            return self.uniform_shape(Congruence.exactly(0))
         if any(isinstance(v, ir.Instr) and id(v) not in self._shapes for v in instr.operands):
             return None
         operands = [self._operand_shape(instr, at) for at in range(len(instr.operands))]
@@ -167,7 +169,7 @@ class LaneShapes:
     def _operand_shape(self, instr: ir.Instr, at: int) -> LaneShape:
         found = self.shape_at(instr.operands[at], instr)
         factor = self._factors.get((id(instr), at))
-        return LaneShape(self._zero, 0, factor) if factor is not None and found.uniform else found
+        return self.uniform_shape(Congruence.exactly(factor)) if factor is not None and found.uniform else found
 
     def _phi(self, segment: Segment, instr: ir.Instr, sweep: int) -> LaneShape | None:
         values = [v for v in instr.operands if v is not instr]
@@ -181,10 +183,7 @@ class LaneShapes:
             return VARYING
         if sweep > _SWEEPS:
             return LaneShape(known[0].lane_offsets)
-        modulus, rest = known[0].modulus, known[0].rest
-        for shape in known[1:]:
-            modulus, rest = congruence(gcd(modulus, shape.modulus, abs(rest - shape.rest)), rest)
-        return LaneShape(known[0].lane_offsets, modulus, rest)
+        return LaneShape(known[0].lane_offsets, reduce(Congruence.either, (shape.first for shape in known)))
 
     def _edge_shape(self, value: ir.Value, segment: Segment) -> LaneShape:
         """Returns the shape of a value that an edge brings into `segment`."""
@@ -194,7 +193,7 @@ class LaneShapes:
         condition, a, b = operands
         if not condition.uniform or a.lane_offsets is None or a.lane_offsets != b.lane_offsets:
             return VARYING
-        return LaneShape(a.lane_offsets, *congruence(gcd(a.modulus, b.modulus, abs(a.rest - b.rest)), a.rest))
+        return LaneShape(a.lane_offsets, a.first.either(b.first))
 
     def _call(self, instr: ir.Instr, operands: list[LaneShape]) -> LaneShape:
         assert instr.callee is not None
@@ -221,7 +220,7 @@ class LaneShapes:
         if not isinstance(which, ir.Const) or not isinstance(which.value, int):
             return VARYING
         if which.value > 2:
-            return LaneShape(self._zero, 0, 0)
+            return self.uniform_shape(Congruence.exactly(0))
         axis = which.value
         step = self.tile.size[axis]
         whole = self._spec.local_size[axis]
@@ -229,14 +228,14 @@ class LaneShapes:
             known = self._spec.most_groups is not None and not (axis == 0 and self._spec.overlapping)
             step = gcd(step, whole) if known else 1
         elif self.tile.count(self._spec.local_size)[axis] == 1:
-            return LaneShape(self.tile.lane_offsets(axis), 0, 0)
-        return LaneShape(self.tile.lane_offsets(axis), *congruence(step, 0))
+            return LaneShape(self.tile.lane_offsets(axis), Congruence.exactly(0))
+        return LaneShape(self.tile.lane_offsets(axis), Congruence(step, 0))
 
     def _query(self, instr: ir.Instr, name: str) -> LaneShape:
         which = instr.operands[0] if instr.operands else None
         known = name == "get_enqueued_local_size" or (name == "get_local_size" and self._spec.uniform)
         if known and isinstance(which, ir.Const) and isinstance(which.value, int) and which.value < 3:
-            return LaneShape(self._zero, 0, self._spec.local_size[which.value])
+            return self.uniform_shape(Congruence.exactly(self._spec.local_size[which.value]))
         return LaneShape(self._zero)
 
     def _gep(self, instr: ir.Instr, operands: list[LaneShape]) -> LaneShape:
@@ -256,12 +255,12 @@ class LaneShapes:
     def never_wraps(self, value: ir.Value, shape: LaneShape) -> bool:
         """Returns whether the lane offsets hold in unbounded signed integers, for every active lane."""
         assert shape.lane_offsets is not None and isinstance(value.type, ir.Int)
-        if shape.uniform:
-            return True
-        low, high = self._intervals.of(value)
-        reach = max(shape.lane_offsets) - min(shape.lane_offsets)
-        half = 1 << (value.type.bits - 1)
-        return low - reach >= -half and high + reach < half
+        return shape.uniform or self.range_of_lanes(value, shape).fits(value.type.bits)
+
+    def range_of_lanes(self, value: ir.Value, shape: LaneShape) -> Interval:
+        """Returns the range of a value in all lanes, if any lane is active, without wrap in those that are not."""
+        reach = max(shape.lane_offsets or (0,)) - min(shape.lane_offsets or (0,))
+        return self._intervals.of(value).plus(Interval(-reach, reach))
 
     def stays_narrow(self, user: ir.Instr, shape: LaneShape, room: int) -> bool:
         """Returns whether what `user` extends (room: ROOM), or multiplies by 24 bits (ROOM_24), has these lane offsets without
@@ -286,8 +285,8 @@ class LaneShapes:
         """Returns whether an extension is of a value as `Proofs.narrow` says."""
         return id(extension) in self._narrow
 
-    def uniform_shape(self, modulus: int = 1, rest: int = 0) -> LaneShape:
-        return LaneShape(self._zero, modulus, rest)
+    def uniform_shape(self, known: Congruence = ANY) -> LaneShape:
+        return LaneShape(self._zero, known)
 
 
 def _order_of(kernel: ir.Function) -> list[Segment]:

@@ -64,6 +64,9 @@ def shapes_of(body: str, local: tuple[int, int, int] = (64, 2, 1)) -> tuple[ir.F
         ("a[x]", None),
         ("x & n", None),
         ("(short)(x * 1000)", None),
+        ("mul24((x & 7) + 8, -1)", tuple(-s for s in STEPS)),
+        ("mul24((uint)(x & 7) + 8, 0x900000u)", tuple(0x900000 * s for s in STEPS)),
+        ("mul24((uint)(x & 7) + 8, 0xffffffffu)", None),
     ],
 )
 def test_patterns(expression, lane_offsets):
