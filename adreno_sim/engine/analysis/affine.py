@@ -13,6 +13,7 @@ from functools import cached_property
 from ...base.integers.interval import signed_range
 from ...ir import ir, llvm_types
 from ...ir.dominators import Dominators
+from ...ir.induction_variables import signed
 from ..abi.launch_facts import LaunchFacts, extents_of
 from ..abi.specialization import ImageArg, Specialization
 from .bounds import Bounds
@@ -20,7 +21,6 @@ from .budget import Budget, OverBudget
 from .failures import note
 from .interval_rules import bits_of, find_interval
 from .linear import Linear, SymbolTable
-from .loop_bounds import signed
 from .path_conditions import PathConditions
 
 _STEPS = 4000, 8

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ...base.integers.interval import Interval, signed_range
 from ...ir import ir
 from ...ir.builtins import builtin_of
+from ...ir.induction_variables import find_step
 from .affine import AffineForms
-from .affine_rules import merge, offset_of_gep
+from .affine_rules import merge
 from .bounds import Bounds
 from .interval_rules import bits_of
 from .linear import Linear
@@ -33,7 +35,7 @@ def induction_form(forms: AffineForms, phi: ir.Instr, lane: int) -> Linear | Non
     start = merge(forms, [(forms.of(v, lane), forms.conditions.bounds_on_edge(b, here)) for v, b in outside])
     entry, type = _entry_range(forms, phi, start), signed_range(bits_of(phi.type))
     if lane == 0:
-        step = _step(forms, phi, inside)
+        step = find_step(phi, [v for v, _ in inside], partial(_invariant_number, forms, phi))
         counter = step and _counter(forms, phi, start, entry, inside, (step, type))
         if counter:
             return counter
@@ -185,24 +187,10 @@ def _entry_range(forms: AffineForms, phi: ir.Instr, start: Linear) -> Interval:
     return bounds.range_of(start)
 
 
-def _step(forms: AffineForms, phi: ir.Instr, inside: list[Edge]) -> int | None:
-    """Returns the constant that every iteration adds to `phi`, or None."""
-    steps = {_increment(forms, phi, value) for value, _ in inside}
-    return steps.pop() if len(steps) == 1 else None
-
-
-def _increment(forms: AffineForms, phi: ir.Instr, value: ir.Value) -> int | None:
-    if not isinstance(value, ir.Instr) or value.op not in ("add", "sub", "gep"):
-        return None
-    left, *others = value.operands
-    if value.op == "add" and others[0] is phi:
-        left, others = phi, [left]
-    if left is not phi or not all(_is_invariant(forms, phi, other) for other in others):
-        return None
-    amount = offset_of_gep(forms, value) if value.op == "gep" else forms.of(others[0])
-    if amount.terms:
-        return None
-    return -amount.const if value.op == "sub" else amount.const
+def _invariant_number(forms: AffineForms, phi: ir.Instr, value: ir.Value) -> int | None:
+    """Returns the number that `value` is in every iteration of the loop of `phi`, None if that is not known."""
+    form = forms.of(value) if _is_invariant(forms, phi, value) else None
+    return form.const if form and not form.terms else None
 
 
 def _is_invariant(forms: AffineForms, phi: ir.Instr, value: ir.Value) -> bool:

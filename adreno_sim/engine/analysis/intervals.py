@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from ...base.integers.interval import Interval, signed_range
 from ...ir import ir
+from ...ir.induction_variables import signed
 from ...ir.loops import back_edges
 from ..abi.specialization import Specialization
 from .failures import attempt, note
 from .interval_rules import bits_of, find_interval
-from .loop_bounds import counted_exits, find_loop_bodies, signed, step_of
+from .loop_bounds import Counter, find_counter, find_loop_bodies
 from .segments import Segment
 
 _SWEEPS = 4
@@ -73,11 +74,12 @@ class Intervals:
         self._grid = grid
         self._known: dict[int, Interval] = {}
         self._nsw: set[int] = set()
-        self._inductions = self._find_counters(order)
+        self._counters: dict[int, Counter] = {}
+        self._steps: dict[int, Counter] = {}
+        self._find_counters(order)
         instrs = [i for s in order for i in s.instrs if isinstance(i.type, ir.Int) and i.type.bits > 1]
         self._own = {id(i) for i in instrs}
         self._widened: set[int] = set()
-        self._steps = self._find_counter_steps(order)
         for _ in range(_SWEEPS):
             if not self._sweep(instrs):
                 break
@@ -96,14 +98,15 @@ class Intervals:
             return Interval.exactly(signed(value.value, bits) if isinstance(value.value, int) else 0)
         return self._known.get(id(value), signed_range(bits)) if isinstance(value, ir.Instr) else signed_range(bits)
 
-    def _find_counters(self, order: list[Segment]) -> dict[int, tuple[ir.Instr, ir.Value, str, int]]:
-        """Returns, by id, the induction variables with a bounded exit test: phi, bound, predicate that continues the loop,
-        step."""
-        found: dict[int, tuple[ir.Instr, ir.Value, str, int]] = {}
+    def _find_counters(self, order: list[Segment]) -> None:
+        """Finds the counters with a bounded exit test: of the phi, and of the operation that steps it outside the header with the
+        test."""
         for head, body in find_loop_bodies(order, back_edges(order)).items():
-            for phi, bound, stays, step in counted_exits(head, body):
-                found[id(phi)] = (phi, bound, stays, step)
-        return found
+            counter = find_counter(head, body)
+            if counter is not None:
+                self._counters[id(counter.phi)] = counter
+                if not any(counter.next is i for i in head.instrs):
+                    self._steps[id(counter.next)] = counter
 
     def _sweep(self, instrs: list[ir.Instr]) -> bool:
         """Recomputes all instructions once. Returns True if an interval changed."""
@@ -119,7 +122,7 @@ class Intervals:
     def _widen(self, instrs: list[ir.Instr]) -> None:
         """Widens what has not converged: phis that are no counters become full, and the rest is recomputed until it is
         stable."""
-        unstable = {id(i) for i in instrs if i.op == "phi" and id(i) not in self._inductions}
+        unstable = {id(i) for i in instrs if i.op == "phi" and id(i) not in self._counters}
         for instr in instrs:
             self._known[id(instr)] = signed_range(bits_of(instr.type))
         self._widened = unstable
@@ -139,7 +142,7 @@ class Intervals:
         """Returns the interval of a result, None if it may be any number."""
         if instr.op == "phi":
             return self._phi_range(instr)
-        if id(instr) in self._steps and (after := self._range_after_step(*self._inductions[self._steps[id(instr)]])):
+        if id(instr) in self._steps and (after := self._range_after_step(self._steps[id(instr)])):
             return after
         if instr.op == "select":
             return Interval.hull(map(self.of, instr.operands[1:]))
@@ -147,18 +150,18 @@ class Intervals:
         return found or find_interval(instr, self.of)
 
     def _phi_range(self, instr: ir.Instr) -> Interval | None:
-        counter = self._inductions.get(id(instr))
+        counter = self._counters.get(id(instr))
         if counter is not None:
-            step = self._range_after_step(*counter)
-            return step and Interval.hull([step, *map(self.of, _start_values(instr))])
+            after = self._range_after_step(counter)
+            return after and Interval.hull([after, self.of(counter.start)])
         if id(instr) in self._widened:
             return None
         ready = [v for v in instr.operands if id(v) in self._known or id(v) not in self._own]
         return Interval.hull(map(self.of, ready)) if ready else None
 
-    def _range_after_step(self, phi: ir.Instr, bound: ir.Value, stays: str, step: int) -> Interval | None:
+    def _range_after_step(self, counter: Counter) -> Interval | None:
         """Returns the range of a counter after its step, which is at most one step past the bound; None if the step may wrap."""
-        start, end = Interval.hull(map(self.of, _start_values(phi))), self.of(bound)
+        start, end, step, stays = self.of(counter.start), self.of(counter.bound), counter.step, counter.stays
         if stays[0] == "u" and (end[0] < 0 or start[0] < 0):
             return None
         slack = step if stays.endswith("e") else step - (1 if step > 0 else -1)
@@ -166,20 +169,4 @@ class Intervals:
         if stays[0] == "u" and low < 0:
             return None  # an unsigned counter going down may pass below zero
         after = Interval(min(low, high), max(low, high))
-        return after if after.fits(bits_of(phi.type)) else None
-
-    def _find_counter_steps(self, order: list[Segment]) -> dict[int, int]:
-        """Returns, by id, the operations that step a counter outside the header with its test, each with the id of the phi."""
-        heads = {id(i): s for s in order for i in s.instrs if id(i) in self._inductions}
-        found = {}
-        for number, head in heads.items():
-            phi = self._inductions[number][0]
-            for value in phi.operands:
-                if step_of(value, phi) is not None and not any(value is i for i in head.instrs):
-                    found[id(value)] = number
-        return {n: p for n, p in found.items() if n in self._own}
-
-
-def _start_values(phi: ir.Instr) -> list[ir.Value]:
-    """Returns the initial values of a counter: every operand but its own step."""
-    return [v for v in phi.operands if step_of(v, phi) is None]
+        return after if after.fits(bits_of(counter.phi.type)) else None

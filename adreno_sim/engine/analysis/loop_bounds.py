@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from ...ir import ir
 from ...ir.cfg import predecessors, reverse_postorder
+from ...ir.induction_variables import InductionVariable, find_induction_variable, signed, signed_constant
 from ...ir.loops import back_edges, loop_body
 from .failures import attempt
+from .interval_rules import bits_of
 from .segments import Graph, ScopeOf, Segment
 
 SHORT = 1 << 22
@@ -72,26 +74,44 @@ def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Se
     return total <= most
 
 
-def counted_exits(
+@dataclass(frozen=True)
+class Counter:
+    """What ends a loop: `phi` begins at `start`, is `next` after each iteration, `step` more, and the loop goes on while `phi`
+    `stays` `bound` (a predicate of icmp)."""
+
+    phi: ir.Instr
+    start: ir.Value
+    next: ir.Value
+    step: int
+    bound: ir.Value
+    stays: str
+
+
+def find_counter(
     head: Segment, body: set[Segment], is_invariant: Callable[[ir.Instr], bool] = lambda bound: False
-) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
-    """Yields the induction variables that the test in the loop header bounds: phi, bound, predicate that continues the loop,
-    step. is_invariant: whether a bound that the loop computes is the same in every iteration."""
+) -> Counter | None:
+    """Returns the counter that the test in the loop header bounds. is_invariant: whether a bound that the loop computes is the
+    same in every iteration."""
     blocks = {id(s.block) for s in body}
     last = head.block.instrs[-1]
     if last.op != "condbr" or head.sync is not None or all(s in body for s in head.successors):
-        return
+        return None
     test = last.operands[0]
     if not isinstance(test, ir.Instr) or test.op != "icmp":
-        return
+        return None
     stays = test.pred if head.successors[0] in body else _INVERSE[test.pred]
-    counter = _find_induction_variable(head, test.operands[0], blocks)
-    if counter is None or counter.phi is not test.operands[0]:
-        return
-    if (stays in _UPWARD and counter.step > 0) or (stays in _DOWNWARD and counter.step < 0):
-        bound = test.operands[1]
-        if not isinstance(bound, ir.Instr) or not any(bound is i for s in body for i in s.instrs) or is_invariant(bound):
-            yield counter.phi, bound, stays, counter.step
+    value, bound = test.operands
+    found = _find_induction_variable(head, value, blocks)
+    if found is None or found.phi is not value or not _ends(found.step, stays):
+        return None
+    if isinstance(bound, ir.Instr) and any(bound is i for s in body for i in s.instrs) and not is_invariant(bound):
+        return None
+    return Counter(found.phi, found.starts[0], found.nexts[0], found.step, bound, stays)
+
+
+def _ends(step: int, stays: str) -> bool:
+    """Returns whether steps lead to where a comparison with a bound no longer holds."""
+    return (stays in _UPWARD and step > 0) or (stays in _DOWNWARD and step < 0)
 
 
 def trip_count(head: Segment, body: set[Segment]) -> int | None:
@@ -121,14 +141,15 @@ def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[
     if iterations is not None:
         return iterations
     counter = _find_induction_variable(head, value, blocks)
-    if counter is None or not isinstance(counter.phi.type, ir.Int):
+    if counter is None:
         return None
-    begin, end = _longest_run(counter.start, bound, stays)
+    (start,) = counter.starts
+    begin, end = _longest_run(start, bound, stays)
     if begin is None or end is None:
         return None
-    if not isinstance(counter.start, ir.Const) and not (exit is head and value is counter.phi):
+    if not isinstance(start, ir.Const) and not (exit is head and value is counter.phi):
         return None  # a step before the first test could wrap
-    return _iterations(begin, counter.step, end, stays, counter.phi.type.bits)
+    return _iterations(begin, counter.step, end, stays, bits_of(counter.phi.type))
 
 
 def _longest_run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int | None, int | None]:
@@ -161,30 +182,13 @@ def _signed_bounds(value: ir.Value) -> tuple[int | None, int | None]:
     return min(lows) if None not in lows else None, min(known, default=None)
 
 
-@dataclass(frozen=True)
-class _InductionVariable:
-    """A phi of the loop header that begins at `start` and changes by the constant `step`."""
-
-    phi: ir.Instr
-    start: ir.Value
-    step: int
-
-
-def _find_induction_variable(head: Segment, value: ir.Value, blocks: set[int]) -> _InductionVariable | None:
-    """Returns the induction variable that `value` is, or is one step ahead of; None if there is none."""
-    for phi in head.block.instrs:
-        if phi.op != "phi":
-            return None
-        inside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if id(b) in blocks]
-        outside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if id(b) not in blocks]
-        if len(inside) != 1 or len(outside) != 1 or not isinstance(phi.type, ir.Int):
-            continue
-        step = inside[0]
-        if value is not phi and value is not step:
-            continue
-        amount = step_of(step, phi)
-        if amount is not None:
-            return _InductionVariable(phi, outside[0], amount)
+def _find_induction_variable(head: Segment, value: ir.Value, blocks: set[int]) -> InductionVariable | None:
+    """Returns the induction variable, with one start and one back edge, that `value` is, or is one step ahead of; else None."""
+    for phi in head.block.phis:
+        if isinstance(phi.type, ir.Int) and any(value is known for known in (phi, *phi.operands)):
+            found = find_induction_variable(phi, lambda block: id(block) in blocks)
+            if found and len(found.starts) == len(found.nexts) == 1 and (value is phi or value is found.nexts[0]):
+                return found
     return None
 
 
@@ -225,27 +229,6 @@ def _compare(pred: str, left: int, right: int, bits: int) -> bool:
     return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[pred.lstrip("su")]
 
 
-def step_of(value: ir.Value, phi: ir.Instr) -> int | None:
-    """Returns the constant by which `value` exceeds `phi`, if it is phi plus or minus a constant; else None."""
-    if not isinstance(value, ir.Instr) or value.op not in ("add", "sub") or value.operands[0] is not phi:
-        return None
-    number = signed_constant(value.operands[1])
-    return -number if number is not None and value.op == "sub" else number
-
-
-def signed_constant(value: ir.Value) -> int | None:
-    """Returns the signed number that an integer constant is; None for other values."""
-    if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
-        return signed(value.value, value.type.bits)
-    return None
-
-
-def signed(value: int, bits: int) -> int:
-    """Returns the low `bits` of `value` read as a signed integer."""
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> (bits - 1) else value
-
-
 def _iterations(start: int, step: int, bound: int, stays: str, bits: int) -> int | None:
     """Returns an upper bound of the iterations of `for (i = start; i <stays> bound; i += step)`; None if it may not end."""
     if stays[0] == "s" or stays == "ne":
@@ -254,7 +237,7 @@ def _iterations(start: int, step: int, bound: int, stays: str, bits: int) -> int
     if stays == "ne":
         ends = step != 0 and distance % step == 0 and distance // step >= 1
         return distance // step + 1 if ends else None
-    if (stays in _UPWARD and step > 0) or (stays in _DOWNWARD and step < 0):
+    if _ends(step, stays):
         if abs(bound) > (1 << (bits - 2)) or abs(step) > (1 << (bits - 3)):
             return None  # could step over the end of the type and go on
         if stays[0] == "u" and step < 0 and bound + (stays == "ugt") < -step:

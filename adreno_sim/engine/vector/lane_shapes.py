@@ -16,10 +16,10 @@ from ...base.integers.interval import Interval
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.cfg import reverse_postorder
+from ...ir.induction_variables import signed_constant
 from ...ir.provenance import gep_terms, is_pointer
 from ..abi.specialization import Specialization
 from ..analysis.intervals import Grid, find_intervals
-from ..analysis.loop_bounds import signed_constant
 from ..analysis.segments import Graph, ScopeOf, Segment
 from ..emit.check import NotVectorizable
 from .lane_rules import RULES, extend_rule, product24_rule, trunc_rule

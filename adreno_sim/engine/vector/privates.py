@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
+from ...ir.induction_variables import signed_constant
 from ...ir.provenance import DERIVING, Provenance, gep_terms, is_pointer
 from ...ir.queries import object_align, private_bytes
-from ..analysis.loop_bounds import signed_constant
 from ..emit.check import NotVectorizable
 
 _LONGEST = 1024

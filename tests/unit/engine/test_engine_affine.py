@@ -20,13 +20,13 @@ from adreno_sim.engine.analysis.affine_rules import RULES
 from adreno_sim.engine.analysis.bounds import Bounds
 from adreno_sim.engine.analysis.intervals import Grid, Intervals
 from adreno_sim.engine.analysis.linear import Linear, SymbolTable
-from adreno_sim.engine.analysis.loop_bounds import signed
 from adreno_sim.engine.analysis.lp import dual_multipliers
 from adreno_sim.engine.analysis.parallel_regions import RegionPlan
 from adreno_sim.engine.analysis.segments import Graph
 from adreno_sim.engine.emit.sync_points import Scopes
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.ir import ir
+from adreno_sim.ir.induction_variables import signed
 
 LOCAL, GROUPS, STEPS = (4, 2, 1), (3, 2, 1), 4000
 NUMBERS = {"n": 5, "m": -3}

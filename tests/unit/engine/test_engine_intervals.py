@@ -7,12 +7,13 @@ import itertools
 import pytest
 
 from adreno_sim.engine.analysis.intervals import Grid, Intervals
-from adreno_sim.engine.analysis.loop_bounds import _iterations, needs_no_watchdog, signed
+from adreno_sim.engine.analysis.loop_bounds import _iterations, needs_no_watchdog
 from adreno_sim.engine.analysis.parallel_regions import RegionPlan
 from adreno_sim.engine.analysis.segments import Graph
 from adreno_sim.engine.emit.sync_points import Scopes
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.ir import ir
+from adreno_sim.ir.induction_variables import signed
 
 ANY = (-(2**31), 2**31 - 1)
 HEAD = "__kernel void k(__global int* a, int n) { int l = get_local_id(0), g = get_group_id(0), x = get_global_id(0); "

@@ -6,13 +6,12 @@ load runs in every iteration, and nothing in the loop writes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ....ir import ir, llvm_types
 from ....ir.builtins import builtin_of
+from ....ir.induction_variables import find_induction_variable, signed_constant
 from ....ir.memory_ops import address_operands
-from ....ir.provenance import gep_terms, is_pointer, stride_of
-from ...analysis.loop_bounds import counted_exits, signed_constant, step_of, trip_count
+from ....ir.provenance import gep_terms, is_pointer
+from ...analysis.loop_bounds import Counter, find_counter, trip_count
 from ...analysis.segments import Segment
 from ..lane_shapes import LaneShapes
 from ..privates import Privates
@@ -28,18 +27,6 @@ _SMALL = 32
 """Instructions of a loop that is worth unrolling along its rows."""
 _PURE = ("add", "sub", "mul", "shl", "lshr", "ashr", "udiv", "sdiv", "and", "or", "sext", "zext", "trunc")
 _WRITES = ("store", "atomicrmw", "cmpxchg", "memcpy", "memmove", "memset", "fence")
-
-
-@dataclass(frozen=True)
-class Counter:
-    """What ends a loop: `phi` begins at `start`, changes by `step`, and the loop goes on while `phi` `stays` `bound` (a
-    predicate of icmp). Both ends are the same for all lanes, and known before the loop."""
-
-    phi: ir.Instr
-    start: ir.Value
-    bound: ir.Value
-    stays: str
-    step: int
 
 
 class StridedLoads:
@@ -90,10 +77,9 @@ class StridedLoads:
             return None
         if any(self._may_write(i) for s in loop.body for i in s.instrs):
             return None
-        for phi, bound, stays, step in counted_exits(loop.head, loop.body, lambda value: self._is_invariant(value, loop)):
-            outside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if b not in loop.blocks]
-            if len(outside) == 1 and all(self._shapes.of(v).uniform for v in (phi, bound, outside[0])):
-                return Counter(phi, outside[0], bound, stays, step)
+        counter = find_counter(loop.head, loop.body, lambda value: self._is_invariant(value, loop))
+        if counter and all(self._shapes.of(value).uniform for value in (counter.phi, counter.bound, counter.start)):
+            return counter
         return None
 
     def _is_invariant(self, value: ir.Value, loop: Loop) -> bool:
@@ -178,13 +164,5 @@ class StridedLoads:
 
 def _step_of_phi(phi: ir.Instr, loop: Loop) -> int | None:
     """Returns the constant that every iteration adds to a phi of the loop's head; None for others."""
-    inside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if b in loop.blocks]
-    if not any(i is phi for i in loop.head.instrs) or len(inside) != 1 or not isinstance(inside[0], ir.Instr):
-        return None
-    following = inside[0]
-    if not is_pointer(phi):
-        return step_of(following, phi) if isinstance(phi.type, ir.Int) else None
-    if following.op != "gep" or following.operands[0] is not phi or len(following.operands) != 2 or following.elem is None:
-        return None
-    amount = signed_constant(following.operands[1])
-    return None if amount is None else stride_of(0, following.elem)[0] * amount
+    found = find_induction_variable(phi, loop.blocks.__contains__) if any(i is phi for i in loop.head.instrs) else None
+    return found and found.step

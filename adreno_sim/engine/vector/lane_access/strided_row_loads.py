@@ -5,6 +5,7 @@ it; rows a power of two apart would drive each other's lines out of the cache.""
 from __future__ import annotations
 
 from ....ir import ir, llvm_types
+from ...analysis.loop_bounds import Counter
 from ...emit.builtin_registry import intrinsic_suffix
 from ...emit.pointers import LanePtr
 from ...llvm import objects
@@ -16,7 +17,7 @@ from ..privates import Privates
 from .memory import emit_addresses
 from .patterns import Pattern, pattern_of
 from .rows import emit_masked_load
-from .strided_loads import Counter, StridedLoads
+from .strided_loads import StridedLoads
 from .transpose import transpose
 
 _LINE = 64
