@@ -104,16 +104,27 @@ class Interval(_Ends):
         """Returns the floors of the numbers over 2 to the power of `amount`, which is below `bits`; else None."""
         return _corners(x >> y for x in self for y in amount) if amount[0] >= 0 and amount[1] < bits else None
 
-    def bits_and(self, other: Interval) -> Interval | None:
-        """Returns an interval of the common bits, if either operand is not negative; else None."""
-        ends = [end for low, end in (self, other) if low >= 0]
-        return Interval(0, min(ends)) if ends else None
+    def complement(self) -> Interval:
+        """Returns the numbers with all bits turned."""
+        return Interval(-1 - self[1], -1 - self[0])
 
-    def bits_or(self, other: Interval) -> Interval | None:
-        """Returns an interval of the bits of either operand, all or but the common ones, if neither is negative; else None."""
-        if self[0] < 0 or other[0] < 0:
-            return None
-        return Interval(0, (1 << max(self[1], other[1]).bit_length()) - 1)
+    def bits_and(self, other: Interval) -> Interval:
+        """Returns an interval of the common bits. Not always the least interval."""
+        ends = [end for low, end in (self, other) if low >= 0]
+        if ends:
+            return Interval(0, min(ends))
+        low = -1 << max((-1 - self[0]).bit_length(), (-1 - other[0]).bit_length())
+        return Interval(low, min(self[1], other[1]) if max(self[1], other[1]) < 0 else max(self[1], other[1]))
+
+    def bits_or(self, other: Interval) -> Interval:
+        """Returns an interval of the bits of either operand. Not always the least interval."""
+        return self.complement().bits_and(other.complement()).complement()
+
+    def bits_xor(self, other: Interval) -> Interval:
+        """Returns an interval of the bits of one operand that the other has not. Not always the least interval."""
+        if -1 == other[0] == other[1]:
+            return self.complement()
+        return self.bits_and(other.complement()).bits_or(self.complement().bits_and(other))
 
     def as_unsigned(self, bits: int) -> Interval:
         """Returns the numbers, signed ones of `bits` bits, read as unsigned."""

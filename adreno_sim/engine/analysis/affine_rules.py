@@ -75,11 +75,15 @@ def _and(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Line
     mask = right.const
     if not right.terms and mask >= 0 and mask & (mask + 1) == 0:  # the low bits: the rest of a floor, whatever the sign
         return left.plus(forms.symbols.floor(left, mask + 1), -(mask + 1))
+    if not right.terms and mask & -mask == -mask:  # all but the low bits: a multiple of their number
+        return forms.symbols.floor(left, -mask).times(-mask)
     return forms.bounded_by_rule(instr, lane, bounds)
 
 
 def _or(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     left, right = (forms.of(v, lane) for v in instr.operands)
+    if instr.op == "xor" and not right.terms and right.const == -1:
+        return right.plus(left, -1)  # all bits turned
     for a, b in ((left, right), (right, left)):
         low, high = bounds.range_of(b)
         if low >= 0 and bounds.range_of(a).low >= 0 and a.congruence.is_multiple_of(1 << high.bit_length()):

@@ -99,7 +99,7 @@ INSTRUCTION_RULES: dict[str, Rule] = {
     "lshr": _shift_logically,
     "and": _plain(Interval.bits_and),
     "or": _plain(Interval.bits_or),
-    "xor": _plain(Interval.bits_or),
+    "xor": _plain(Interval.bits_xor),
     "sext": _plain(lambda value: value),
     "zext": lambda bits, value: value.as_unsigned(bits),
     "trunc": _plain(lambda value: value),

@@ -55,7 +55,7 @@ JUDGES: dict[str, Callable[..., int | None]] = {
 """What an instruction gives for numbers; None where it is undefined."""
 LOOSE = {"srem", "urem", "and", "or", "xor"}
 """Instructions whose rule does not always give the least interval."""
-PARTIAL = LOOSE | {"sdiv", "udiv"}
+PARTIAL = {"sdiv", "udiv", "srem", "urem"}
 """Instructions whose rule gives nothing for some operands, though all results are defined."""
 BITS_OF_RESULT = {"zext": 2 * BITS, "sext": 2 * BITS, "trunc": 2}
 
