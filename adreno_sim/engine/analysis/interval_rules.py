@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from ...base.integers.interval import Interval, signed_range
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 
+
+class Source(NamedTuple):
+    """The type of an operation's first operand: its bits, and whether a built-in takes it as unsigned."""
+
+    bits: int
+    unsigned: bool = False
+
+
 Rule = Callable[..., "Interval | None"]
-"""The interval of a result. INSTRUCTION_RULES: from the bits of the first operand, and the interval of each operand.
-BUILTIN_RULES: from whether the first operand is unsigned in the source, and the interval of each operand."""
+"""The interval of a result, from the source and the interval of each operand."""
 
 
 def find_interval(instr: ir.Instr, range_of: Callable[[ir.Value], Interval]) -> Interval | None:
@@ -32,14 +40,16 @@ def _rule_of(instr: ir.Instr) -> Callable[..., Interval | None] | None:
     """Returns the rule of an operation: what gives its interval from those of its operands."""
     if instr.op != "call":
         rule = INSTRUCTION_RULES.get(instr.op)
-        return rule and partial(rule, bits_of(instr.operands[0].type))
+        return rule and partial(rule, Source(bits_of(instr.operands[0].type)))
     assert instr.callee is not None
-    if builtin_of(instr).plain_conversion:
-        source = bits_of(instr.operands[0].type)
-        widens = is_unsigned(instr, 0) and source < bits_of(instr.type)
-        return partial(INSTRUCTION_RULES["zext" if widens else "sext"], source)
+    converts = builtin_of(instr).plain_conversion
     rule = BUILTIN_RULES.get(instr.callee.name)
-    return rule and partial(rule, is_unsigned(instr, 0))
+    if not rule and not converts:
+        return None
+    source = Source(bits_of(instr.operands[0].type), is_unsigned(instr, 0))
+    if converts:
+        rule = INSTRUCTION_RULES["zext" if source.unsigned and source.bits < bits_of(instr.type) else "sext"]
+    return rule and partial(rule, source)
 
 
 def bits_of(type: ir.Type) -> int:
@@ -66,11 +76,20 @@ def _if_positive(rule: Callable[..., Interval | None]) -> Rule:
 
 def _comparing(rule: Callable[..., Interval]) -> Rule:
     """Returns the rule of a built-in that compares its operands. Where it is unsigned, none can be negative."""
-    return lambda unsigned, *operands: None if unsigned and any(o.low < 0 for o in operands) else rule(*operands)
+    return lambda source, *operands: None if source.unsigned and any(o.low < 0 for o in operands) else rule(*operands)
 
 
-def _shift_logically(bits: int, value: Interval, amount: Interval) -> Interval | None:
-    return value.as_unsigned(bits).shifted_right(amount, bits)
+def _shift_logically(source: Source, value: Interval, amount: Interval) -> Interval | None:
+    return value.as_unsigned(source.bits).shifted_right(amount, source.bits)
+
+
+def _count_leading_zeros(source: Source, value: Interval) -> Interval:
+    low, high = value.as_unsigned(source.bits)
+    return Interval(source.bits - high.bit_length(), source.bits - low.bit_length())
+
+
+def _count_ones(source: Source, value: Interval) -> Interval:
+    return Interval(0, value.as_unsigned(source.bits).high.bit_length())
 
 
 def factors_24(unsigned: bool) -> Interval:
@@ -78,9 +97,9 @@ def factors_24(unsigned: bool) -> Interval:
     return Interval(0, (1 << 24) - 1) if unsigned else signed_range(24)
 
 
-def _multiply_24_bits(unsigned: bool, a: Interval, b: Interval, *added: Interval) -> Interval | None:
+def _multiply_24_bits(source: Source, a: Interval, b: Interval, *added: Interval) -> Interval | None:
     """mul24 and mad24: the product, if both factors fit 24 bits (OpenCL C 6.15.3)."""
-    whole = factors_24(unsigned)
+    whole = factors_24(source.unsigned)
     if not whole.holds(a) or not whole.holds(b):
         return None
     return a.times(b).plus(added[0]) if added else a.times(b)
@@ -94,14 +113,14 @@ INSTRUCTION_RULES: dict[str, Rule] = {
     "srem": _plain(Interval.remainder),
     "udiv": _if_positive(Interval.quotient),
     "urem": _if_positive(Interval.remainder),
-    "shl": lambda bits, value, amount: value.shifted_left(amount, bits),
-    "ashr": lambda bits, value, amount: value.shifted_right(amount, bits),
+    "shl": lambda source, value, amount: value.shifted_left(amount, source.bits),
+    "ashr": lambda source, value, amount: value.shifted_right(amount, source.bits),
     "lshr": _shift_logically,
     "and": _plain(Interval.bits_and),
     "or": _plain(Interval.bits_or),
     "xor": _plain(Interval.bits_xor),
     "sext": _plain(lambda value: value),
-    "zext": lambda bits, value: value.as_unsigned(bits),
+    "zext": lambda source, value: value.as_unsigned(source.bits),
     "trunc": _plain(lambda value: value),
     "freeze": _plain(lambda value: value),
 }
@@ -110,8 +129,11 @@ BUILTIN_RULES: dict[str, Rule] = {
     "min": _comparing(Interval.minimum),
     "max": _comparing(Interval.maximum),
     "clamp": _comparing(lambda value, low, high: value.maximum(low).minimum(high)),
-    "abs": lambda unsigned, value: value if unsigned else value.absolute(),
+    "abs": lambda source, value: value if source.unsigned else value.absolute(),
     "select": lambda _, a, b, condition: Interval.hull([a, b]),
+    "clz": _count_leading_zeros,
+    "ctz": lambda source, value: Interval(0, source.bits),
+    "popcount": _count_ones,
     "mul24": _multiply_24_bits,
     "mad24": _multiply_24_bits,
 }

@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 from adreno_sim.base.integers.interval import Interval
-from adreno_sim.engine.analysis.interval_rules import BUILTIN_RULES, INSTRUCTION_RULES, factors_24
+from adreno_sim.engine.analysis.interval_rules import BUILTIN_RULES, INSTRUCTION_RULES, Source, factors_24
 
 BITS = 3
 INTERVALS = [Interval(low, high) for low in range(-4, 4) for high in range(low, 4)]
@@ -70,7 +70,7 @@ def test_results_of_instructions(op: str) -> None:
     bits = BITS_OF_RESULT.get(op, BITS)
     bounded = 0
     for operands in product(INTERVALS, repeat=judge.__code__.co_argcount):
-        found, exact = rule(BITS, *operands), results(judge, operands)
+        found, exact = rule(Source(BITS), *operands), results(judge, operands)
         if found is None:
             assert op in PARTIAL or None in exact, operands
             continue
@@ -90,11 +90,15 @@ BUILTIN_JUDGES: dict[str, Callable[..., int]] = {
     "clamp": lambda x, low, high: min(max(x, low), high),
     "abs": abs,
     "select": lambda a, b, condition: b if condition else a,
+    "clz": lambda x: BITS - unsigned(x).bit_length(),
+    "ctz": lambda x: next((bit for bit in range(BITS) if x >> bit & 1), BITS),
+    "popcount": lambda x: bin(unsigned(x)).count("1"),
 }
+LOOSE_BUILTINS = {"select", "ctz", "popcount"}
 
 
 def operands_of(name: str) -> Iterator[tuple[Interval, ...]]:
-    count = {"abs": 1, "clamp": 3, "select": 3}.get(name, 2)
+    count = {"min": 2, "max": 2, "clamp": 3, "select": 3}.get(name, 1)
     yield from product(INTERVALS[:: 1 if count < 3 else 3], repeat=count)
 
 
@@ -104,24 +108,24 @@ def test_results_of_builtins(name: str, is_unsigned: bool) -> None:
     read = unsigned if is_unsigned else int
     bounded = 0
     for operands in operands_of(name):
-        found = BUILTIN_RULES[name](is_unsigned, *operands)
+        found = BUILTIN_RULES[name](Source(BITS, is_unsigned), *operands)
         if found is not None and found.fits(BITS):
             bounded += 1
             exact = results(lambda *numbers: signed(BUILTIN_JUDGES[name](*map(read, numbers))), operands)
-            assert (min(exact), max(exact)) == found if name != "select" else all(found[0] <= n <= found[1] for n in exact), (
-                operands
-            )
+            assert (
+                (min(exact), max(exact)) == found if name not in LOOSE_BUILTINS else all(found[0] <= n <= found[1] for n in exact)
+            ), operands
     assert bounded > 5
 
 
 @pytest.mark.parametrize("is_unsigned", [False, True])
 def test_products_of_24_bits(is_unsigned: bool) -> None:
-    low, high = factors_24(is_unsigned)
+    (low, high), source = factors_24(is_unsigned), Source(32, is_unsigned)
     rule, all_of, some = BUILTIN_RULES["mul24"], Interval(low, high), Interval(-3 if not is_unsigned else 0, 5)
-    assert rule(is_unsigned, all_of, some) == (min(low * 5, high * some.low), max(high * 5, low * some.low))
-    assert BUILTIN_RULES["mad24"](is_unsigned, some, some, Interval(7, 9)) == (min(-15, 0) * (not is_unsigned) + 7, 34)
+    assert rule(source, all_of, some) == (min(low * 5, high * some.low), max(high * 5, low * some.low))
+    assert BUILTIN_RULES["mad24"](source, some, some, Interval(7, 9)) == (min(-15, 0) * (not is_unsigned) + 7, 34)
     for beyond in (Interval(low - 1, 0), Interval(0, high + 1)):
-        assert rule(is_unsigned, beyond, some) is None and rule(is_unsigned, some, beyond) is None
+        assert rule(source, beyond, some) is None and rule(source, some, beyond) is None
 
 
 def test_every_rule_has_a_judge() -> None:
