@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from ...base.integers.interval import Interval, signed_range
 from ...ir import ir
 from ...ir.cfg import predecessors, reverse_postorder
 from ...ir.induction_variables import InductionVariable, find_induction_variable, signed, signed_constant
 from ...ir.loops import back_edges, loop_body
 from .failures import attempt
-from .interval_rules import bits_of
+from .interval_rules import bits_of, find_interval
+from .path_conditions import INVERSE
 from .segments import Graph, ScopeOf, Segment
 
 SHORT = 1 << 22
@@ -20,8 +22,8 @@ CountTrips = Callable[[Segment, set[Segment]], "int | None"]
 
 _UPWARD = {"slt", "sle", "ult", "ule"}
 _DOWNWARD = {"sgt", "sge", "ugt", "uge"}
-_INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge", "uge": "ult", "ule": "ugt", "ugt": "ule",
-            "eq": "ne", "ne": "eq"}  # fmt: skip
+_DEEPEST = 6
+"""Operations between a bound and what bounds it that are looked through."""
 
 
 def needs_no_watchdog(function: ir.Function, ends_soon: bool = False) -> bool:
@@ -99,7 +101,7 @@ def find_counter(
     test = last.operands[0]
     if not isinstance(test, ir.Instr) or test.op != "icmp":
         return None
-    stays = test.pred if head.successors[0] in body else _INVERSE[test.pred]
+    stays = test.pred if head.successors[0] in body else INVERSE[test.pred]
     value, bound = test.operands
     found = _find_induction_variable(head, value, blocks)
     if found is None or found.phi is not value or not _ends(found.step, stays):
@@ -115,13 +117,13 @@ def _ends(step: int, stays: str) -> bool:
 
 
 def trip_count(head: Segment, body: set[Segment]) -> int | None:
-    """Returns an upper bound of the iterations of a loop counted from a constant, by a constant, to a constant; else None."""
+    """Returns an upper bound of the iterations of a loop, not above SHORT, as the text alone tells it; None if it tells none."""
     blocks = {id(s.block) for s in body}
     for segment in body:
         if not any(s not in body for s in segment.successors):
             continue
         count = _counted_exit(head, segment, body, blocks)
-        if count is not None:
+        if count is not None and count <= SHORT:
             return count
     return None
 
@@ -135,7 +137,7 @@ def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[
     test = last.operands[0]
     if not isinstance(test, ir.Instr) or test.op != "icmp":
         return None
-    stays = test.pred if exit.successors[0] in body else _INVERSE[test.pred]
+    stays = test.pred if exit.successors[0] in body else INVERSE[test.pred]
     value, bound = test.operands
     iterations = _halving_iterations(head, value, bound, blocks, stays)
     if iterations is not None:
@@ -144,42 +146,36 @@ def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[
     if counter is None:
         return None
     (start,) = counter.starts
-    begin, end = _longest_run(start, bound, stays)
-    if begin is None or end is None:
+    run = _longest_run(start, bound, stays)
+    if run is None:
         return None
     if not isinstance(start, ir.Const) and not (exit is head and value is counter.phi):
         return None  # a step before the first test could wrap
-    return _iterations(begin, counter.step, end, stays, bits_of(counter.phi.type))
+    return _iterations(run[0], counter.step, run[1], stays, bits_of(counter.phi.type))
 
 
-def _longest_run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int | None, int | None]:
-    """Returns constants (start, bound) between which a counter takes at least as many steps as from `start` to `bound`."""
-    if stays in ("slt", "sle"):
-        return _signed_bounds(start)[0], _signed_bounds(bound)[1]
-    if stays in ("sgt", "sge"):
-        return _signed_bounds(start)[1], _signed_bounds(bound)[0]
-    values = [v.value if isinstance(v, ir.Const) and isinstance(v.value, int) else None for v in (start, bound)]
-    return values[0], values[1]
+def _longest_run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int, int] | None:
+    """Returns numbers (start, bound) between which a counter takes at least as many steps as from `start` to `bound`; None if
+    there are none."""
+    first, last = _interval_by_text(start), _interval_by_text(bound)
+    if stays in ("eq", "ne"):
+        return (first.low, last.low) if first.low == first.high and last.low == last.high else None
+    if stays[0] == "u":
+        first, last = (known.as_unsigned(bits_of(start.type)) for known in (first, last))
+    return (first.low, last.high) if stays in _UPWARD else (first.high, last.low)
 
 
-def _signed_bounds(value: ir.Value) -> tuple[int | None, int | None]:
-    """Returns the least and the largest signed value of `value` from constants, local ids, min and max; None where unknown."""
+def _interval_by_text(value: ir.Value, depth: int = 0) -> Interval:
+    """Returns the interval of an integer as the text alone bounds it: constants, local ids, and what is computed from them."""
     number = signed_constant(value)
     if number is not None:
-        return number, number
-    if not isinstance(value, ir.Instr):
-        return None, None
-    call = value.operands[0] if value.op == "trunc" else value
-    callee = call.callee if isinstance(call, ir.Instr) else None
-    if callee is not None and callee.name == "get_local_id":
-        return (0, None) if isinstance(value.type, ir.Int) and value.type.bits >= 32 else (None, None)
-    if callee is None or callee.name not in ("min", "max") or call is not value or callee.args[:1] not in (("int",), ("long",)):
-        return None, None
-    lows, highs = zip(*map(_signed_bounds, value.operands), strict=True)
-    known = [end for end in (lows if callee.name == "max" else highs) if end is not None]
-    if callee.name == "max":
-        return max(known, default=None), max(highs) if None not in highs else None
-    return min(lows) if None not in lows else None, min(known, default=None)
+        return Interval.exactly(number)
+    whole = signed_range(bits_of(value.type))
+    if not isinstance(value, ir.Instr) or depth == _DEEPEST:
+        return whole
+    if value.callee is not None and value.callee.name == "get_local_id":
+        return Interval(0, signed_range(32).high)
+    return find_interval(value, lambda operand: _interval_by_text(operand, depth + 1)) or whole
 
 
 def _find_induction_variable(head: Segment, value: ir.Value, blocks: set[int]) -> InductionVariable | None:

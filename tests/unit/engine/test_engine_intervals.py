@@ -274,6 +274,12 @@ def test_a_counter_that_could_wrap_proves_nothing():
         ("for (uint i = max((uint)n, 0u); i < min((uint)n, 0xfffffff0u); ++i) a[i] = i;", 1),
         ("int i = max(n, 0); do a[i & 7] = i; while ((i += 256) < 1000);", 1),
         ("for (int i = 0; i < 0x7fffffff - l; ++i) a[i] = i;", 1),
+        ("for (int i = 0; i < (n & 15); ++i) a[i] = i;", 0),
+        ("for (int i = 0; i < (n | 15); ++i) a[i] = i;", 1),
+        ("for (int i = n % 100; i < (uchar)a[i]; ++i) a[1] = i;", 0),
+        ("for (uint i = 0; i < (uint)n % 100u; ++i) a[i] = i;", 1),
+        ("for (uint i = 0; i < ((uint)n >> 20); ++i) a[i] = i;", 0),
+        ("for (int i = n >> 8; i != (n & 15); ++i) a[0] = i;", 1),
     ],
 )
 def test_loops_that_are_proven_short_are_not_watched(loop, polled):
