@@ -107,10 +107,10 @@ def _min_max(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> 
     assert instr.callee is not None
     result = forms.bounded_by_rule(instr, lane, bounds)
     sign = 1 if instr.callee.name == "min" else -1
-    if result is None:
-        return None
+    values = [forms.of(value, lane_of(value, lane)) for value in instr.operands]
+    if result is None or (is_unsigned(instr, 0) and min(bounds.range_of(value).low for value in values) < 0):
+        return result
     for symbol in result.terms:
-        values = [forms.of(value, lane_of(value, lane)) for value in instr.operands]
         forms.symbols[symbol].constraints += [result.plus(value, -1).times(sign) for value in values]
     return result
 

@@ -6,8 +6,7 @@ analyses of integers share these rules. `affine_rules` and `index_builtins` know
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...base.integers.interval import Interval, signed_range
@@ -16,14 +15,14 @@ from ...ir.builtins import builtin_of
 
 
 class Source(NamedTuple):
-    """The type of an operation's first operand: its bits, and whether a built-in takes it as unsigned."""
+    """How an operation reads its operands: the bits of the first, and whether they are unsigned."""
 
     bits: int
     unsigned: bool = False
 
 
 Rule = Callable[..., "Interval | None"]
-"""The interval of a result, from the source and the interval of each operand."""
+"""The interval of a result, from the source and the interval of each operand, as it is read."""
 
 
 def find_interval(instr: ir.Instr, range_of: Callable[[ir.Value], Interval]) -> Interval | None:
@@ -32,24 +31,31 @@ def find_interval(instr: ir.Instr, range_of: Callable[[ir.Value], Interval]) -> 
     rule = _rule_of(instr)
     if rule is None or not all(isinstance(llvm_types.elem_of(value.type), ir.Int) for value in instr.operands):
         return None
-    found = rule(*map(range_of, instr.operands))
+    source = Source(bits_of(instr.operands[0].type), _reads_unsigned(instr))
+    found = apply_rule(rule, source, [range_of(value) for value in instr.operands])
     return found if found is not None and found.fits(bits_of(instr.type)) else None
 
 
-def _rule_of(instr: ir.Instr) -> Callable[..., Interval | None] | None:
-    """Returns the rule of an operation: what gives its interval from those of its operands."""
+def apply_rule(rule: Rule, source: Source, operands: Sequence[Interval]) -> Interval | None:
+    """Returns the interval of a result, from the signed intervals of operands."""
+    return rule(source, *(operand.as_unsigned(source.bits) if source.unsigned else operand for operand in operands))
+
+
+def _rule_of(instr: ir.Instr) -> Rule | None:
     if instr.op != "call":
-        rule = INSTRUCTION_RULES.get(instr.op)
-        return rule and partial(rule, Source(bits_of(instr.operands[0].type)))
+        return INSTRUCTION_RULES.get(instr.op)
     assert instr.callee is not None
-    converts = builtin_of(instr).plain_conversion
-    rule = BUILTIN_RULES.get(instr.callee.name)
-    if not rule and not converts:
-        return None
-    source = Source(bits_of(instr.operands[0].type), is_unsigned(instr, 0))
-    if converts:
-        rule = INSTRUCTION_RULES["zext" if source.unsigned and source.bits < bits_of(instr.type) else "sext"]
-    return rule and partial(rule, source)
+    return INSTRUCTION_RULES["sext"] if builtin_of(instr).plain_conversion else BUILTIN_RULES.get(instr.callee.name)
+
+
+def _reads_unsigned(instr: ir.Instr) -> bool:
+    """Returns whether an operation that has a rule reads its operands as unsigned, and does not take their bits as they are."""
+    if instr.op != "call":
+        return instr.op in UNSIGNED
+    assert instr.callee is not None
+    if builtin_of(instr).plain_conversion and bits_of(instr.operands[0].type) >= bits_of(instr.type):
+        return False
+    return instr.callee.name != "select" and is_unsigned(instr, 0)
 
 
 def bits_of(type: ir.Type) -> int:
@@ -65,22 +71,12 @@ def is_unsigned(instr: ir.Instr, operand: int) -> bool:
 
 
 def _plain(rule: Callable[..., Interval | None]) -> Rule:
-    """Returns the rule of an operation that does not depend on the bits of its operands, or on whether they are signed."""
-    return lambda _, *operands: rule(*operands)
+    """Returns the rule of an operation that does the same with operands of all types."""
+    return lambda source, *operands: rule(*operands)
 
 
-def _if_positive(rule: Callable[..., Interval | None]) -> Rule:
-    """Returns the rule of an unsigned instruction: the signed one, where no operand can be negative."""
-    return lambda _, *operands: rule(*operands) if all(operand.low >= 0 for operand in operands) else None
-
-
-def _comparing(rule: Callable[..., Interval]) -> Rule:
-    """Returns the rule of a built-in that compares its operands. Where it is unsigned, none can be negative."""
-    return lambda source, *operands: None if source.unsigned and any(o.low < 0 for o in operands) else rule(*operands)
-
-
-def _shift_logically(source: Source, value: Interval, amount: Interval) -> Interval | None:
-    return value.as_unsigned(source.bits).shifted_right(amount, source.bits)
+def _shift_right(source: Source, value: Interval, amount: Interval) -> Interval | None:
+    return value.shifted_right(amount, source.bits)
 
 
 def _count_leading_zeros(source: Source, value: Interval) -> Interval:
@@ -111,26 +107,29 @@ INSTRUCTION_RULES: dict[str, Rule] = {
     "mul": _plain(Interval.times),
     "sdiv": _plain(Interval.quotient),
     "srem": _plain(Interval.remainder),
-    "udiv": _if_positive(Interval.quotient),
-    "urem": _if_positive(Interval.remainder),
+    "udiv": _plain(Interval.quotient),
+    "urem": _plain(Interval.remainder),
     "shl": lambda source, value, amount: value.shifted_left(amount, source.bits),
-    "ashr": lambda source, value, amount: value.shifted_right(amount, source.bits),
-    "lshr": _shift_logically,
+    "ashr": _shift_right,
+    "lshr": _shift_right,
     "and": _plain(Interval.bits_and),
     "or": _plain(Interval.bits_or),
     "xor": _plain(Interval.bits_xor),
     "sext": _plain(lambda value: value),
-    "zext": lambda source, value: value.as_unsigned(source.bits),
+    "zext": _plain(lambda value: value),
     "trunc": _plain(lambda value: value),
     "freeze": _plain(lambda value: value),
 }
 
+UNSIGNED = ("udiv", "urem", "lshr", "zext")
+"""Instructions that read their operands as unsigned."""
+
 BUILTIN_RULES: dict[str, Rule] = {
-    "min": _comparing(Interval.minimum),
-    "max": _comparing(Interval.maximum),
-    "clamp": _comparing(lambda value, low, high: value.maximum(low).minimum(high)),
-    "abs": lambda source, value: value if source.unsigned else value.absolute(),
-    "select": lambda _, a, b, condition: Interval.hull([a, b]),
+    "min": _plain(Interval.minimum),
+    "max": _plain(Interval.maximum),
+    "clamp": _plain(lambda value, low, high: value.maximum(low).minimum(high)),
+    "abs": _plain(Interval.absolute),
+    "select": _plain(lambda a, b, condition: Interval.hull([a, b])),
     "clz": _count_leading_zeros,
     "ctz": lambda source, value: Interval(0, source.bits),
     "popcount": _count_ones,

@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 from adreno_sim.base.integers.interval import Interval
-from adreno_sim.engine.analysis.interval_rules import BUILTIN_RULES, INSTRUCTION_RULES, Source, factors_24
+from adreno_sim.engine.analysis.interval_rules import BUILTIN_RULES, INSTRUCTION_RULES, UNSIGNED, Source, apply_rule, factors_24
 
 BITS = 3
 INTERVALS = [Interval(low, high) for low in range(-4, 4) for high in range(low, 4)]
@@ -70,7 +70,7 @@ def test_results_of_instructions(op: str) -> None:
     bits = BITS_OF_RESULT.get(op, BITS)
     bounded = 0
     for operands in product(INTERVALS, repeat=judge.__code__.co_argcount):
-        found, exact = rule(Source(BITS), *operands), results(judge, operands)
+        found, exact = apply_rule(rule, Source(BITS, op in UNSIGNED), operands), results(judge, operands)
         if found is None:
             assert op in PARTIAL or None in exact, operands
             continue
@@ -108,7 +108,7 @@ def test_results_of_builtins(name: str, is_unsigned: bool) -> None:
     read = unsigned if is_unsigned else int
     bounded = 0
     for operands in operands_of(name):
-        found = BUILTIN_RULES[name](Source(BITS, is_unsigned), *operands)
+        found = apply_rule(BUILTIN_RULES[name], Source(BITS, is_unsigned and name != "select"), operands)
         if found is not None and found.fits(BITS):
             bounded += 1
             exact = results(lambda *numbers: signed(BUILTIN_JUDGES[name](*map(read, numbers))), operands)
