@@ -101,7 +101,8 @@ def load_profile(name: str | None) -> Profile:
     """A profile by the name of a built-in one, its file, or a device string with its changes; None: the default."""
     from ..backends.open import open_device
     from ..base.errors import AdrenoSimError
-    from ..profiles.profile import DEFAULT, load
+    from ..profiles.profile import DEFAULT
+    from ..profiles.user_profile import load_profile as load
 
     if name is None or not name.startswith("sim"):
         return load(name or DEFAULT)

@@ -169,6 +169,7 @@ def devices_of(texts: Iterable[str]) -> list[str]:
     """
     from ..base.trust.device_string import default_device
     from ..profiles import profile
+    from ..profiles.user_profile import load_profile
 
     found: dict[str, None] = {}
     for text in _split(texts):
@@ -180,7 +181,7 @@ def devices_of(texts: Iterable[str]) -> list[str]:
         known_names = (*profile.names(), *profile.phones())
         names = profile.names() if name == "all" else fnmatch.filter(known_names, name)
         if not names:
-            profile.load(name)  # a user's file, or an error that says what there is
+            load_profile(name)  # a user's file, or an error that says what there is
         found.update(dict.fromkeys(f"sim:{known}{comma}{keys}" for known in names or [name]))
     return list(found) or [default_device()]
 

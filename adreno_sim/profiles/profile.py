@@ -1,7 +1,6 @@
 """Device profiles: what a simulated device answers to clGetDeviceInfo, and how it lays images out in memory.
 
-Built-in profiles are made of tables (builtin.py); users add their own as a TOML file (one `[profile.NAME]` table, `base` may name
-a built-in profile) or as the output of `clinfo` or `clinfo --json`. Every value is marked:
+Built-in profiles are made of tables (builtin.py); users add their own (user_profile.py). Every value is marked:
 
 sourced   read in a public dump or table
 inferred  not found; taken from a related device
@@ -11,30 +10,21 @@ given     set by the user, in the device string, a file or a clinfo dump
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ..base.bounded_read import read_text
 from ..base.errors import AdrenoSimError
 from . import builtin
-from .fields import DEFAULTS, EDITS, FIELDS, apply_value, check_value, parse_value, suggest
+from .fields import DEFAULTS, FIELDS, check_value, parse_value, suggest
 from .ml import MLCapabilities, of_profile
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = [
     "DEFAULT",
     "FIELDS",
     "Profile",
     "default_capabilities",
-    "from_toml",
     "is_builtin",
     "load",
     "names",
@@ -45,7 +35,8 @@ __all__ = [
 
 DEFAULT = "adreno-740"
 
-_DRIVER = ",driver="
+DRIVER = ",driver="
+"""Between a chip or a phone and the driver that is named."""
 _UNSAID = "nothing public says otherwise"
 """The origin of a value that no table has."""
 _COMPILER = re.compile(r"(?:Compiler )?\b((?:E\d+|DX)(?:\.\d+)+)")
@@ -133,22 +124,16 @@ class Profile:
         checked = {key: check_value(self.name, key, value) for key, value in changes.items()}
         given = dict.fromkeys(checked, "given")
         seen = {key: found for key, found in self.seen.items() if key not in checked}
-        return _complete(self.name, {**self.values, **checked}, {**self.marks, **given}, {**self.origins, **given}, seen)
+        return complete(self.name, {**self.values, **checked}, {**self.marks, **given}, {**self.origins, **given}, seen)
 
 
 def load(name: str) -> Profile:
-    """A built-in profile, or a user's by path (ends in .toml, .json or .txt).
+    """A built-in profile; `user_profile.load_profile` also takes files.
 
-    A built-in one is a chip ("adreno-740") or a phone ("galaxy-s23"), each with a driver of its own or with one that is named:
+    It is a chip ("adreno-740") or a phone ("galaxy-s23"), each with a driver of its own or with one that is named:
     "adreno-740,driver=E031.41.03". Raises AdrenoSimError naming what exists.
     """
-    if name.endswith(".toml"):
-        return from_toml(Path(name))
-    if name.endswith((".json", ".txt")):
-        from .clinfo import from_clinfo
-
-        return from_clinfo(Path(name))
-    chip, _, driver = name.partition(_DRIVER)
+    chip, _, driver = name.partition(DRIVER)
     chip = chip.lower()
     if chip not in (*names(), *phones()):
         raise AdrenoSimError(
@@ -156,7 +141,7 @@ def load(name: str) -> Profile:
             f"and phones: {', '.join(phones())}"
         )
     found = builtin.resolve(chip, driver)
-    return _complete(f"{chip}{_DRIVER}{driver}" if driver else chip, found.values, found.marks, found.origins, found.seen)
+    return complete(f"{chip}{DRIVER}{driver}" if driver else chip, found.values, found.marks, found.origins, found.seen)
 
 
 def default_capabilities() -> MLCapabilities:
@@ -178,69 +163,10 @@ def phones() -> list[str]:
 
 def is_builtin(name: str) -> bool:
     """Whether a profile's name is that of a built-in one, as `load` takes it."""
-    return name.partition(_DRIVER)[0] in (*names(), *phones())
+    return name.partition(DRIVER)[0] in (*names(), *phones())
 
 
-def from_toml(path: Path) -> Profile:
-    """The profile a user's TOML file holds. Raises AdrenoSimError with the file's name on anything wrong in it."""
-    try:
-        tables = tomllib.loads(read_text(path))
-    except (OSError, UnicodeDecodeError, RecursionError) as error:
-        raise AdrenoSimError(f"device profile {path}: cannot be read: {error}") from None
-    except ValueError as error:  # TOMLDecodeError, and Python's for a number of thousands of digits
-        raise AdrenoSimError(f"device profile {path}: not valid TOML: {error}") from None
-    profiles = tables.get("profile")
-    if not isinstance(profiles, dict) or len(profiles) != 1 or not all(isinstance(table, dict) for table in profiles.values()):
-        raise AdrenoSimError(f"device profile {path}: expected exactly one table [profile.NAME]")
-    (name,) = profiles
-    if not name or not name.isprintable():
-        raise AdrenoSimError(f"device profile {path}: the name {name!r}: expected text without control characters")
-    if name in (*names(), *phones()):
-        raise AdrenoSimError(f"device profile {path}: the name {name!r} is taken by a built-in profile")
-    return _resolve(name, profiles[name])
-
-
-def _resolve(name: str, table: Mapping[str, Any]) -> Profile:
-    """The values of a user's table over those of its base, which count as inferred."""
-    _check_table(name, table)
-    values: dict[str, Any] = {}
-    marks: dict[str, str] = {}
-    origins: dict[str, str] = {}
-    seen: dict[str, tuple[int, int]] = {}
-    if base := table.get("base"):
-        found = _load_base(name, base)
-        values, seen = dict(found.values), dict(found.seen)
-        marks, origins = dict.fromkeys(values, "inferred"), {key: f"as {base}: {text}" for key, text in found.origins.items()}
-    for mark in ("sourced", "inferred", "given"):
-        for key, value in table.get(mark, {}).items():
-            changed = apply_value(name, key, value, values)
-            marks[changed], origins[changed] = mark, f"{mark} in {name}"
-            seen.pop(changed, None)
-    for key in EDITS:
-        if key in table:
-            apply_value(name, key, table[key], values)
-    return _complete(name, values, marks, origins, seen)
-
-
-def _load_base(name: str, base: Any) -> builtin.Values:
-    chip, _, driver = str(base).partition(_DRIVER)
-    known = (*names(), *phones(), *builtin.families())
-    if not isinstance(base, str) or chip not in known:
-        raise AdrenoSimError(f"device profile {name}: base {base!r} does not exist{suggest(str(base), known)}")
-    return builtin.resolve(chip, driver)
-
-
-def _check_table(name: str, table: Mapping[str, Any]) -> None:
-    known = ("base", "sourced", "inferred", "given", *EDITS)
-    for key, value in table.items():
-        if key not in known:
-            hint = " (values belong under sourced, inferred or given)" if key in FIELDS else suggest(key, known)
-            raise AdrenoSimError(f"device profile {name}: unknown key {key!r}{hint}")
-        if key in ("sourced", "inferred", "given") and not isinstance(value, dict):
-            raise AdrenoSimError(f"device profile {name}: {key}: expected a table, got {value!r}")
-
-
-def _complete(
+def complete(
     name: str,
     values: Mapping[str, Any],
     marks: Mapping[str, str],

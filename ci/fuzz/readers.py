@@ -39,7 +39,7 @@ from adreno_sim.icd import identity
 from adreno_sim.icd.trace.archive import open_session, open_trace
 from adreno_sim.icd.trace.events import MAGIC, Event, EventKind, encode_event, read_events
 from adreno_sim.launch_spec.read import read_launch
-from adreno_sim.profiles import profile
+from adreno_sim.profiles.user_profile import load_profile
 
 CORPUS = Path(__file__).parent / "corpus"
 _MEMBER = re.compile(rb"^== (.*)\n", re.MULTILINE)
@@ -156,7 +156,7 @@ def _event_seeds() -> list[bytes]:
 
 def _profile(name: str) -> Callable[[bytes], None]:
     def read(data: bytes) -> None:
-        found = profile.load(str(file(name, data)))
+        found = load_profile(str(file(name, data)))
         identity.platform_answers(found)
         identity.device_answers(found)
 

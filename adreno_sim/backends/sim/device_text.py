@@ -9,6 +9,7 @@ from ...base.errors import AdrenoSimError
 from ...base.run_options import NAMES, RunOptions, make_options
 from ...base.trust.device_string import parse_device_string
 from ...profiles import profile
+from ...profiles.user_profile import load_profile
 
 
 def read_device(text: str, *, defaults: Mapping[str, Any] | None = None, **options: Any) -> tuple[profile.Profile, RunOptions]:
@@ -29,7 +30,7 @@ def read_device(text: str, *, defaults: Mapping[str, Any] | None = None, **optio
         else:
             known = (*NAMES, "driver", "wave_size", *profile.FIELDS)
             raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profile.suggest(key, known)}")
-    chosen, run_options = profile.load(name).with_values(changes), make_options({**(defaults or {}), **given, **options})
+    chosen, run_options = load_profile(name).with_values(changes), make_options({**(defaults or {}), **given, **options})
     if run_options.counters:
         from ...device.group_sample import require_line
 

@@ -9,7 +9,8 @@ import pytest
 from adreno_sim import open_device
 from adreno_sim.base.errors import AdrenoSimError, DeviceError
 from adreno_sim.profiles import builtin, profile, tables_page
-from adreno_sim.profiles.profile import load, tomllib
+from adreno_sim.profiles.profile import load
+from adreno_sim.profiles.user_profile import load_profile, tomllib
 
 FACTS = tomllib.loads(Path(__file__).with_name("real_devices.toml").read_text(encoding="utf-8"))
 ROOT = Path(__file__).parents[3]
@@ -111,7 +112,7 @@ age2d_from_buffer cl_qcom_new_one
 
 def test_what_clinfo_prints_is_a_profile(tmp_path: Path) -> None:
     (tmp_path / "phone.txt").write_text(CLINFO)
-    made = load(str(tmp_path / "phone.txt"))
+    made = load_profile(str(tmp_path / "phone.txt"))
     assert (made.name, made["device_name"], made.compiler_version) == ("phone", "QUALCOMM Adreno(TM) 750", "E031.45.02.99")
     assert (made["GLOBAL_MEM_SIZE"], made["IMAGE2D_MAX_HEIGHT"], made["MAX_WORK_ITEM_SIZES"]) == (
         5810159616,
@@ -129,7 +130,7 @@ def test_what_clinfo_prints_is_a_profile(tmp_path: Path) -> None:
 def test_a_text_that_is_no_dump_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "phone.txt").write_text(text)
     with pytest.raises(AdrenoSimError, match=r"^clinfo dump .*phone\.txt: "):
-        load(str(tmp_path / "phone.txt"))
+        load_profile(str(tmp_path / "phone.txt"))
 
 
 def test_the_page_of_evidence_is_up_to_date() -> None:

@@ -34,6 +34,7 @@ from adreno_sim.icd.settings import DriverSettings
 from adreno_sim.icd.trace.archive import open_trace
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.profiles import profile
+from adreno_sim.profiles.user_profile import load_profile
 from adreno_sim.render.run.html import of_run
 from adreno_sim.results.run_report import make_run_report
 
@@ -105,13 +106,13 @@ RECORDING = {
 def read_profile(path: Path, tree: Any) -> None:
     path = path / "p.toml"
     path.write_text(toml_text(tree), encoding="utf-8")
-    answer(profile.load(str(path)))
+    answer(load_profile(str(path)))
 
 
 def read_dump(path: Path, tree: Any) -> None:
     path = path / "p.json"
     path.write_bytes(json_bytes(tree))
-    answer(profile.load(str(path)))
+    answer(load_profile(str(path)))
 
 
 def answer(found: profile.Profile) -> None:
