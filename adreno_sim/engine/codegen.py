@@ -22,7 +22,9 @@ from .analysis.failures import attempt, collect
 from .analysis.loop_bounds import needs_no_watchdog
 from .analysis.parallel_regions import RegionPlan
 from .analysis.segments import Graph
+from .counting.instrumentation import Counting
 from .counting.plan import CountingPlan, plan_counting
+from .debugging.instrumentation import Debugging
 from .debugging.plan import DebugPlan, plan_debugging
 from .emit import sync_points
 from .emit.c_runtime import add_runtime
@@ -181,11 +183,11 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     if unit.spec.full:
         plan.checks, plan.scheduled = checks.plan_scalar(plan), True
     if unit.spec.counters:
-        plan.checks = [plan_counting(plan)]
+        plan.checks = [plan_counting(plan, Counting)]
     _reserve_private(plan, kernel)
     _reserve_spills(plan)
     if unit.spec.debug:
-        plan.checks = [*plan.checks, plan_debugging(plan)]
+        plan.checks = [*plan.checks, plan_debugging(plan, Debugging)]
     return plan
 
 

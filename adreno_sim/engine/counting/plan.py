@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...ir import ir
@@ -20,11 +21,12 @@ STATE_BYTES = 16
 """Of each loop, for each work-item: the iteration and its key."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class CountingPlan(CheckPlan):
     """heads: the segment that begins at an instruction, by its id; last_segment: the number of the one that ends in it. state_at:
-    arena offset of the states of loops, of all work-items one after the other."""
+    arena offset of the states of loops, of all work-items one after the other. callbacks: those of one region."""
 
+    callbacks: Callable[[RegionEmitter, CountingPlan], Instrumentation]
     table: CountTable = field(default_factory=CountTable)
     loops: LoopNest = field(default_factory=LoopNest)
     heads: dict[int, Segment] = field(default_factory=dict)
@@ -46,16 +48,14 @@ class CountingPlan(CheckPlan):
         return self._places[key]
 
     def instrument(self, e: Emitter) -> Instrumentation:
-        from .instrumentation import Counting
-
         assert isinstance(e, RegionEmitter)
-        return Counting(e, self)
+        return self.callbacks(e, self)
 
 
-def plan_counting(plan: KernelPlan) -> CountingPlan:
+def plan_counting(plan: KernelPlan, callbacks: Callable[[RegionEmitter, CountingPlan], Instrumentation]) -> CountingPlan:
     """Returns the plan for counting a kernel in scalar code."""
     kernel, segments = plan.unit.kernel, plan.regions.graph.segments
-    own = CountingPlan("counters", loops=find_loops(kernel))
+    own = CountingPlan("counters", callbacks=callbacks, loops=find_loops(kernel))
     for segment in segments:
         executed = [*segment.instrs, *([segment.sync.instr] if segment.sync is not None else [])]
         own.table.operations.append(_add_operations(executed))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ...ir import ir, llvm_types
@@ -23,19 +23,18 @@ Key = tuple[tuple[int, ...], int]
 _WITHOUT_BYTES = (ir.Image, ir.Sampler, ir.Event, ir.Void)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class DebugPlan(CheckPlan):
-    """points: number by the id of the instruction that begins it. slots: by variable."""
+    """points: number by the id of the instruction that begins it. slots: by variable. callbacks: those of one region."""
 
+    callbacks: Callable[[RegionEmitter, DebugPlan], Instrumentation]
     table: DebugTable = field(default_factory=DebugTable)
     points: dict[int, int] = field(default_factory=dict)
     slots: dict[Key, Slot] = field(default_factory=dict)
 
     def instrument(self, e: Emitter) -> Instrumentation:
-        from .instrumentation import Debugging
-
         assert isinstance(e, RegionEmitter)
-        return Debugging(e, self)
+        return self.callbacks(e, self)
 
 
 def key_of(instr: ir.Instr) -> Key:
@@ -43,10 +42,10 @@ def key_of(instr: ir.Instr) -> Key:
     return instr.loc.callers, instr.indices[0]
 
 
-def plan_debugging(plan: KernelPlan) -> DebugPlan:
+def plan_debugging(plan: KernelPlan, callbacks: Callable[[RegionEmitter, DebugPlan], Instrumentation]) -> DebugPlan:
     """Returns the plan for a kernel that a debugger runs, whose private objects have their places."""
     kernel, items = plan.unit.kernel, plan.unit.spec.items
-    own = DebugPlan("the debugger")
+    own = DebugPlan("the debugger", callbacks=callbacks)
     table = own.table
     _place_points(own, plan.regions.graph.segments, kernel)
     table.items = items
