@@ -53,7 +53,7 @@ def test_a_term_that_a_driver_drops_is_found_and_no_right_result_is_blamed(make,
     right = bench.judge(arrays, Planted())
     assert right.by_exact is False and not right.found, "judged, and right"
     wrong = bench.judge(arrays, Planted(Defect.DROPPED_TERM, at=11))
-    assert wrong.by_exact and not wrong.by_bound and not wrong.by_twin
+    assert wrong.by_exact and not wrong.by_bound and not wrong.by_rerun
     found = [f.message for f in bench._observer.found.findings.as_list() if f.kind is Kind.WRONG_VALUE]
     assert any("on whole numbers that it sums exactly" in message for message in found)
 

@@ -46,9 +46,9 @@ def test_a_defect_that_halves_flush_away_is_seen_in_the_twin(softmax):
     x = np.random.default_rng(0).uniform(-1, 1, (16, 64)).astype("float16")
     x[:, 10], x[:, 11] = -11, -7
     right = softmax.judge([x], Planted())
-    assert not right.found and not right.no_twin
+    assert not right.found and not right.no_rerun
     wrong = softmax.judge([x], Planted(Defect.SWAPPED_CHANNEL, at=10))
-    assert wrong.by_twin and not wrong.by_bound
+    assert wrong.by_rerun and not wrong.by_bound
 
 
 def test_what_reads_bits_is_no_twin_and_what_halves_may_round_is():
