@@ -186,7 +186,6 @@ def _ready(
     """The run of a prepared model. compiled: with the memory plan to run with."""
     arrays, references, unchecked, judged = prepared.arrays, prepared.references, prepared.unchecked, prepared.judged
     golden = LiveGolden(References(kernels.all, subgraphs), subgraphs, kernels.names, kernels.kernels.has_truth)
-
     reading, storage, lowering = options.reading, options.storage, options.lowering
 
     def judge(places: Sequence[np.ndarray] = ()) -> Judged:
@@ -203,24 +202,21 @@ def _ready(
         return find_wrong_pass(read_model(source, reading), lowering, arrays, units)
 
     truth, outputs = (judge, references) if judged is None else (None, judged)
-    tuned, scopes = prepared.tuned, prepared.scopes
-    origin = prepared.origin
     return PreparedRun(
-        compiled,
-        arrays,
-        origin,
-        golden,
-        outputs,
-        unchecked,
-        None,
-        tuned,
-        scopes,
-        kernels.kernels,
-        truth,
-        judge,
-        move,
-        blame,
-        blame_kernel,
+        compiled=compiled,
+        arrays=arrays,
+        origin=prepared.origin,
+        golden=golden,
+        references=outputs,
+        unchecked=unchecked,
+        tuned=prepared.tuned,
+        scopes=prepared.scopes,
+        kernels=kernels.kernels,
+        truth=truth,
+        follow=judge,
+        movement=move,
+        wrong_pass=blame,
+        wrong_stage=blame_kernel,
     )
 
 
