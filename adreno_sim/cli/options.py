@@ -282,18 +282,19 @@ def time_options(args: argparse.Namespace) -> dict[str, Any]:
     return {"time": args.time, "max_time": args.max_time, "baseline": args.compare}
 
 
-def time_wish(args: argparse.Namespace, device: str) -> TimeWish:
-    """What the command line holds times on a simulated device against. Raises what is wrong with it before anything runs: also
-    UnsupportedError for a device that is no chip, and AdrenoSimError for a baseline that is none of it."""
-    from ..backends.sim.open import read_device
+def time_wish(args: argparse.Namespace, device: str) -> TimeWish | None:
+    """What the command line holds times on a simulated device against; None without --time. Raises what is wrong with it before
+    anything runs: also UnsupportedError for a device that is no chip, and AdrenoSimError for a baseline that is none of it."""
+    given = time_options(args)
+    if not args.time:
+        return None
+    from ..backends.sim.device_text import read_device
     from ..results.time_limits import TimeWish, read_baseline
     from ..timing.machines import machine_of_profile
 
-    given = time_options(args)
-    if args.time:
-        name = machine_of_profile(read_device(device.partition(":")[2])[0]).name
-        if given["baseline"] is not None:
-            read_baseline(given["baseline"], name)
+    name = machine_of_profile(read_device(device.partition(":")[2])[0]).name
+    if given["baseline"] is not None:
+        read_baseline(given["baseline"], name)
     return TimeWish(given["max_time"], given["baseline"])
 
 

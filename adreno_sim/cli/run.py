@@ -84,11 +84,12 @@ def add(commands: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from ..render.console import open_console
-    from ..render.time.text import show_times
-
     report, unrecorded = _run_command(args, _command_of(args.command), read_allow_list(args.allow))
-    show_times(open_console(sys.stderr), report.time)
+    if report.time is not None:
+        from ..render.console import open_console
+        from ..render.time.text import show_times
+
+        show_times(open_console(sys.stderr), report.time)
     write_report(args, report)
     if unrecorded is not None:
         raise unrecorded
