@@ -1,7 +1,8 @@
-"""A pytest plugin: run the tests that the file named in MUTANT_TESTS lists, in its order, or note what runs with none on.
+"""A pytest plugin: run the tests that the file named in MUTANT_TESTS lists, in its order, or write down which there are.
 
-With MUTANT_SURVEY=FILE it keeps the fast set, and one test of each other function unless MUTANT_FAST_ALONE is set. It writes
-which tests there are to FILE, and after each test how it ended to FILE.outcomes: a run that does not end is of use too.
+With MUTANT_SURVEY=FILE it writes after each test how that ended to FILE.outcomes: a run that does not end is of use too. Where no
+tests are listed it writes to FILE which there are, which of them are the fast set, and which a survey runs: the fast set, and one
+test of each other function unless MUTANT_FAST_ALONE is set.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ SURVEY = os.environ.get("MUTANT_SURVEY")
 FAST_ALONE = "MUTANT_FAST_ALONE" in os.environ
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Is called when tests/conftest.py has marked what is slow."""
     if LISTED:
         order = {node: index for index, node in enumerate(json.loads(Path(LISTED).read_text()))}
         items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
@@ -30,10 +31,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     everything = [item.nodeid for item in items]
     marked = {split_id(item.nodeid) for item in items if item.get_closest_marker("representative")}
     fast = choose(everything, Durations.read(), marked)
-    if SURVEY and not Path(SURVEY).exists():  # every process of xdist collects the same
-        part = Path(f"{SURVEY}.{os.getpid()}")
-        part.write_text(json.dumps({"everything": everything, "fast": sorted(fast)}))
-        part.replace(SURVEY)
     covered = {split_id(node) for node in fast}
     kept = []
     for item in items:
@@ -41,9 +38,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             kept.append(item)
             covered.add(split_id(item.nodeid))
     items[:] = kept
+    if SURVEY:
+        found = {"everything": everything, "fast": sorted(fast), "kept": [item.nodeid for item in kept]}
+        Path(SURVEY).write_text(json.dumps(found), encoding="utf-8")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if SURVEY and "PYTEST_XDIST_WORKER" not in os.environ and (report.when == "call" or report.outcome != "passed"):
+    if SURVEY and (report.when == "call" or report.outcome != "passed"):
         with Path(f"{SURVEY}.outcomes").open("a") as file:
             file.write(json.dumps([report.nodeid, report.outcome]) + "\n")

@@ -3,14 +3,13 @@
     python ci/mutants/run.py FOLDER --count 200 --seed 1 --jobs 16 --seconds 580
 
 FOLDER gets the copy, results.json and table.md; run again, a campaign goes on where it ended. Each mutant meets the tests that
-execute its line, fast ones first, until one fails.
+execute its line, fast ones first, until one fails. Those that the fast set leaves meet the others once all have met the fast set.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import json
 import os
 import resource
@@ -27,13 +26,17 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
 
 from candidates import Survey, read_outcomes  # noqa: E402
-from selection.durations import Durations  # noqa: E402
+from selection.choice import split_files  # noqa: E402
+from selection.durations import Durations, split_id  # noqa: E402
+from selection.plugin import parse_shard  # noqa: E402
 from table import write_table  # noqa: E402
 from weave import Mutant, choose_mutants, weave  # noqa: E402
 
 MOST_MEMORY = 24 << 30
 MOST_FAST, MOST_OTHERS = 80.0, 80.0
 """Seconds of tests, as measured, that one mutant meets of the fast set and of the others."""
+GROUPS = 3
+"""Groups of test files for each process of the survey: a few that end early leave others to run."""
 
 
 @dataclass
@@ -62,19 +65,29 @@ class Campaign:
         return self._deadline - time.monotonic()
 
     def survey(self, jobs: int, fast_alone: bool) -> Survey:
-        """Run the fast set and one test of each other function, with no mutant on, for at most half of the time."""
+        """Run the fast set and one test of each other function, with no mutant on, for at most half of the time.
+
+        One process says which tests there are; then processes take groups of files, so that one that crashes or hangs loses the
+        rest of its group alone. What has ended counts, also where a campaign begins again.
+        """
         hits, file = self._folder / "hits", self._folder / "survey.json"
+        hits.mkdir(exist_ok=True)
+        end = time.monotonic() + self.left() / 2
         if not file.exists():
-            hits.mkdir(exist_ok=True)
-            extra = {"ADRENO_MUTANT_HITS": str(hits), "MUTANT_SURVEY": str(file)}
-            if fast_alone:
-                extra["MUTANT_FAST_ALONE"] = "1"
-            options = ["-n", str(jobs), "--dist", "loadfile", "--no-loadscope-reorder", *self._tests]
+            extra = {"MUTANT_SURVEY": str(file), **({"MUTANT_FAST_ALONE": "1"} if fast_alone else {})}
             with (self._folder / "survey.txt").open("wb") as log:
-                self._start(options, extra, self.left() / 2, log=log)
+                self._start(["--collect-only", *self._tests], extra, self.left() / 2, log=log)
             if not file.exists():
-                raise SystemExit(f"the tests did not begin within the time; see {log.name}")
-        return Survey(file, hits, Durations.read())
+                raise SystemExit(f"the tests were not found within the time; see {log.name}")
+        durations = Durations.read()
+        nodes = set(json.loads(file.read_text(encoding="utf-8"))["kept"]) - set(read_outcomes(file))
+        groups = [files for files in split_files(sorted(nodes), durations, GROUPS * jobs) if files]
+        listed = [[node for node in sorted(nodes) if split_id(node)[0] in files] for files in groups]
+        listed.sort(key=lambda group: -sum(durations.of(node) for node in group))
+        extra = {"ADRENO_MUTANT_HITS": str(hits), "MUTANT_SURVEY": str(file), "ADRENO_SIM_CACHE_DIR": str(self._folder / "cache")}
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(lambda group: self._run_listed(group, extra, end - time.monotonic()), listed))
+        return Survey(file, hits, durations)
 
     def try_tests(self, outcome: Outcome, survey: Survey, nodes: list[str], most: float, seen: str) -> None:
         """Run `nodes` until one notices the mutant of `outcome`; what fails without it as well has not noticed."""
@@ -108,23 +121,31 @@ class Campaign:
 
     def _run(self, nodes: list[str], number: int, seconds: float) -> tuple[int | None, str, int]:
         """Exit status (None: out of time), the test that failed, and how many ran."""
-        with self._lock:  # a short path, because sockets lie below it
-            place = self._places.setdefault(threading.get_ident(), self._folder / f"r{len(self._places)}")
-        shutil.rmtree(place, ignore_errors=True)
-        (place / "cache").mkdir(parents=True)
-        (place / "tmp").mkdir()
-        (place / "nodes.json").write_text(json.dumps(nodes), encoding="utf-8")
-        log, survey = place / "log.txt", place / "survey.json"
-        extra = {
-            "ADRENO_MUTANT": str(number), "MUTANT_TESTS": str(place / "nodes.json"), "MUTANT_SURVEY": str(survey),
-            "ADRENO_SIM_CACHE_DIR": str(place / "cache"), "TMPDIR": str(place / "tmp"),
-        }  # fmt: skip
-        files = sorted({node.partition("::")[0] for node in nodes})
-        with log.open("wb") as output:
-            status = self._start(["-x", "-p", "no:xdist", *files], extra, seconds, log=output)
+        place = self._find_place()
+        survey = place / "survey.json"
+        extra = {"ADRENO_MUTANT": str(number), "MUTANT_SURVEY": str(survey), "ADRENO_SIM_CACHE_DIR": str(place / "cache")}
+        status = self._run_listed(nodes, extra, seconds, "-x")
         ran = read_outcomes(survey)
         failed = next((node for node, outcome in ran.items() if outcome == "failed"), "")
         return status, failed, len(ran)
+
+    def _find_place(self) -> Path:
+        """A folder of this thread's own; its path is short, because sockets lie below it."""
+        with self._lock:
+            return self._places.setdefault(threading.get_ident(), self._folder / f"r{len(self._places)}")
+
+    def _run_listed(self, nodes: list[str], extra: dict[str, str], seconds: float, *options: str) -> int | None:
+        """Run `nodes` in this order, in a new folder for what they write; the exit status, or None if they took too long."""
+        if seconds < 5:
+            return None
+        place = self._find_place()
+        shutil.rmtree(place, ignore_errors=True)
+        (place / "tmp").mkdir(parents=True)
+        (place / "nodes.json").write_text(json.dumps(nodes), encoding="utf-8")
+        extra = {"MUTANT_TESTS": str(place / "nodes.json"), "TMPDIR": str(place / "tmp"), **extra}
+        with (place / "log.txt").open("wb") as output:
+            files = sorted({node.partition("::")[0] for node in nodes})
+            return self._start([*options, "-p", "no:xdist", *files], extra, seconds, log=output)
 
     def _start(self, arguments: list[str], extra: dict[str, str], seconds: float, *, log: object) -> int | None:
         """Run pytest in the tree; the whole group of its processes ends with it."""
@@ -157,6 +178,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=3600.0, help="the campaign ends after so many seconds")
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the mutants to try")
+    parser.add_argument("--shard", type=parse_shard, metavar="I/N", help="try every N-th mutant from the I-th on, for N machines")
     parser.add_argument("--fast-alone", action="store_true", help="try the fast set only")
     parser.add_argument("--tests", nargs="*", default=[], help="folders of tests in place of all")
     given = parser.parse_args()
@@ -173,14 +195,27 @@ def main() -> int:
         flush=True,
     )
     outcomes = read_results(folder / "results.json", mutants)
-    for part in ("fast",) if given.fast_alone else ("fast", "complete"):
-        todo = [outcome for outcome in outcomes if given.only is None or outcome.mutant.number in given.only]
-        with ThreadPoolExecutor(given.jobs) as pool:
-            list(pool.map(functools.partial(meet, campaign, survey, part), todo))
-        (folder / "results.json").write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1), encoding="utf-8")
-        (folder / "table.md").write_text(write_table(outcomes), encoding="utf-8")
+    todo = [outcome for outcome in outcomes if is_asked(outcome.mutant.number, given.only, given.shard)]
+    later = []
+    with ThreadPoolExecutor(given.jobs) as pool:
+
+        def meet_fast_set(outcome: Outcome) -> None:
+            meet(campaign, survey, "fast", outcome)
+            if outcome.state == "survived" and not given.fast_alone:
+                later.append(pool.submit(meet, campaign, survey, "complete", outcome))
+
+        list(pool.map(meet_fast_set, todo))
+        for future in later:
+            future.result()
+    (folder / "results.json").write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1), encoding="utf-8")
+    (folder / "table.md").write_text(write_table(outcomes), encoding="utf-8")
     print((folder / "table.md").read_text(encoding="utf-8"))
     return 0
+
+
+def is_asked(number: int, only: list[int] | None, shard: tuple[int, int] | None) -> bool:
+    index, count = shard or (1, 1)
+    return number % count == index - 1 and (only is None or number in only)
 
 
 def meet(campaign: Campaign, survey: Survey, part: str, outcome: Outcome) -> None:
