@@ -19,6 +19,7 @@ from ...run.observer import FunctionCall
 from ...run.values import Tensor
 from ..distinguishing_inputs import arguments_with
 from ..replay import replay
+from .device_stage import find_device_stage
 from .judges import Found, Judges
 from .rows import KernelRows, count_comparison
 
@@ -78,7 +79,7 @@ class ResultReporter:
         assert self._judges.golden is not None
         what = self._judges.golden.describe(call)
         message = f"{param} of {call.function.name} (call {call.index}){how} is not what its {what} computes: {result}"
-        message += self._blame(call, before, own) + note
+        message += self._blame(call, before, own, position, golden) + note
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
         self._found.findings.add([finding])
         if self._found.on_wrong is not None and own:
@@ -117,15 +118,19 @@ class ResultReporter:
             kernel = self._rows.find_writer(call, position)
             self._found.findings.add([Finding(Kind.NONFINITE_INTRODUCED, message, kernel=kernel, tensor=tensor.name)])
 
-    def _blame(self, call: FunctionCall, before: Before, own: bool) -> str:
+    def _blame(self, call: FunctionCall, before: Before, own: bool, position: int, wanted: Expected) -> str:
         """For a subgraph: text on its first operator that is wrong on its own inputs; for a kernel, on the stage that changed its
-        meaning; "" where that is not known. own: on the run's inputs."""
+        meaning; "" where that is not known. own: on the run's inputs. wanted: what argument `position` should be."""
         golden = self._judges.golden
         if golden is None or not golden.knows(call):
             return ""
         if call.function.name not in self.graphs:
-            find, self._wrong_stage = self._wrong_stage, self._wrong_stage if not own else None
-            stage = find(call.function.golden, arguments_with(call, before)) if own and find is not None else ""
+            if not own:
+                return ""
+            stage = find_device_stage(self._model, call, before, position, wanted)
+            if not stage and self._wrong_stage is not None:
+                find, self._wrong_stage = self._wrong_stage, None
+                stage = find(call.function.golden, arguments_with(call, before))
             return stage and f"; {stage}"
         program, _ = self.graphs[call.function.name]
         inputs = [array for array in before[: len(program.graph.of("input"))] if array is not None]

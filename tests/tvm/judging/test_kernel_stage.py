@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from operators import OPERATORS, graph, op
 pytest.importorskip("tvm")
 
 import adreno_sim
+from adreno_sim.compiler.check.judging.device_stage import DEVICE
 from adreno_sim.compiler.check.whole_model import kernel_stage
 from adreno_sim.compiler.check.whole_model.kernel_stage import GENERATED, SCHEDULED
 from adreno_sim.compiler.passes import registry
@@ -66,3 +68,19 @@ def test_a_wrong_schedule_rule(found: str, adreno: Any, monkeypatch: pytest.Monk
         monkeypatch.setattr(kernel_stage, "_evaluate", lambda *given: [])
     message = wrong_value(graph(lambda x: op.maximum(x, op.multiply(x, x)), ROWS), adreno)
     assert (f"; {SCHEDULED}" in message) == bool(found) and GENERATED not in message
+
+
+@pytest.mark.parametrize("fault", ["driver", "schedule"])
+def test_what_only_a_real_device_has_wrong(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that reads max as min; a schedule that does so, which any device follows. Here it is called real."""
+    device = adreno_sim.open_device("sim:adreno-740", checks="bounds")
+    monkeypatch.setattr(device, "info", replace(device.info, profile=None))
+    build, fixes = device.build, registry.FIXES
+    if fault == "driver":
+        monkeypatch.setattr(device, "build", lambda source, options="": build(source.replace("max(", "min("), options))
+    else:
+        rule = import_tvm().transform.module_pass(schedule_wrongly, opt_level=0, name=SCHEDULE)
+        fix = Fix("wrong-rule", ALL_VERSIONS, "wrong", relax=lambda passes, _target: before_first(passes, SCHEDULE, rule))
+        monkeypatch.setattr(registry, "FIXES", (*fixes, fix))
+    message = wrong_value(graph(lambda x: op.maximum(x, op.multiply(x, x)), ROWS), device)
+    assert (f"; {DEVICE}" in message) == (fault == "driver") and (SCHEDULED in message) == (fault == "schedule")
