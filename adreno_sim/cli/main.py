@@ -36,6 +36,7 @@ from . import (
     tune,
     tvm_runtime,
 )
+from .calibrate import command as calibrate
 from .debug import command as debug
 from .explain import command as explain
 from .init import command as init
@@ -181,6 +182,7 @@ def _parser() -> Parser:
     bundle.add(commands)
     cache.add(commands)
     debug.add(commands)
+    calibrate.add(commands)
     doctor.add(commands)
     explain.add(commands)
     footprint.add(commands)

@@ -7,6 +7,7 @@ from importlib import resources
 from typing import Any
 
 NAMES = (
+    "calibration",
     "counters",
     "devices",
     "doctor",

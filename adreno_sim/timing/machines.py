@@ -16,11 +16,11 @@ RECORDS = Machine(
     multiply_add=1.00e-9,
     texel=5.35e-9,
     large_texel=1.44e-8,
-    local_pass=1e-9,
+    local_pass=5.3e-9,
     line=5.06e-10,
     link=4.9e-9,
     wait=2.60e-7,
-    barrier=9.4e-8,
+    barrier=8.5e-8,
     start=2.67e-6,
     registers=34.5,
     cached_byte=1.37e-11,
@@ -33,9 +33,9 @@ RECORDS = Machine(
 """The Adreno whose times TVM's tuning records have (tlc-pack/tophub, adreno_v0.02.log, 2022; it is not named). Fitted to these
 times, but for the units, which were tried from 3 to 48; window and refetch, which winners of a search do not show, and which put
 them before random schedules of their workloads; link, which is four cycles as on an Adreno 640 (ArchProbe's RegCount,
-https://github.com/microsoft/ArchProbe); barriers, which are 77 cycles by two products of a matrix and a vector on an Adreno 620
-(https://github.com/a8nova/adreno-llms, 1024 x 4608 as a buffer and as an image); and local memory, which no record uses (a guess:
-one cycle a pass)."""
+https://github.com/microsoft/ArchProbe); barriers, which are 70 cycles by two products of a matrix and a vector on an Adreno 620
+(https://github.com/a8nova/adreno-llms, 1024 x 4608 as a buffer and as an image); and local memory, which no record uses:
+the 103 GB/s that six units of an Adreno 640 gave (ArchProbe's LocalMemBandwidth), a pass being 128 bytes."""
 
 RECORDS_MHZ = 818
 """The clock by which latencies of other chips are scaled: that of an Adreno 730, whose rates are the nearest."""

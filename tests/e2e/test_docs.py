@@ -49,6 +49,7 @@ ELSEWHERE = (
     r"adreno-sim replay trace\.asim",  # tests/icd/recordings
     r"adreno-sim debug conv\.cl",  # asks a person
     r"adreno-sim debug --replay trace",  # tests/kernels/debugger
+    r"adreno-sim calibrate",  # tests/device
     r"adreno-sim kernel llama\.cpp/",  # a kernel of another project
 )
 """Commands that other tests run, or that fetch something."""

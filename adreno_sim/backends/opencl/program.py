@@ -50,6 +50,13 @@ class OpenCLKernel:
         """Whether the kernel may write what argument `index` refers to."""
         return may_write(self.params[index])
 
+    @property
+    def group_limit(self) -> int:
+        """CL_KERNEL_WORK_GROUP_SIZE."""
+        with device_errors(f"the largest group of kernel {self.name}"):
+            device = self.handle.context.devices[0]
+            return int(self.handle.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, device))
+
 
 class OpenCLProgram:
     """A built program. Kernels are queried at first use: the driver may list a prototype, which has no parameters."""

@@ -1,0 +1,1 @@
+"""Measuring a real device as a command."""
