@@ -39,7 +39,8 @@ class MachineCode:
     work-items of a wave, 64 or 128. spill_stores, spill_loads: accesses of private memory for which there was no register.
     private_bytes: of a work-item. local_bytes: of a group. constants: of four words, with parameters. loops: that are left.
     ss, sy: places that wait for special functions and local memory, for textures and global memory; ss_stall, sy_stall: for how
-    many cycles by Mesa's estimate, at most. text: the assembly.
+    many cycles by Mesa's estimate, at most. text: the assembly. lines: for each line of it the line of the source that it is
+    made of; 0 where that is not known, or in another file.
     """
 
     instructions: Instructions
@@ -59,6 +60,7 @@ class MachineCode:
     ss_stall: int
     sy_stall: int
     text: str
+    lines: tuple[int, ...] = ()
 
     @property
     def spills(self) -> int:

@@ -1,9 +1,10 @@
-"""Counts the instructions of assembly text, as Mesa's disassembler prints it, by category, and the half registers in it."""
+"""Reads assembly text, as Mesa's disassembler prints it: instructions by category, half registers, source lines beside it."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from ..device.machine_code import Instructions
 
@@ -63,6 +64,12 @@ def count_half_registers(text: str) -> int:
     """Returns how many half registers of four halves the code names. From 48 on they are no registers of a work-item."""
     numbers = (int(number) for number in _HALF.findall(text))
     return max((number + 1 for number in numbers if number < _FIRST_SHARED), default=0)
+
+
+def place_lines(text: str, lines: Iterable[int]) -> tuple[int, ...]:
+    """Returns the source line for each line of text. lines: of each instruction; labels, and nops behind the end, have none."""
+    left = iter(lines)
+    return tuple(0 if line.rstrip().endswith(":") else next(left, 0) for line in text.splitlines())
 
 
 def _category(name: str, operands: str) -> str:

@@ -23,7 +23,7 @@ from ..base.processes.helper import Helper, HelperEndedError, Limits, NoHelperEr
 from ..base.stored import values
 from ..device.machine_code import KernelCode, MachineCode
 from ..ir import ir
-from .assembly import count_half_registers, count_instructions
+from .assembly import count_half_registers, count_instructions, place_lines
 from .chips import Chip
 from .mesa.layout import VERSION
 from .mesa.worker import compile_request
@@ -109,6 +109,7 @@ def _read(figures: dict[str, Any], chip: Chip) -> MachineCode:
         group_limit=chip.group_limit(registers),
         lanes=_LANES * (1 + figures["double_wave"]),
         text=text,
+        lines=place_lines(text, figures["lines"]),
         **{
             name: figures[name]
             for name in (

@@ -40,7 +40,7 @@ class NirProgram:
     """The program, and the functions that add to it.
 
     group: work-items of a group in each dimension, where they are known. uniforms: bytes of parameters, in one constant buffer;
-    parameters: what lies there, and where.
+    parameters: what lies there, and where. line: of the source, of what is added next; 0 where there is none.
     """
 
     group: tuple[int, int, int] | None = None
@@ -54,6 +54,8 @@ class NirProgram:
     images: int = 0
     samplers: int = 0
     parameters: list[tuple[str, int]] = field(default_factory=list)
+    line: int = 0
+    _lines: list[int] = field(default_factory=list)
     _bits: list[int] = field(default_factory=list)
 
     def encode(self) -> str:
@@ -62,6 +64,7 @@ class NirProgram:
             {
                 "group": self.group,
                 "instructions": self.instructions,
+                "lines": self._lines,
                 "variables": [[v.bits, v.count] for v in self.variables],
                 "blocks": self.blocks,
                 "local_bytes": self.local_bytes,
@@ -79,6 +82,7 @@ class NirProgram:
 
     def _add(self, bits: int, *instruction: Any) -> Value:
         self.instructions.append(list(instruction))
+        self._lines.append(self.line)
         self._bits.append(bits)
         return len(self._bits) - 1
 

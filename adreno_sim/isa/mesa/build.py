@@ -21,7 +21,9 @@ class ShaderBuilder:
         self._pointer = ctypes.addressof(self._builder)
         self.shader = read(self._pointer + at.BUILDER_SHADER, 8)
         self.impl = read(self._pointer + at.BUILDER_IMPL, 8)
+        write(self.shader + at.SHADER_HAS_LINES, 1, 1)
         self._values: list[int] = []
+        self._line = 0
         self._describe(program)
         types = {bits: mesa.address_of(f"glsl_type_builtin_{name}") for bits, name in at.GLSL_TYPES.items()}
         self._variables = [
@@ -43,7 +45,7 @@ class ShaderBuilder:
             "texture": self._texture, "get": self._get, "put": self._put, "start": self._start, "go": self._go,
             "go_if": self._go_if,
         }  # fmt: skip
-        for kind, *rest in program["instructions"]:
+        for (kind, *rest), self._line in zip(program["instructions"], program["lines"], strict=True):
             self._values.append(handlers[kind](*rest))
 
     def _describe(self, program: dict[str, Any]) -> None:
@@ -69,6 +71,7 @@ class ShaderBuilder:
         return block
 
     def _insert(self, instruction: int) -> None:
+        write(instruction - at.LINE_BEFORE_INSTRUCTION, 4, self._line or at.NO_LINE)
         self.mesa.nir_builder_instr_insert(self._pointer, instruction)
 
     def _define(self, instruction: int, offset: int, parts: int, bits: int) -> int:
@@ -81,6 +84,7 @@ class ShaderBuilder:
     def _alu(self, name: str, operands: list[int]) -> int:
         build = getattr(self.mesa, f"nir_build_alu{len(operands)}")
         found: int = build(self._pointer, self.mesa.operations[name], *(self._values[operand] for operand in operands))
+        write(read(found, 8) - at.LINE_BEFORE_INSTRUCTION, 4, self._line or at.NO_LINE)
         return found
 
     def _const(self, value: int, bits: int) -> int:

@@ -70,9 +70,9 @@ class Mesa:
     """The library. Each function is an attribute under its own name."""
 
     def __init__(self, path: str):
-        self._library = ctypes.CDLL(path)
+        self.library = ctypes.CDLL(path)
         for name, (result, arguments) in _FUNCTIONS.items():
-            function = getattr(self._library, name)
+            function = getattr(self.library, name)
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
         self.glsl_type_singleton_init_or_ref()
@@ -104,7 +104,7 @@ class Mesa:
 
     def address_of(self, symbol: str) -> int:
         """Returns the address of a table or a type of the library."""
-        return ctypes.addressof(ctypes.c_byte.in_dll(self._library, symbol))
+        return ctypes.addressof(ctypes.c_byte.in_dll(self.library, symbol))
 
 
 _TYPES: Mapping[int, Any] = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64, -1: ctypes.c_int8}

@@ -13,6 +13,7 @@ from typing import Any
 from . import layout as at
 from .build import ShaderBuilder
 from .library import DeviceId, Mesa, read, write
+from .lines import LineKeeper
 
 
 def compile_request(request: bytes) -> bytes:
@@ -28,15 +29,20 @@ def _library(path: str) -> Mesa:
 
 
 @functools.cache
+def _line_keeper(path: str) -> LineKeeper:
+    return LineKeeper(_library(path))
+
+
+@functools.cache
 def _compiler(path: str, gpu: int, chip: int, unroll: bool) -> _Compiler:
-    return _Compiler(_library(path), gpu, chip, unroll)
+    return _Compiler(_library(path), _line_keeper(path), gpu, chip, unroll)
 
 
 class _Compiler:
     """ir3 for one chip, with or without unrolled loops. What is handed to it stays alive as long as it."""
 
-    def __init__(self, mesa: Mesa, gpu: int, chip: int, unroll: bool):
-        self.mesa, self.gpu = mesa, gpu
+    def __init__(self, mesa: Mesa, keeper: LineKeeper, gpu: int, chip: int, unroll: bool):
+        self.mesa, self.gpu, self._keeper = mesa, gpu, keeper
         self._id = DeviceId(gpu, chip)
         if not mesa.fd_dev_info_raw(ctypes.addressof(self._id)):
             raise ValueError(f"Mesa {at.VERSION} does not know the chip {chip:#x}")
@@ -82,6 +88,7 @@ class _Compiler:
         found["constants"] = read(variant + at.VARIANT_CONSTANTS, 4)
         found["private_bytes"] = read(variant + at.VARIANT_PRIVATE, 4)
         found["local_bytes"] = read(variant + at.VARIANT_SHARED, 4)
+        found["lines"] = self._keeper.lines
         found["text"] = self._disassemble(read(variant + at.VARIANT_BINARY, 8), found.pop("size"))
         return found
 

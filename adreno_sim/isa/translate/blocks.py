@@ -27,6 +27,7 @@ def translate_body(translation: Translation, function: ir.Function, leave: int, 
         for instr in block.instrs[count:-1]:
             translate(translation, instr)
         last = block.terminator
+        translation.stand_at(last)
         for target in dict.fromkeys(last.blocks):
             _assign_phis(translation, block, target, phis)
         _leave_block(translation, last, [numbers[id(target)] for target in last.blocks], leave, result)
@@ -34,6 +35,7 @@ def translate_body(translation: Translation, function: ir.Function, leave: int, 
 
 def translate(translation: Translation, instr: ir.Instr) -> None:
     """Adds one instruction."""
+    translation.stand_at(instr)
     handler = translation.handlers.get(instr.op)
     if handler is None:
         raise refuse(instr.op, instr)
@@ -45,12 +47,14 @@ def translate(translation: Translation, instr: ir.Instr) -> None:
 
 
 def inline(translation: Translation, function: ir.Function, arguments: list[Values]) -> Values:
-    """Adds a function of the built-in library in the place of its call."""
+    """Adds a function of the built-in library in the place of its call, of whose line all of it is."""
+    translation.inlined += 1
     for parameter, argument in zip(function.params, arguments, strict=True):
         translation.values[id(parameter)] = argument
     behind = translation.program.block()
     result = _variables(translation, function.result)
     translate_body(translation, function, behind, result)
+    translation.inlined -= 1
     translation.program.start(behind)
     return tuple(map(translation.program.get, result))
 

@@ -49,7 +49,7 @@ class _NearPointer:
 @dataclass
 class Translation:
     """One kernel on its way. arrays: the private arrays (by id) that NIR holds as arrays. stand_ins: functions that the
-    hardware's own stand for. omitted: what the machine code lacks."""
+    hardware's own stand for. omitted: what the machine code lacks. inlined: how many functions of the library it stands in."""
 
     function: ir.Function
     program: NirProgram
@@ -61,8 +61,14 @@ class Translation:
     samplers: dict[int, int] = field(default_factory=dict)
     stand_ins: set[str] = field(default_factory=set)
     omitted: set[str] = field(default_factory=set)
+    inlined: int = 0
     _addresses: dict[str, int] = field(default_factory=dict)
     _near: dict[Value, _NearPointer] = field(default_factory=dict)
+
+    def stand_at(self, instr: ir.Instr) -> None:
+        """What is added next is of the source line of this instruction; of none if that lies in another file."""
+        if not self.inlined:
+            self.program.line = 0 if instr.loc.file else instr.loc.line
 
     # Values of the kernel
 

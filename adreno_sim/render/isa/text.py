@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from ...base.text.stream import show_on
-from ...device.machine_code import KernelCode
+from ...device.machine_code import KernelCode, MachineCode
 from ...results.machine_code import MachineCodeReport
 from ..console import open_console, teller
 from ..table import print_table
@@ -42,7 +42,13 @@ def assembly_text(kernels: Sequence[KernelCode]) -> str:
     parts = []
     for kernel in kernels:
         same = kernel.unrolled.text == kernel.rolled.text
-        parts.append(f"; {kernel.kernel} for {kernel.chip}{'' if same else ', loops unrolled'}\n{kernel.unrolled.text.strip()}\n")
+        parts.append(f"; {kernel.kernel} for {kernel.chip}{'' if same else ', loops unrolled'}\n{_with_lines(kernel.unrolled)}\n")
         if not same:
-            parts.append(f"; {kernel.kernel} for {kernel.chip}, loops left\n{kernel.rolled.text.strip()}\n")
+            parts.append(f"; {kernel.kernel} for {kernel.chip}, loops left\n{_with_lines(kernel.rolled)}\n")
     return "\n".join(parts)
+
+
+def _with_lines(code: MachineCode) -> str:
+    """The assembly, before each instruction the line of the source that it is made of, where that is known."""
+    rows = zip(code.text.splitlines(), code.lines, strict=True)
+    return "\n".join(f"{line or '':>5}  {text}".rstrip() for text, line in rows).strip("\n")
