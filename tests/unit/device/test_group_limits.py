@@ -67,6 +67,15 @@ def test_a_group_without_registers_is_refused_where_its_work_items_wait(way, dev
         launch.run(largest + 1)
 
 
+@pytest.mark.parametrize("device", ["adreno-506", "adreno-610", "adreno-660", "adreno-740"])
+def test_groups_of_512_with_32_live_float4_are_told_of(way, device):
+    waits, alone = kernel_of(32), kernel_of(32, more="")
+    with pytest.raises(DeviceError, match=r"512 work-items; .* registers"):
+        Launch(device, waits, way).run(512)
+    assert len(Launch(device, alone, way).run(512)) == 1
+    assert Launch(device, waits, way).run(64) == Launch(device, alone, way).run(64) == []
+
+
 def test_the_same_group_of_a_kernel_of_few_registers_runs(way):
     launch = Launch("adreno-650", kernel_of(1), way)
     assert launch.run(512) == []
