@@ -6,14 +6,17 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..base.errors import OptionError, UnsupportedError
-from ..device.machine_code import KernelCode
+from ..device.machine_code import KernelCode, RegisterUse
 from ..device.protocol import Device, Kernel
 from ..findings import Finding
-from ..isa.chips import chip_of_profile, find_chip
+from ..ir import ir
+from ..isa.chips import Chip, chip_of_profile, find_chip
 from ..isa.compile import compile_kernel
 from ..isa.register_use import find_register_use
 from .sim.group_limits import find_own_chip, make_warning
 from .sim.program import SimKernel
+
+_REAL = "a real device does not show how it compiles a kernel; expected a simulated one"
 
 
 def compile_for_chips(device: Device, kernel: Kernel, chips: Sequence[str]) -> tuple[KernelCode, ...]:
@@ -22,10 +25,8 @@ def compile_for_chips(device: Device, kernel: Kernel, chips: Sequence[str]) -> t
     Raises MissingPackageError without the extra `isa`; UnsupportedError for what the chip or its compiler does not have;
     OptionError for a chip that is not known, and for a kernel of a real device.
     """
-    if not isinstance(kernel, SimKernel) or device.info.profile is None:
-        raise OptionError("isa", "a real device does not show how it compiles a kernel; expected a simulated one")
-    chosen = list(map(find_chip, chips)) or [chip_of_profile(device.info.profile.name)]
-    return compile_kernel(kernel.function, chosen)
+    function = _function_of(kernel)
+    return compile_kernel(function, list(map(find_chip, chips)) or [require_chip(device)])
 
 
 def compile_all(device: Device, kernels: Iterable[Kernel], chips: Sequence[str]) -> tuple[tuple[KernelCode, ...], list[str]]:
@@ -39,6 +40,24 @@ def compile_all(device: Device, kernels: Iterable[Kernel], chips: Sequence[str])
         except UnsupportedError as error:
             missing.append(f"machine code of {kernel.name}: {error}")
     return tuple(found), missing
+
+
+def find_kernel_registers(device: Device, kernel: Kernel) -> RegisterUse:
+    """Returns what a kernel takes on the chip of its device. Raises as `require_chip`."""
+    return find_register_use(_function_of(kernel), require_chip(device))
+
+
+def require_chip(device: Device) -> Chip:
+    """Returns the chip of a device. OptionError for a real one, UnsupportedError for one whose registers are not known."""
+    if device.info.profile is None:
+        raise OptionError("isa", _REAL)
+    return chip_of_profile(device.info.profile.name)
+
+
+def _function_of(kernel: Kernel) -> ir.Function:
+    if not isinstance(kernel, SimKernel):
+        raise OptionError("isa", _REAL)
+    return kernel.function
 
 
 def find_refused_groups(

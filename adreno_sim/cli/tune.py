@@ -49,7 +49,8 @@ def add(commands: Any) -> None:
         "--check-on", metavar="DEVICE", help="with a real device: the simulated one that checks (default: sim:adreno-740)"
     )
     seed = "of the search, and of weights and inputs that are not given (default: 0)"
-    options.add(parser, *FLAGS, seed=seed)
+    isa = "also show registers, waves and spills of the best candidates on the device's chip: by Mesa (extra isa), else estimated"
+    options.add(parser, *FLAGS, "--isa", seed=seed, isa=isa)
     parser.add_argument("--all", action="store_true", help="list every candidate, not only the best and the rejected ones")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
     cache.add_option(parser)
@@ -65,7 +66,7 @@ def _tune(args: argparse.Namespace) -> int:
     report = tune(
         args.model, args.db, trials=args.trials, device=args.device, check_on=args.check_on, only=only,
         **options.given_options(args, *FLAGS),
-        step=_print_trial,
+        isa=args.isa, step=_print_trial,
     )  # fmt: skip
     write_data(args, report.as_json)
     text.show(report, report_stream(args), args.all)

@@ -35,6 +35,7 @@ from ..schedule_database.tasks import Task, params_of
 from ..tvm_bridge.read import BufferInfo
 from ..tvm_bridge.versions import import_tvm
 from .candidate import TASK, Candidate, compile_function
+from .candidate_registers import CandidateRegisters
 from .candidate_times import CandidateTimes
 from .limits import broken_limits
 
@@ -57,11 +58,13 @@ class Rejection:
 @dataclass(frozen=True)
 class Verdict:
     """An accepted candidate. time: predicted (`CandidateTimes.time`). seconds: of a run on the device, copies that the model
-    does not need left out; None where none was timed. max_error: the largest error, relative to the rms of the result."""
+    does not need left out; None where none was timed. max_error: the largest error, relative to the rms of the result.
+    register_use: as of `CandidateRegisters`, where it was asked for."""
 
     time: dict[str, float]
     seconds: float | None
     max_error: float
+    register_use: dict[str, Any] | None = None
 
 
 @dataclass
@@ -70,7 +73,8 @@ class Judge:
     checked and its launches counted. timer: a real device, on which the right ones are compared and timed too; None = predicted
     times rank them.
 
-    rejections, verdicts: by artifact, or by what `build` was given where there is none.
+    registers: look at what the kernels of each candidate take. rejections, verdicts: by artifact, or by what `build` was given
+    where there is none.
     """
 
     task: Task
@@ -79,6 +83,7 @@ class Judge:
     pipeline: PipelineName = "fixed"
     without_fix: tuple[str, ...] = ()
     seed: int = 0
+    registers: bool = False
 
     def __post_init__(self) -> None:
         tvm = import_tvm()
@@ -118,7 +123,8 @@ class Judge:
     def run(self, model: CompiledModel, copies: frozenset[int] = frozenset()) -> Verdict | Rejection:
         """Run a compiled candidate: on the checker, then on the timer if there is one. Launches in `copies` cost nothing."""
         times = CandidateTimes(LaunchTimer(self.checker), copies, self.task.textures)
-        output, rejection = self._check(model, times)
+        registers = CandidateRegisters(self.checker, copies) if self.registers else None
+        output, rejection = self._check(model, [times] if registers is None else [times, registers])
         if rejection is not None:
             return rejection
         assert output is not None
@@ -129,15 +135,15 @@ class Judge:
                 return timed
             seconds = timed
         error = float(compare(output, self.golden).max_abs / _rms(self.golden.array))
-        return Verdict(times.time, seconds, error)
+        return Verdict(times.time, seconds, error, None if registers is None else registers.register_use)
 
-    def _check(self, model: CompiledModel, times: CandidateTimes) -> tuple[np.ndarray | None, Rejection | None]:
+    def _check(self, model: CompiledModel, watching: list[Observer]) -> tuple[np.ndarray | None, Rejection | None]:
         judges = Judges(LiveGolden(self.reference), rerun=WidePrecisionRerun(model, self.reference))
         observer = KernelObserver(model, judges, keep_going=False, progress=Progress())
         output: np.ndarray | None = None
         stopped: Rejection | None = None
         try:
-            with VirtualMachine(model, self.checker, Observers(times, observer)) as machine:
+            with VirtualMachine(model, self.checker, Observers(*watching, observer)) as machine:
                 output = machine.run(self.inputs)[0]
         except FirstWrong:
             pass

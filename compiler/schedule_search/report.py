@@ -19,6 +19,7 @@ class CandidateResult:
 
     stage: where it was rejected ("compile", "limits", "run", "values"), "" where it was accepted. time: what the
     predicted time is made of (`CandidateTimes.time`); seconds: on a real device. max_error: relative to the rms.
+    register_use: what its kernels take of a chip's registers (`CandidateRegisters`), where it was asked for.
     """
 
     number: int
@@ -32,12 +33,13 @@ class CandidateResult:
     seconds: float | None = None
     max_error: float | None = None
     rank: float | None = None
+    register_use: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class TaskReport:
     """A task. default: what the pipeline's own schedule ranks, None where it could not be judged (default_reason says why);
-    default_time: as of CandidateResult."""
+    default_time, default_register_use: as of CandidateResult."""
 
     name: str
     functions: tuple[str, ...]
@@ -48,6 +50,7 @@ class TaskReport:
     default: float | None
     default_reason: str = ""
     default_time: dict[str, float] | None = None
+    default_register_use: dict[str, Any] | None = None
 
     @property
     def accepted(self) -> list[CandidateResult]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.machine_code import require_chip
 from ...backends.open import announce_devices, open_device
 from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
 from ...base.processes.scratch import scratch_folder
@@ -66,6 +67,7 @@ def tune(
     seed: int = 0,
     shapes: Mapping[str, Sequence[int]] | None = None,
     input_values: Values | None = None,
+    isa: bool = False,
     step: Step = lambda _task, _trial: None,
 ) -> TuneReport:
     """Tune the convolutions and matrix products of a model, `trials` candidates each, those that `folder` has counted.
@@ -73,7 +75,8 @@ def tune(
     device: a simulated one, on which candidates are checked and by whose limits they are judged; or a real one, on which the
     right ones are timed as well, checked before on `check_on` (a simulated device; default sim:adreno-740). Without a real device
     predicted times rank them (docs/time.md). rule, weights, shapes, input_values:
-    as of CompileOptions. only: parts of the names of tasks to tune; empty = all. step: told of every candidate.
+    as of CompileOptions. only: parts of the names of tasks to tune; empty = all. isa: also look at registers,
+    waves and spills of each candidate on the chip of the checking device. step: told of every candidate.
 
     Raises AdrenoSimError for bad input and for a folder made with other settings, UnsupportedError for what TVM cannot do.
     """
@@ -90,6 +93,8 @@ def tune(
         raise UnsupportedError(
             f"unsupported: {model.name} has no function to tune: the space is for convolutions and matrix products of known sizes"
         )
+    if isa:
+        require_chip(checker)
     machine = LaunchTimer(checker).device.machine
     timed_on = timer.info.name if timer is not None else ""
     version = str(import_tvm().__version__)
@@ -105,7 +110,7 @@ def tune(
         resumed = sum(len(store.trials(digest_of(task.module))) for task in tasks)
         reports = []
         for task in tasks:
-            judge = Judge(task, checker, timer, pipeline, tuple(without_fix), seed)
+            judge = Judge(task, checker, timer, pipeline, tuple(without_fix), seed, isa)
             _Search(task, judge, store, made, scratch, step).run(trials, seed)
             reports.append(_report(task, store))
     return TuneReport(
@@ -218,7 +223,10 @@ class _Search:
         built = self.judge.compile(self.task.module["main"], scheduled=False)
         found: Verdict | Rejection = built if isinstance(built, Rejection) else self._run_default(built)
         line: dict[str, Any] = {"kind": "default", "task": self.digest}
-        told = {"reason": str(found)} if isinstance(found, Rejection) else {"time": found.time, "rank": rank(found)}
+        if isinstance(found, Rejection):
+            told: dict[str, Any] = {"reason": str(found)}
+        else:
+            told = {"time": found.time, "rank": rank(found), "register_use": found.register_use}
         self.store.add({**line, **told})
 
     def _run_default(self, built: Any) -> Verdict | Rejection:
@@ -261,7 +269,7 @@ def _line(number: int, schedule: Any, found: Verdict | Rejection | None) -> dict
         return {**head, "accepted": False, "stage": found.stage, "reason": found.reason, "findings": findings}
     return {
         **head, "accepted": True, "time": found.time, "seconds": found.seconds, "max_error": found.max_error,
-        "rank": rank(found),
+        "rank": rank(found), "register_use": found.register_use,
     }  # fmt: skip
 
 
@@ -272,4 +280,5 @@ def _report(task: Task, store: TuningStore) -> TaskReport:
     return TaskReport(
         task.name, task.functions, task.anchor, shapes, tuple(sorted(task.textures)), trials_of(store.trials(digest)),
         default.get("rank"), default.get("reason", ""), default.get("time"),
+        default.get("register_use"),
     )  # fmt: skip

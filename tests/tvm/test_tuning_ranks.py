@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,19 @@ import pytest
 
 tvm = pytest.importorskip("tvm")
 
-from test_tuning import matrix, padded, schedules, tasks_of  # noqa: E402
+from test_tuning import SCRIPT, matrix, padded, schedules, tasks_of  # noqa: E402
 from tvm import relax  # noqa: E402
+from validators import validator  # noqa: E402
 
 from adreno_sim.backends.sim import group_counts  # noqa: E402
-from adreno_sim.base.errors import AdrenoSimError, OptionError  # noqa: E402
+from adreno_sim.base.errors import AdrenoSimError, OptionError, UnsupportedError  # noqa: E402
+from adreno_sim.base.installed.extras import is_installed  # noqa: E402
+from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, module, weight  # noqa: E402
 from adreno_sim.compiler.schedule_search.judge import Judge, Rejection, Verdict  # noqa: E402
 from adreno_sim.compiler.schedule_search.search import tune  # noqa: E402
 from adreno_sim.device.group_sample import choose_groups  # noqa: E402
+from adreno_sim.isa.chips import find_chip  # noqa: E402
 
 pytestmark = pytest.mark.tvm
 
@@ -123,3 +128,23 @@ def test_what_cannot_be_counted_is_refused_at_once(tmp_path: Path, adreno: Any) 
     with pytest.raises(OptionError, match="does not show what a kernel does"):
         tune(matrix(), tmp_path / "b", trials=1, device=Uncounted())  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
+
+
+def test_registers_of_candidates_are_shown_where_they_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the command, in its JSON and its text; those of the kernels that compute, as `kernel --isa` has them."""
+    script, data = tmp_path / "product.py", tmp_path / "report.json"
+    script.write_text(SCRIPT)
+    command = ["tune", str(script), "--db", str(tmp_path / "db"), "--trials", "2", "--device", "sim:adreno-650"]
+    assert main([*command, "--isa", "--json", str(data)]) == 0
+    report = json.loads(data.read_text())
+    validator("tune").validate(report)
+    (task,) = report["tasks"]
+    found = [task["default_register_use"], *(trial["register_use"] for trial in task["trials"] if trial["accepted"])]
+    by = "ir3" if is_installed("tinymesa") else "estimate"
+    assert len(found) > 1 and all(use["chip"] == "a650" and use["by"] == by for use in found)
+    chip = find_chip("a650")
+    assert all(use["registers"][0] >= 4 and use["waves"][1] == chip.waves(use["registers"][0]) for use in found)
+    shown = capsys.readouterr().out
+    assert "registers of" in shown and shown.count("a650") == len(found) and "group limit" in shown
+    with pytest.raises(UnsupportedError, match="no machine code for reference"):
+        tune(matrix(), tmp_path / "other", trials=1, device="sim:reference", isa=True)

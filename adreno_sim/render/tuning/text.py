@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from ...timing.model import PARTS
 from ..console import open_console, teller
@@ -29,6 +29,9 @@ def show(report: TuneReport, file: IO[str], everything: bool = False) -> None:
         times = list_times(task, everything)
         if times:
             print_table(console, TIMES, times, pad_edge=False)
+        registers = list_registers(task, everything)
+        if registers:
+            print_table(console, REGISTERS, registers, pad_edge=False)
         say(summary(task, report))
     say("")
     say(f"{'ok' if report.ok else 'failed: a task has no accepted candidate'}; apply with: check MODEL --tuned {report.folder}")
@@ -50,15 +53,28 @@ def _columns(task: TaskReport, report: TuneReport) -> list[Column[CandidateResul
 Timed = tuple[str, dict[str, float]]
 """A candidate's number, or "default", and its predicted time."""
 
+InRegisters = tuple[str, dict[str, Any]]
+"""The same, and what it takes of registers."""
+
 BEST = 3
 """Accepted candidates whose times are listed."""
 
 
 def list_times(task: TaskReport, everything: bool = False) -> list[Timed]:
     """The predicted times of the best candidates (or of every accepted one) in their order, and of the default schedule."""
-    ranked = sorted(task.accepted, key=lambda trial: trial.rank if trial.rank is not None else float("inf"))
-    chosen = [(str(trial.number), trial.time) for trial in (ranked if everything else ranked[:BEST])]
+    chosen = [(str(trial.number), trial.time) for trial in _choose(task, everything)]
     return [(name, time) for name, time in [*chosen, ("default", task.default_time)] if time is not None]
+
+
+def list_registers(task: TaskReport, everything: bool = False) -> list[InRegisters]:
+    """What the same candidates and the default schedule take of a chip's registers, where it was asked for."""
+    chosen = [(str(trial.number), trial.register_use) for trial in _choose(task, everything)]
+    return [(name, use) for name, use in [*chosen, ("default", task.default_register_use)] if use is not None]
+
+
+def _choose(task: TaskReport, everything: bool) -> list[CandidateResult]:
+    ranked = sorted(task.accepted, key=lambda trial: trial.rank if trial.rank is not None else float("inf"))
+    return ranked if everything else ranked[:BEST]
 
 
 def _part(title: str, name: str) -> Column[Timed]:
@@ -77,6 +93,25 @@ TIMES: list[Column[Timed]] = [
     *(_part(name, name) for name in (*PARTS.values(), "launch")),
 ]
 """Why one candidate ranks before another: the parts, each as if it were alone."""
+
+
+def _range(name: str) -> Column[InRegisters]:
+    """The least and the most, where they differ."""
+
+    def show(found: InRegisters) -> str:
+        least, most = found[1][name]
+        return f"{least:,}" if least == most else f"{least:,}..{most:,}"
+
+    return figure_column(name.replace("_", " "), show)
+
+
+REGISTERS: list[Column[InRegisters]] = [
+    text_column("registers of", lambda found: found[0]),
+    text_column("chip", lambda found: found[1]["chip"]),
+    *map(_range, ("registers", "waves", "spills", "group_limit")),
+    text_column("by", lambda found: found[1]["by"]),
+]
+"""Whether a schedule leaves room for other waves: docs/machine-code.md."""
 
 
 def rank_text(rank: float | None) -> str:
