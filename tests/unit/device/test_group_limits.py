@@ -13,6 +13,7 @@ from adreno_sim.base.specs import BufferSpec
 from adreno_sim.findings import Kind
 from adreno_sim.isa import compile as isa_compile
 from adreno_sim.isa.chips import find_chip
+from adreno_sim.isa.register_use import find_register_use
 
 BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
 WAYS = ("ir3", "estimate")
@@ -67,13 +68,18 @@ def test_a_group_without_registers_is_refused_where_its_work_items_wait(way, dev
         launch.run(largest + 1)
 
 
-@pytest.mark.parametrize("device", ["adreno-506", "adreno-610", "adreno-660", "adreno-740"])
+@pytest.mark.parametrize("device", ["adreno-506", "adreno-660", "adreno-740"])
 def test_groups_of_512_with_32_live_float4_are_told_of(way, device):
     waits, alone = kernel_of(32), kernel_of(32, more="")
     with pytest.raises(DeviceError, match=r"512 work-items; .* registers"):
         Launch(device, waits, way).run(512)
     assert len(Launch(device, alone, way).run(512)) == 1
     assert Launch(device, waits, way).run(64) == Launch(device, alone, way).run(64) == []
+
+
+def test_so_they_are_of_a_chip_without_a_profile(way):
+    use = find_register_use(Launch("adreno-660", kernel_of(32), way).kernel.function, find_chip("a610"))
+    assert use.refuses(512) and not use.may_refuse(64)
 
 
 def test_the_same_group_of_a_kernel_of_few_registers_runs(way):
