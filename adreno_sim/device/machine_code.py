@@ -60,7 +60,7 @@ class MachineCode:
     ss_stall: int
     sy_stall: int
     text: str
-    lines: tuple[int, ...] = ()
+    lines: tuple[int, ...]
 
     @property
     def spills(self) -> int:

@@ -35,6 +35,7 @@ class LineKeeper:
 
     def _begin(self, original: Any) -> Any:
         def begin(compiler: int, shader: int, variant: int) -> int:
+            self._context = 0  # that of code which was not finished is gone
             self._context = original(compiler, shader, variant)
             return self._context
 
