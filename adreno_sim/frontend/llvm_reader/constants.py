@@ -99,6 +99,8 @@ class TextReader(TypeReader):
 
     def _aggregate(self, text: str, at: int, type: Type) -> tuple[Const, int]:
         """The elements of an array, a vector or a struct: as many as the type has, each of the type that it says."""
+        if isinstance(type, Array) and type.count > len(text) - at:  # each element takes more than a character
+            raise UnsupportedError(f"unsupported: a constant of type {type} in {len(text) - at} characters of LLVM text")
         opener, closer, types = _form_of(type)
         at = expect(text, at, opener)
         parts: list[Const] = []
