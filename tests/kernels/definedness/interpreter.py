@@ -34,6 +34,10 @@ class Reached(Exception):
     """Something undefined reached a branch or an address: what follows is anybody's guess."""
 
 
+class Ambiguous(Exception):
+    """Memory holds a byte with the undefined bits 0xAA, whose mark means all bits (`shadow/init_shadow.py`)."""
+
+
 def run(program: Program, given: list[int]) -> list[list[Value | None]]:
     """Returns what each work-item leaves in the output, None where it stores nothing. Raises Reached."""
     inputs = [(number, 0) if place < program.written else UNSET for place, number in enumerate(given)]
@@ -209,6 +213,8 @@ class _Item:
 
     def _set(self, place: Expr, value: Value) -> None:
         kind, *rest = place
+        if kind not in ("name", "lane") and 0xAA in value[1].to_bytes(4, "little"):
+            raise Ambiguous
         if kind == "name":
             self.names[rest[0]] = value
         elif kind == "lane":
@@ -274,5 +280,6 @@ class _Item:
                 raise Reached("a branch depends on it")
             return value if chosen[0] & 1 else UNSET
         condition, yes, no = map(self.value, rest)
-        number, undefined = yes if condition[0] else no
-        return number, ALL if condition[1] else undefined
+        chosen, unknown = _differ(condition, (0, 0))
+        number, undefined = yes if chosen else no
+        return number, ALL if unknown else undefined
