@@ -39,14 +39,14 @@ class Bounds:
         self._symbol_ranges: dict[int, Interval] = {}
         self._upper_bounds: dict[frozenset[tuple[int, int]], int] = {}
         self._cuts: dict[frozenset[tuple[int, int]], list[Linear]] = {}
-        self._linking = False
+        self._links: list[Linear] = []
         self.unreachable: bool = parent is not None and parent.unreachable
         if self.own:
             self._refined = dict(parent._refined) if parent else {}
             self._propagate()
         elif parent:
             self._refined = parent._refined
-        self._linking = any(len(c.terms) > 1 for c in self.constraints)
+        self._links = [c for c in self.constraints if len(c.terms) > 1]
         self._symbol_ranges.clear()  # those of floors may now be better
 
     def symbol_range(self, symbol: int) -> Interval:
@@ -55,7 +55,7 @@ class Bounds:
         if known is None:
             known = self._symbol_ranges[symbol] = self._compute_symbol_range(symbol)
             floor = self._symbols[symbol].floor
-            if floor is not None and self._linking and len(floor[0].terms) > 1:
+            if floor is not None and self._links and len(floor[0].terms) > 1:
                 known = self._symbol_ranges[symbol] = self._refine_floor(known, *floor)
         return known
 
@@ -138,7 +138,7 @@ class Bounds:
         key = digit.terms_key
         if key not in self._cuts:
             self._cuts[key] = []  # none while they are computed
-            if self._linking:
+            if self._links:
                 low, high = self.range_of(digit)
                 self._cuts[key] = [digit.plus_const(-high), digit.times(-1).plus_const(low)]
         return self._cuts[key]
@@ -147,11 +147,10 @@ class Bounds:
         """Returns the symbols and constraints that are connected to `value` by shared symbols."""
         symbols, linked = set(value.terms), []
         pending = list(symbols)
-        waiting = [c for c in self.constraints if len(c.terms) > 1]
         seen: set[int] = set()
         while pending and len(symbols) <= _MAX_SYMBOLS:
             symbol = pending.pop()
-            near = [c for c in waiting if symbol in c.terms] + self._symbols[symbol].constraints
+            near = [c for c in self._links if symbol in c.terms] + self._symbols[symbol].constraints
             for constraint in near:
                 if id(constraint) in seen:
                     continue
