@@ -13,20 +13,25 @@ from typing import Any
 
 import pytest
 
-from adreno_sim.engine.run import second_run
-from adreno_sim.results.snapshots import SnapshotFile
-
 sys.path.insert(0, str(Path(__file__).parent / "models"))  # importlib mode leaves the shared modules off the path
 sys.path.insert(0, str(Path(__file__).parent))
 
 if (found := importlib.util.find_spec("tvm")) is not None and found.origin is None:  # the folder tests/tvm, where TVM is not
     sys.modules["tvm"] = None  # type: ignore[assignment]
 
+import rewriting
+
+if rewriting.is_rewritten("adreno_sim"):  # told before its first module is imported
+    rewriting.leave_package("adreno_sim")
+
 import judges
 import oracle
 import selection.plugin
 import temporary
 from selection.each_value import mark_others_slow
+
+from adreno_sim.engine.run import second_run
+from adreno_sim.results.snapshots import SnapshotFile
 
 temporary.choose_folder()
 temporary.keep_bytecode()

@@ -157,16 +157,17 @@ def tune_report(text: str) -> TuneReport:
     return hold(TuneReport, text, tasks=(hold(TaskReport, text, default_time=None, trials=trials),))
 
 
-def list_pages(text: str) -> Iterator[tuple[str, str]]:
-    """Name and text of every page."""
-    yield "check", report_html.of_report(report(text))
-    yield "failed launch", report_html.of_launch(text, [finding(text)], source(text), text)
-    yield "launch", launch_html.of_report(launch_report(text))
-    yield "run", run_html.of_run(run_report(text))
-    yield "no report", failure.to_page(2, text or " ", text)
-    yield "scopes", scopes_html.page(hold(ScopeReport, text))
-    yield "plan", plan_html.page(footprint(text), "arena")
-    yield "session", session_html.page(session_footprint(text))
+PAGES: dict[str, Callable[[str], str]] = {
+    "check": lambda text: report_html.of_report(report(text)),
+    "failed launch": lambda text: report_html.of_launch(text, [finding(text)], source(text), text),
+    "launch": lambda text: launch_html.of_report(launch_report(text)),
+    "run": lambda text: run_html.of_run(run_report(text)),
+    "no report": lambda text: failure.to_page(2, text or " ", text),
+    "scopes": lambda text: scopes_html.page(hold(ScopeReport, text)),
+    "plan": lambda text: plan_html.page(footprint(text), "arena"),
+    "session": lambda text: session_html.page(session_footprint(text)),
+}
+"""Kind of page -> what makes one full of a text."""
 
 
 def list_json(text: str) -> Iterator[tuple[str, str]]:

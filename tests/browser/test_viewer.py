@@ -142,10 +142,10 @@ def test_the_switch_goes_before_the_system(tab, kernel_page):
         assert (tab.evaluate(colour) == light) == (way != "dark")
 
 
-@pytest.mark.parametrize("kind", [kind for kind, _ in hostile_reports.list_pages("x")])
+@pytest.mark.parametrize("kind", hostile_reports.PAGES)
 def test_every_page_is_legible_and_fits(tab, tmp_path, kind):
     page = tmp_path / f"page of {kind}.html".replace(" ", "-")
-    page.write_text(dict(hostile_reports.list_pages("some words"))[kind], encoding="utf-8")
+    page.write_text(hostile_reports.PAGES[kind]("some words"), encoding="utf-8")
     look_at_sizes_and_schemes(tab, page, tmp_path)
 
 
