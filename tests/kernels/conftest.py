@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import oracle
+import plain_code
 import pytest
 from direct_launch import launch_kernel
 
@@ -26,6 +27,13 @@ from adreno_sim.engine.run import launch
 from adreno_sim.findings import Finding
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.image.formats import CHANNEL_TYPES
+
+
+@pytest.fixture(autouse=True)
+def level_of_optimisation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most tests take code as it is before LLVM optimises it."""
+    if plain_code.is_unoptimised(request.node.nodeid, request.path):
+        plain_code.leave_unoptimised(monkeypatch)
 
 
 @dataclass
