@@ -88,7 +88,7 @@ def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 RUN = """
 import os, runpy, sys
-import adreno_sim.cli.main
+import adreno_sim.backends.sim, adreno_sim.cli.main, adreno_sim.compiler.check.check
 for number, line in enumerate(sys.argv[1:]):
     if not os.fork():
         for stream in (1, 2):
@@ -101,7 +101,8 @@ for number, line in enumerate(sys.argv[1:]):
 
 @pytest.fixture(scope="module")
 def outcomes(plain: Path) -> dict[str, tuple[int, str, str]]:
-    """Exit code, output and errors of each command line, each in a process by fork of one that has imported the command alone."""
+    """Exit code, output and errors of each command line, each in a process by fork of one that has imported what most commands
+    do: the simulated device and the check, which both must do without the packages."""
     lines = [*NEEDING, *WORKING]
     done = python(plain, "-c", RUN, *lines)
     codes = [int(code) for code in done.stdout.split()]
@@ -119,7 +120,8 @@ def test_every_command_is_tried() -> None:
 def test_a_command_names_the_package_that_it_needs(outcomes: dict[str, tuple[int, str, str]], line: str) -> None:
     code, out, err = outcomes[line]
     assert (code, out) == (2, "")
-    assert LINE.fullmatch(err) and NEEDING[line] in err, err
+    assert LINE.fullmatch(err), err
+    assert NEEDING[line] in err
     assert str(ROOT) in err
 
 
@@ -127,7 +129,8 @@ def test_a_command_names_the_package_that_it_needs(outcomes: dict[str, tuple[int
 def test_a_command_without_models_needs_none(outcomes: dict[str, tuple[int, str, str]], line: str) -> None:
     _, out, err = outcomes[line]
     assert WORKING[line] in out + err
-    assert "internal error" not in err and "not installed" not in err
+    assert "internal error" not in err
+    assert "not installed" not in err
 
 
 @pytest.mark.parametrize(
@@ -150,8 +153,10 @@ except adreno_sim.AdrenoSimError as error:
     print(type(error).__name__, error.exit_code, error)
 """
     done = python(plain, "-c", code)
-    assert done.stdout.startswith("MissingPackageError 2 ") and done.stderr == "", done.stderr
-    assert LINE.fullmatch(f"error: {done.stdout.split(' ', 2)[2]}") and package in done.stdout
+    assert done.stderr == ""
+    assert done.stdout.startswith("MissingPackageError 2 ")
+    assert LINE.fullmatch(f"error: {done.stdout.split(' ', 2)[2]}")
+    assert package in done.stdout
 
 
 def test_an_import_that_fails_for_another_reason_is_no_missing_package() -> None:

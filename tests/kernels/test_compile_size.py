@@ -103,7 +103,8 @@ def test_a_comparison_of_far_apart_lanes_takes_no_time(bits, bound):
 
 def test_loops_in_loops_are_given_up_and_the_report_says_so():
     result, values, _ = launch(SHAPES["nested_loops"](48))
-    assert not result.findings and values == launch(SHAPES["nested_loops"](48), "scalar")[1]
+    assert not result.findings
+    assert values == launch(SHAPES["nested_loops"](48), "scalar")[1]
     assert any("values that loops carry: given up after" in failure for failure in result.failures)
 
 
@@ -139,7 +140,8 @@ def test_a_function_too_long_to_optimise_computes_the_same(monkeypatch):
     monkeypatch.setattr(objects, "LONG", 10)
     monkeypatch.setattr(passes, "LONG_OF_SHORT_BLOCKS", 10)
     _, plain, code = launch(source)
-    assert plain == optimised and "not optimised" in code.description
+    assert plain == optimised
+    assert "not optimised" in code.description
     monkeypatch.setattr(objects, "cut_long_blocks", lambda text: long_blocks.cut_long_blocks(text, 5))
     assert launch(source)[1] == optimised
 
@@ -168,7 +170,8 @@ def test_too_much_vector_code_becomes_scalar_code(monkeypatch):
     monkeypatch.setattr(region, "MOST_VECTORS", 50)
     result, scalar, code = launch(source)
     assert "one work-item at a time (over 50 lines of vector code)" in code.description
-    assert scalar == vectors and not result.findings
+    assert scalar == vectors
+    assert not result.findings
 
 
 def test_too_much_code_is_refused_in_one_line(monkeypatch):
@@ -226,7 +229,8 @@ def test_thousands_of_branches_within_one_another_or_in_a_branch_are_vectors():
             f"kernel void k(global int *a, global float *f, int n) {{ int i = get_global_id(0), x = a[i]; {text} a[i] = x; }}"
         )
         result, values, code = launch(source)
-        assert "vectors of" in code.description and not result.failures
+        assert "vectors of" in code.description
+        assert not result.failures
         assert values == launch(source, "scalar")[1]
 
 

@@ -98,14 +98,17 @@ def test_these_walk(name, type):
 def test_iterations_that_columns_serve_become_one(name, capfd):
     """LLVM says on standard error if it cannot do what a loop asks for."""
     text = run(EVERY[name], "float", 20, "bounds")[2]
-    assert text.count("llvm.loop.unroll.count") == 1 and ".inline(" in text
+    assert text.count("llvm.loop.unroll.count") == 1
+    assert ".inline(" in text
     assert capfd.readouterr().err == ""
 
 
 def test_large_loops_stay(capfd):
     taken = " + ".join(f"a[x * 72 + i + {at}] * s" for at in range(20))
     text = run(f"for (int i = 0; i < n; i++) s += {taken};", "int", 20, "bounds")[2]
-    assert is_served(text) and "llvm.loop" not in text and ".inline(" not in text
+    assert is_served(text)
+    assert "llvm.loop" not in text
+    assert ".inline(" not in text
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -149,7 +152,8 @@ def test_an_element_behind_the_end_is_found():
     for view, size in zip(views, (COUNT * PITCH, COUNT), strict=True):
         device.write(view, np.ones(size, np.int32))
     result = device.launch(kernel, (COUNT, 1, 1), (32, 1, 1), [*views, np.int32(PITCH + 1), views[0]])
-    assert [f.kind for f in result.findings] and result.findings[0].work_item.global_id == (COUNT - 1, 0, 0)
+    assert [f.kind for f in result.findings]
+    assert result.findings[0].work_item.global_id == (COUNT - 1, 0, 0)
 
 
 def test_many_loads_take_a_bounded_part_of_the_stack():

@@ -30,9 +30,13 @@ class Chat:
         module, weights = export(self.sizes, make_target(target))
         reference = export(self.sizes, tvm.target.Target("llvm"))[0] if judged else None
         self.session = Session(module, weights, reference=reference, target=target, **options)
-        self.cache = self.session.call("create_kv_cache", (4,), (96,), (32,), (16,), (int(sliding),))
+        self.renew(sliding)
         self.rng = np.random.default_rng(5)
         self.errors = []
+
+    def renew(self, sliding=False):
+        """Begin a cache that holds no sequence."""
+        self.cache = self.session.call("create_kv_cache", (4,), (96,), (32,), (16,), (int(sliding),))
 
     def state(self, name, *args):
         return self.session.call(f"{STATE}{name}", self.cache, *args)
@@ -76,14 +80,16 @@ def test_each_logit_is_right_and_again_without_tvm(sliding, tmp_path, run_bundle
     chat = Chat(sliding=sliding)
     with chat.session:
         chat.run(sliding)
-        assert max(chat.errors) < 3e-6 and len(chat.errors) == 8
+        assert max(chat.errors) < 3e-6
+        assert len(chat.errors) == 8
         free = chat.session.call(f"{ATTENTION}get_num_available_pages", chat.cache)
         length = chat.session.call(f"{ATTENTION}get_total_sequence_length", chat.cache)
         report = chat.session.report()
         chat.session.save(tmp_path / "chat.asim")
     assert (free, length) == ((11, 28) if sliding else (3, 47))
     assert not errors_of(report)
-    assert len(report.outputs) == 16 and all(row.ok and not row.vacuous for row in report.outputs)
+    assert len(report.outputs) == 16
+    assert all(row.ok and not row.vacuous for row in report.outputs)
     assert all(kernel.status == "ok" for kernel in report.kernels)
     names = " ".join(kernel.name for kernel in report.kernels)
     assert all(part in names for part in ("ragged", "decode", "merge", "append", "copy_single_page", "batch_prefill_paged"))
@@ -100,7 +106,8 @@ def test_textures_are_a_target_too(dtype, most):
         chat.run()
         assert max(chat.errors) < most
         report = chat.session.report()
-    assert not errors_of(report) and all(kernel.status == "ok" for kernel in report.kernels)
+    assert not errors_of(report)
+    assert all(kernel.status == "ok" for kernel in report.kernels)
 
 
 @pytest.mark.slow
@@ -123,8 +130,10 @@ def test_a_session_runs_on_a_driver(dtype, most, request):
     with chat.session:
         chat.run()
         report = chat.session.report()
-    assert report.ok and max(chat.errors) < most
-    assert len(report.kernels) == 23 and all(kernel.status == "ok" for kernel in report.kernels)
+    assert report.ok
+    assert max(chat.errors) < most
+    assert len(report.kernels) == 23
+    assert all(kernel.status == "ok" for kernel in report.kernels)
 
 
 CHECK = """
@@ -159,42 +168,56 @@ def run_bundle(request):
     return run
 
 
-def test_calls_that_do_not_fit_the_cache():
+@pytest.fixture(scope="module")
+def unjudged():
+    """A session without a reference, for tests that each begin a cache of their own in it."""
     chat = Chat(judged=False)
-    with chat.session as session:
-        chat.state("add_sequence", 0)
-        hidden = np.zeros((1, 3, chat.sizes.hidden), "float32")
-        with pytest.raises(AdrenoSimError, match="no forward has begun"):
-            session.call("batch_prefill", hidden, np.array([2], "int32"), chat.cache)
-        for call, said in [
-            (("begin_forward", (4,), (3,)), "no sequence 4; there are: 0"),
-            (("begin_forward", (0,), (33,)), "at most 4 and 32"),
-            (("add_sequence", 0), "there is a sequence 0 already"),
-            (("popn", 0, 1), "1 positions of sequence 0 to pop: it has 0"),
-            (("fork_sequence", 0), "fork_sequence: expected int, int, int, given int"),
-        ]:
-            with pytest.raises(AdrenoSimError) as error:
-                chat.state(*call)
-            assert said in str(error.value)
-        chat.state("begin_forward", (0,), (2,))
-        with pytest.raises(AdrenoSimError, match="for the 2 tokens of begin_forward"):
-            session.call("batch_prefill", hidden[:, :1], np.array([0], "int32"), chat.cache)
-        with pytest.raises(UnsupportedError, match="a tree of tokens"):
-            chat.state("begin_forward", (0,), (2,), (-1, 0))
+    with chat.session:
+        yield chat
 
 
-def test_a_layer_that_was_left_out_is_named():
+def test_a_layer_that_was_left_out_is_named(unjudged):
     """A forward that runs no model: nothing has written what the next one reads."""
-    chat = Chat(judged=False)
-    with chat.session as session:
-        chat.state("add_sequence", 0)
-        chat.state("begin_forward", (0,), (3,))
-        chat.state("end_forward")
-        report = session.report()
+    unjudged.renew()
+    unjudged.state("add_sequence", 0)
+    unjudged.state("begin_forward", (0,), (3,))
+    unjudged.state("end_forward")
+    report = unjudged.session.report()
     (finding,) = report.findings
     assert finding.kind.label == "uninitialized-read"
     assert "sequences 0 ended, and nothing wrote their keys and values of layers 0, 1" in finding.message
     assert any("reference= takes the same module" in sentence for sentence in report.unchecked)
+
+
+CALLS = [
+    (("begin_forward", (4,), (3,)), "no sequence 4; there are: 0"),
+    (("begin_forward", (0,), (33,)), "at most 4 and 32"),
+    (("add_sequence", 0), "there is a sequence 0 already"),
+    (("popn", 0, 1), "1 positions of sequence 0 to pop: it has 0"),
+    (("fork_sequence", 0), "fork_sequence: expected int, int, int, given int"),
+]
+
+
+@pytest.mark.parametrize(("call", "said"), CALLS, ids=[said for _, said in CALLS])
+def test_calls_that_do_not_fit_the_cache(unjudged, call, said):
+    unjudged.renew()
+    unjudged.state("add_sequence", 0)
+    with pytest.raises(AdrenoSimError) as error:
+        unjudged.state(*call)
+    assert said in str(error.value)
+
+
+def test_tokens_are_those_of_the_forward_that_has_begun(unjudged):
+    unjudged.renew()
+    unjudged.state("add_sequence", 0)
+    hidden = np.zeros((1, 3, unjudged.sizes.hidden), "float32")
+    with pytest.raises(AdrenoSimError, match="no forward has begun"):
+        unjudged.session.call("batch_prefill", hidden, np.array([2], "int32"), unjudged.cache)
+    unjudged.state("begin_forward", (0,), (2,))
+    with pytest.raises(AdrenoSimError, match="for the 2 tokens of begin_forward"):
+        unjudged.session.call("batch_prefill", hidden[:, :1], np.array([0], "int32"), unjudged.cache)
+    with pytest.raises(UnsupportedError, match="a tree of tokens"):
+        unjudged.state("begin_forward", (0,), (2,), (-1, 0))
 
 
 class Noted(list):
@@ -228,7 +251,10 @@ def test_callables_keep_a_cache_of_their_own_and_see_every_call_that_takes_it(mi
             hidden = session.call("embed", np.array([[1, 2, 3]], np.int32))
             _, same = session.call("batch_prefill", hidden, np.array([2], np.int32), cache)
             session.call(names[2], cache)
-            assert not missing and cache.expected is same.expected and sorted(cache.expected) == sorted(names)
+            assert not missing
+            assert cache.expected is same.expected
+            assert sorted(cache.expected) == sorted(names)
         except AdrenoSimError as error:
-            assert missing and f"reference of {missing}: none was given, and it may change state" in str(error)
+            assert missing
+            assert f"reference of {missing}: none was given, and it may change state" in str(error)
             return
