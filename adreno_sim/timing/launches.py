@@ -32,6 +32,7 @@ class TimeEstimate:
 
     parts: seconds of what it is made of, each as if it were alone, by name. bound: the part that decides. unknown: what of the
     launch makes it a guess, in words. operations: on floats; bytes: distinct ones of arguments. slow_calls: of the kernel.
+    figures: what the model was given, for another machine.
     """
 
     seconds: float
@@ -41,6 +42,7 @@ class TimeEstimate:
     operations: float
     bytes: float
     slow_calls: tuple[SlowCall, ...] = ()
+    figures: LaunchFigures | None = None
 
 
 class LaunchTimer:
@@ -85,7 +87,7 @@ class LaunchTimer:
         items = sample.add(lambda counters: counters.work_items)
         unknown = tuple(find_unknown(figures, parts, seconds, self.device))
         operations, touched = 2 * figures.multiply_adds * items, figures.touched_bytes
-        return TimeEstimate(seconds, parts, made.find_bound(), unknown, operations, touched, sample.slow_calls)
+        return TimeEstimate(seconds, parts, made.find_bound(), unknown, operations, touched, sample.slow_calls, figures)
 
 
 def find_unknown(figures: LaunchFigures, parts: dict[str, float], seconds: float, device: TimedDevice) -> list[str]:
