@@ -7,8 +7,8 @@ import json
 import jsonschema
 
 from adreno_sim import schemas
-from adreno_sim.profiles.profile import load
 from adreno_sim.profiles.rates import RATES
+from adreno_sim.profiles.user_profile import load_profile
 from adreno_sim.timing.machines import machine_of_profile
 
 SMALL = """
@@ -31,5 +31,5 @@ def test_a_driver_is_measured(opencl_child, tmp_path) -> None:
     assert set(data["rates"]) == set(RATES) and [one["floats"] for one in data["group_limits"]] == [4, 16]
     assert all(one["work_items"] >= 1 for one in data["group_limits"]) and data["launch_seconds"] > 0
     assert [one["bytes"] for one in data["buffers"]][-1] == 16 << 20
-    profile = load(str(toml))
+    profile = load_profile(str(toml))
     assert machine_of_profile(profile).error == "measured" and profile["time_gflops"] == data["rates"]["time_gflops"]

@@ -9,8 +9,8 @@ import pytest
 from adreno_sim import AdrenoSimError
 from adreno_sim.cli.calibrate.command import write_profile
 from adreno_sim.cli.main import main
-from adreno_sim.profiles.profile import load
 from adreno_sim.profiles.rates import RATES
+from adreno_sim.profiles.user_profile import load_profile
 from adreno_sim.timing.calibration.probes import chain, multiply, read_buffer
 from adreno_sim.timing.calibration.rates import Measured, find_cache, find_rates, find_registers, find_units
 from adreno_sim.timing.machines import machine_of_profile
@@ -34,7 +34,7 @@ ADRENO_640 = Measured(
 
 
 def test_published_probes_give_the_rates_of_the_chip() -> None:
-    found, known = find_rates(ADRENO_640), load("adreno-640")
+    found, known = find_rates(ADRENO_640), load_profile("adreno-640")
     assert set(found) == set(RATES)
     for key, value in found.items():
         assert value == pytest.approx(known[key], rel=0.03), key
@@ -52,9 +52,9 @@ def test_what_shows_no_step_is_taken_as_it_is() -> None:
 def test_times_by_a_written_profile_are_measured(tmp_path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(write_profile("my phone", "adreno-640", "QUALCOMM\nAdreno(TM)", find_rates(ADRENO_640)))
-    device = machine_of_profile(load(str(file)))
+    device = machine_of_profile(load_profile(str(file)))
     assert device.error == "measured" and device.name == "my phone" and device.machine.units == 6
-    assert machine_of_profile(load("adreno-640")).error == "scaled"
+    assert machine_of_profile(load_profile("adreno-640")).error == "scaled"
     with pytest.raises(AdrenoSimError, match="time_mhz"):
         write_profile("mine", "adreno-640", "", {"time_mhz": 0})
 
