@@ -83,7 +83,7 @@ def _calibrate(args: argparse.Namespace) -> int:
 
 def write_profile(name: str, base: str, device: str, rates: dict[str, int]) -> str:
     """Returns the text of a profile file: all rates are given, so that times by it are `measured`."""
-    from ...profiles.profile import check_value
+    from ...profiles.fields import check_value
 
     table = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
     lines = [
