@@ -41,6 +41,7 @@ from .debug import command as debug
 from .explain import command as explain
 from .init import command as init
 from .output import refuse_outputs, write_failure
+from .prune import command as prune
 from .shell import completion
 from .shell.parser import EXIT_USAGE, LONGEST_LINE, Parser
 from .shell.project import apply_project
@@ -190,6 +191,7 @@ def _parser() -> Parser:
     kernel.add(commands)
     layers.add(commands)
     precision.add(commands)
+    prune.add(commands)
     replay.add(commands)
     reproduce.add(commands)
     run.add(commands)

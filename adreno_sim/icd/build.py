@@ -152,6 +152,14 @@ def _build(parent: Path, folder: Path) -> None:
         ) from None
 
 
+def compile_libraries(folder: Path) -> None:
+    """Compile the driver and the libOpenCL in front of it, whatever is kept or was brought along. AdrenoSimError with the
+    compiler's first line."""
+    with scratch_folder("driver") as scratch:
+        for library in (DRIVER, LOADER):
+            _compile_library(library, folder, scratch)
+
+
 def _compile_library(library: str, made: Path, scratch: Path) -> None:
     for name, text in generate_headers().items():
         (made / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,48 @@
+"""Removes folders of a package so that they come back where something still needs them, and after an interruption."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ...base.errors import AdrenoSimError
+
+ASIDE = ".adreno-sim-pruned"
+"""The folder in the package where what is removed lies until it is known not to be needed."""
+
+
+def restore(package: Path) -> bool:
+    """Puts back what lies aside, as after an interruption; returns whether there was anything."""
+    aside = package / ASIDE
+    if not aside.is_dir() or aside.is_symlink():
+        return False
+    for name in os.listdir(aside):
+        place = package / name.replace("+", "/")
+        if not place.exists():
+            os.rename(aside / name, place)
+    shutil.rmtree(aside)
+    return True
+
+
+def remove(package: Path, paths: Sequence[str], find_harm: Callable[[], str]) -> None:
+    """Removes folders, relative to the package. find_harm: says what does not work without them, "" where all does.
+
+    AdrenoSimError, with everything back in its place, where something does not; where the package cannot be written, too.
+    """
+    try:
+        (package / ASIDE).mkdir()
+        for path in paths:
+            os.rename(package / path, package / ASIDE / path.replace("/", "+"))
+        harm = find_harm()
+    except OSError as error:
+        restore(package)
+        raise AdrenoSimError(f"{package}: cannot be changed ({error.strerror}); nothing was removed") from None
+    except BaseException:
+        restore(package)
+        raise
+    if harm:
+        restore(package)
+        raise AdrenoSimError(f"{harm}; everything was put back, nothing is removed")
+    shutil.rmtree(package / ASIDE)
