@@ -30,7 +30,8 @@ from adreno_sim.compiler.schedule_search.report import CandidateResult, TaskRepo
 from adreno_sim.compiler.session_footprint.measure import EntryFootprint, SessionFootprint
 from adreno_sim.findings import Finding, Kind
 from adreno_sim.frontend.diagnostics import Diagnostic
-from adreno_sim.image import layout_of, layout_svg
+from adreno_sim.image import layout_of
+from adreno_sim.image.drawing import layout_svg
 from adreno_sim.profiles.profile import load
 from adreno_sim.render.devices import listing
 from adreno_sim.render.doctor import text as doctor_text

@@ -76,7 +76,7 @@ def _numbers(text: str, separator: str, count: int, what: str, form: str) -> lis
 
 def _layout(args: argparse.Namespace) -> int:
     from ..base import output_file
-    from ..image import layout_svg
+    from ..image.drawing import layout_svg
     from ..render.layout import text as layout_text
     from .devices import load_profile
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from ..base.errors import UnsupportedError
@@ -14,9 +14,6 @@ from ..ir.provenance import Provenance
 from ..ir.queries import globals_of, object_align, private_bytes
 from . import builtins, checks, vector  # noqa: F401 (built-ins register themselves)
 from .abi import argument_block
-from .abi.count_table import CountTable
-from .abi.debug_table import DebugTable
-from .abi.print_format import PrintCall
 from .abi.specialization import LocalArg, Specialization
 from .analysis.failures import attempt, collect
 from .analysis.loop_bounds import needs_no_watchdog
@@ -32,8 +29,9 @@ from .emit.collectives import is_collective
 from .emit.diagnostic_sites import DiagnosticSite
 from .emit.group import define_kernel_data, group_functions
 from .emit.kernel_plan import CollectiveSlots, KernelPlan
-from .emit.post_dominated_sites import PostDominatedSites
 from .emit.region import STACK_LIMIT, RegionEmitter, value_bytes
+from .emit.tables.module_text import ModuleText
+from .emit.tables.post_dominated_sites import PostDominatedSites
 from .emit.unit import Unit
 from .llvm import objects
 from .llvm.inlining import mark_inlined
@@ -41,33 +39,6 @@ from .llvm.passes import MOST
 
 MOST_GROUP_MEMORY = 1 << 30
 """The most bytes that a work-group's private and local variables may take; each worker holds as many."""
-
-
-@dataclass(frozen=True)
-class ModuleText:
-    """The LLVM text of a compiled kernel, `memory` bytes of private memory per worker, and what sites and prints mean.
-
-    notes: findings that every launch has. polls: some loop is not proven short. may_fail: a deferred check is left. flat:
-    regions run one sub-group at a time. post_dominated (level full): which sites of texel writes always follow which. lanes:
-    work-items that run as one vector; 1 for scalar code, and `reason` then says why. `text` is empty if deferred checks were
-    asked for at level full and the kernel does not vectorise. failures: of analyses that the code then goes without.
-    counted: what the counters of counted code mean. debugged: what the debug block of code under the debugger means.
-    """
-
-    text: str
-    memory: int
-    sites: tuple[DiagnosticSite, ...]
-    prints: tuple[PrintCall, ...]
-    static_findings: tuple[DiagnosticSite, ...]
-    polls: bool
-    may_fail: bool
-    by_subgroup: bool = False
-    post_dominated: PostDominatedSites = field(default_factory=PostDominatedSites)
-    lanes: int = 1
-    reason: str = ""
-    failures: tuple[str, ...] = ()
-    counted: CountTable | None = None
-    debugged: DebugTable | None = None
 
 
 def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:

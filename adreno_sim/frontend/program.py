@@ -9,6 +9,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..base import disk_cache
 from ..base.errors import BuildError
@@ -18,9 +19,10 @@ from . import program_cache
 from .diagnostics import Diagnostic, summary
 from .driver import ClangOutput, FrontEndTarget, run_clang
 from .file_references import may_read_files
-from .link import Linker
-from .llvm_reader.reader import ModuleReader
 from .options import parse_options
+
+if TYPE_CHECKING:
+    from .link import Linker
 
 __all__ = ["FrontEndTarget", "compile_functions", "compile_source", "open_source"]
 
@@ -114,6 +116,9 @@ def compile_functions(
 
 def _link(output: ClangOutput, finite: bool = False) -> Linker:
     """Returns what finishes the functions of a program. Raises BuildError for one that uses what nobody defines."""
+    from .link import Linker  # the reader and all passes, which a program that is on disk does not need
+    from .llvm_reader.reader import ModuleReader
+
     reader = ModuleReader(output.text)
     if reader.undefined:
         found = [Diagnostic(loc.file, loc.line, loc.column, "error", what) for what, loc in reader.undefined]

@@ -6,6 +6,7 @@ import contextlib
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ..backends.sim.device import SimDevice
 from ..backends.sim.group_limits import find_largest_group, sure_group
@@ -15,7 +16,6 @@ from ..base.errors import DeviceError
 from ..base.specs import BufferSpec, ImageSpec
 from ..device.protocol import KernelParam
 from ..frontend.options import parse_options, split_options
-from ..frontend.units import SourceUnit
 from ..image import layout_of
 from ..memory.heap import Heap
 from ..memory.storage import StorageView
@@ -23,6 +23,9 @@ from .calls.places import Frames
 from .identity import CHANNEL_ORDER, CHANNEL_TYPE
 from .messages import encode_list, encode_text
 from .protocol import FINE_GRAIN, KINDS, MEMORY_REPLY, NO_PLACE, SHARED_VIRTUAL, Argument
+
+if TYPE_CHECKING:
+    from ..frontend.units import SourceUnit
 
 _ORDERS = {number: name for name, number in CHANNEL_ORDER.items()}
 _TYPES = {number: name for name, number in CHANNEL_TYPE.items()}

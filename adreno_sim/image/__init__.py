@@ -1,6 +1,5 @@
-"""Images as memory: texel formats, row and slice pitch, coordinate <-> byte address, packing, drawings."""
+"""Images as memory: texel formats, row and slice pitch, coordinate <-> byte address, packing."""
 
-from .drawing import layout_svg
 from .formats import CHANNEL_TYPES, ORDERS, Format, format_of
 from .layout import Layout, layout_of, layout_under, offsets_of, own_layout_of, texels_at
 from .over_buffer import find_disagreement, find_refusal
@@ -15,7 +14,6 @@ __all__ = [
     "find_refusal",
     "format_of",
     "layout_of",
-    "layout_svg",
     "layout_under",
     "offsets_of",
     "own_layout_of",

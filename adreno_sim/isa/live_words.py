@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from ..base.errors import UnsupportedError
 from ..ir import ir, layout
 from ..ir.builtins import builtin_of
-from .translate.private_arrays import find_arrays
 from .translate.translation import constant_index, leaves_of
 
 Leaves = tuple[int, ...]
@@ -37,6 +36,8 @@ def _find_live_words(function: ir.Function) -> float:
 
 
 def _array_words(function: ir.Function) -> float:
+    from .translate.private_arrays import find_arrays  # the translation, for launches of large groups alone
+
     try:
         arrays = find_arrays(function)
     except UnsupportedError:  # a type that these GPUs do not have

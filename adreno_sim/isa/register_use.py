@@ -16,7 +16,6 @@ from ..device.machine_code import Range, RegisterUse
 from ..ir import ir
 from ..ir.builtins import builtin_of
 from .chips import MOST_REGISTERS, Chip
-from .compile import compile_kernel
 from .live_words import find_live_words
 
 _IR3 = "ir3"
@@ -67,6 +66,8 @@ def _whole(registers: float) -> int:
 
 def _find(function: ir.Function, chip: Chip) -> list[Any]:
     """Registers, waves, spills and who says so, as lists and words."""
+    from .compile import compile_kernel  # the translation, for launches of large groups alone
+
     try:
         (code,) = compile_kernel(function, [chip], free=True)
     except (MissingPackageError, UnsupportedError):

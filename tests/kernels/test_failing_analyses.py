@@ -12,7 +12,7 @@ from adreno_sim.backends.open import open_device
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.cli.main import main
 from adreno_sim.engine.analysis import active_items, affine, failures, intervals, loop_bounds
-from adreno_sim.engine.run import launch_analysis
+from adreno_sim.engine.prove import launch as launch_proofs
 from adreno_sim.engine.vector import lane_shapes
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch
@@ -77,12 +77,12 @@ def test_a_proof_that_fails_takes_no_other_with_it(monkeypatch):
         used.append(analysis)
         raise ZeroDivisionError
 
-    def note(analysis, whole=launch_analysis.race_free_local_arrays):
+    def note(analysis, whole=launch_proofs.race_free_local_arrays):
         used.append(analysis)
         return whole(analysis)
 
-    monkeypatch.setattr(launch_analysis, "single_writer_args", fail)
-    monkeypatch.setattr(launch_analysis, "race_free_local_arrays", note)
+    monkeypatch.setattr(launch_proofs, "single_writer_args", fail)
+    monkeypatch.setattr(launch_proofs, "race_free_local_arrays", note)
     monkeypatch.delenv(failures.STRICT)
     *_, failed = launched("full", "spmd")
     assert [sentence.partition(":")[0] for sentence in failed] == ["single writers of kernel k"]

@@ -17,8 +17,8 @@ import adreno_sim
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.device.protocol import Device, Watch
 from adreno_sim.engine.abi.specialization import BufferArg, ShadowSpec
+from adreno_sim.engine.prove import launch as launch_proofs
 from adreno_sim.engine.prove.in_range import AccessAnalysis
-from adreno_sim.engine.run import launch_analysis
 
 PROOFS = ("prove_in_range", "single_writer_args", "race_free_local_arrays")
 SOURCE = """kernel void k(global int *a, global const int *b, float x, int n) {
@@ -37,14 +37,14 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, int]]:
     counted: Counter[tuple[str, int]] = Counter()
     launches: dict[Any, int] = {}
     for name in PROOFS:
-        whole = getattr(launch_analysis, name)
+        whole = getattr(launch_proofs, name)
 
         def noted(analysis: AccessAnalysis, whole: Any = whole, name: str = name) -> Any:
             about = id(analysis.function), analysis.spec, analysis.forms.facts
             counted[name, launches.setdefault(about, len(launches))] += 1
             return whole(analysis)
 
-        monkeypatch.setattr(launch_analysis, name, noted)
+        monkeypatch.setattr(launch_proofs, name, noted)
     return counted
 
 
@@ -119,13 +119,13 @@ ANOTHER_PROCESS = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from collections import Counter
-from adreno_sim.engine.run import launch_analysis
+from adreno_sim.engine.prove import launch as launch_proofs
 counted = Counter()
 for name in {PROOFS!r}:
-    def noted(analysis, whole=getattr(launch_analysis, name), name=name):
+    def noted(analysis, whole=getattr(launch_proofs, name), name=name):
         counted[name] += 1
         return whole(analysis)
-    setattr(launch_analysis, name, noted)
+    setattr(launch_proofs, name, noted)
 import numpy as np
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec

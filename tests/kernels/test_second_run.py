@@ -17,7 +17,8 @@ import adreno_sim
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
 from adreno_sim.cli.main import main
-from adreno_sim.engine.run import launch_analysis, optimistic, second_run
+from adreno_sim.engine.prove import launch as launch_proofs
+from adreno_sim.engine.run import optimistic, second_run
 from adreno_sim.engine.run.launch import RawResult
 from adreno_sim.engine.run.second_run import CodeDifference, Tally
 from adreno_sim.findings import Finding, Kind
@@ -102,9 +103,9 @@ def test_a_finding_that_only_one_run_has_is_an_error(monkeypatch):
 
 
 def test_a_proof_that_is_false_is_an_error(monkeypatch):
-    plain = launch_analysis.prove_in_range
+    plain = launch_proofs.prove_in_range
     everything = frozenset(range(20))
-    monkeypatch.setattr(launch_analysis, "prove_in_range", lambda analysis: replace(plain(analysis), in_range=everything))
+    monkeypatch.setattr(launch_proofs, "prove_in_range", lambda analysis: replace(plain(analysis), in_range=everything))
     with pytest.raises(CodeDifference, match="found nothing and out-of-bounds-read 1 times"):
         run(COPY.replace("b[i]", "b[i + 1] + 1"), "bounds")
 

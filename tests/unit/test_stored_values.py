@@ -244,9 +244,9 @@ def test_arrays_lie_at_places_that_vectors_like():
 def stored_types() -> list[Any]:
     """All types that this package stores."""
     from adreno_sim.compiler.check.cache import entry
-    from adreno_sim.engine.coarsen.decide import Decision
-    from adreno_sim.engine.codegen import ModuleText
-    from adreno_sim.engine.run.launch_analysis import ProvenLaunch
+    from adreno_sim.engine.abi.proven_launch import ProvenLaunch
+    from adreno_sim.engine.coarsen.decision import Decision
+    from adreno_sim.engine.emit.tables.module_text import ModuleText
     from adreno_sim.engine.runtime.functions import CModule
     from adreno_sim.frontend.program_cache import _Stored
     from adreno_sim.golden.truth.run import Truth

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +18,10 @@ from ...engine.emit.c_runtime import begin_runtime
 from ...findings import Finding
 from ...frontend.options import parse_options
 from ...frontend.program import compile_source, open_source
-from ...frontend.units import SourceUnit, compile_unit, link_units
 from ...ir.nonfinite_constants import nonfinite_constants
 from ...ir.printer import print_function
 from ...memory.heap import Heap
 from ...memory.storage import Storage, StorageView
-from ...mlops.engine import SubgraphProgram, Workspace
-from ...mlops.graph import Graph
 from ...profiles.ml import why_no_graphs
 from ...profiles.profile import Profile
 from .device_warnings import DeviceWarnings
@@ -36,6 +34,11 @@ from .launches.launch_config import PreparedLaunch
 from .launches.launcher import Launcher
 from .memory import SimMemory
 from .program import SimProgram, allows_non_uniform, require_kernel
+
+if TYPE_CHECKING:
+    from ...frontend.units import SourceUnit
+    from ...mlops.engine import SubgraphProgram, Workspace
+    from ...mlops.graph import Graph
 
 
 class SimDevice:
@@ -120,11 +123,15 @@ class SimDevice:
     def compile(self, source: str, options: str = "", headers: Mapping[str, str] | None = None) -> SourceUnit:
         """Compile `source` for `link`, as clCompileProgram does; `headers` are files that it includes, by name. Errors as of
         `build`."""
+        from ...frontend.units import compile_unit
+
         return compile_unit(source, options, headers, target=front_end_target(self.profile, self.options))
 
     def link(self, units: Sequence[SourceUnit], options: str = "") -> SimProgram:
         """The program of compiled sources, as of clLinkProgram. BuildError for a function that is missing or there twice."""
         parse_options(options, self.profile.extensions | self.profile.compiler_extensions)
+        from ...frontend.units import link_units
+
         non_uniform = any(allows_non_uniform(unit.options) for unit in units)
         finite = self.options.finite_math == "folded" and any(parse_options(unit.options).finite_math for unit in units)
         return refuse_required_groups(SimProgram(link_units(units, finite), self, non_uniform, options), self.profile)
@@ -135,6 +142,8 @@ class SimDevice:
         """Make a graph of OpenCL ML operators ready; see mlops.engine."""
         if self.info.ml is None:
             raise UnsupportedError(f"unsupported: {why_no_graphs(self.info.name, self.info.extensions)}")
+        from ...mlops.engine import SubgraphProgram, Workspace  # OpenCL ML, which few use
+
         if self._ml is None:
             self._ml = Workspace(self, self.info.ml, self.info.name)
         return SubgraphProgram(self._ml, graph, constants, name, given_memory=given_memory)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import json
 import shlex
-from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -39,6 +38,8 @@ def _find_origin() -> tuple[str, str, bool, str]:
     clone = Path(__file__).resolve().parents[3]
     if (clone / "pyproject.toml").is_file():  # its files are used where they lie
         return clone.as_uri(), "", True, ""
+    from importlib import metadata  # Python's e-mail parser, which only this error needs
+
     try:
         found = metadata.distribution(NAME)
     except metadata.PackageNotFoundError:

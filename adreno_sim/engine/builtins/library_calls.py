@@ -11,6 +11,7 @@ from ...ir import ir, llvm_types
 from ...ir.cfg import reverse_postorder
 from ...ir.provenance import ALIGNED, Object, ObjectId, Provenance, Ptr, is_pointer
 from ...ir.unsupported import unsupported
+from ..abi.element_bytes import element_bytes
 from ..analysis.segments import Graph, ScopeOf, Segment
 from ..emit import access
 from ..emit.builtin_registry import find_emitter
@@ -18,7 +19,6 @@ from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter, instruction
 from ..emit.segment_flow import SegmentFlow
 from ..emit.unit import Unit
-from .vectors import element_bytes
 
 
 class LibraryEmitter(Emitter):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...image.formats import ORDERS, Format, format_of
+from ...image.formats import ORDERS, Format
 from ...ir import ir, llvm_types
 from ..emit import access
 from ..emit.builtin_registry import emit_intrinsic
@@ -24,11 +24,6 @@ from .conversions import emit_to_int, resize_float
 LANE_TYPES: dict[str, ir.Int | ir.Float] = {"f": ir.Float(32), "h": ir.Float(16), "i": ir.Int(32), "ui": ir.Int(32)}
 _FITS = {"f": {"unorm", "snorm", "float"}, "h": {"unorm", "snorm", "float"}, "i": {"int"}, "ui": {"uint"}}
 BORDER_ONE = {"f": "1.0", "h": "0xH3C00", "i": "1", "ui": "1"}
-
-
-def texel_bytes(order: str, channel_type: str) -> int:
-    """Returns the bytes of one texel. Raises DeviceError for a format that cannot exist."""
-    return format_of(order, channel_type).texel_bytes
 
 
 def colour_type(suffix: str) -> ir.Vector:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
+from ..abi.element_bytes import element_bytes
 from ..emit import access
 from ..emit.access import emit_block_operation
 from ..emit.builtin_registry import builtin, builtin_family
@@ -115,17 +116,6 @@ def _async_copy(e: Emitter, instr: ir.Instr) -> None:
     t.jump(after)
     t.block(after)
     e.define(instr, e.value(instr.operands[-1]))
-
-
-def element_bytes(spelled: str) -> int:
-    """Returns the bytes of the element of a pointer spelling such as "const __global float4*"."""
-    name = spelled.rstrip("* ").split()[-1]
-    match = re.fullmatch(r"u?(char|short|int|long|half|float|double)(\d*)", name)
-    if match is None:
-        return 1
-    size = {"char": 1, "short": 2, "half": 2, "int": 4, "float": 4, "long": 8, "double": 8}[match[1]]
-    lanes = int(match[2] or 1)
-    return size * (4 if lanes == 3 else lanes)
 
 
 def _copy_block(e: Emitter, target: Ptr, source: Ptr, count: str, size: int) -> None:

@@ -20,9 +20,9 @@ from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
 from ..emit.kernel_plan import CheckPlan, KernelPlan
-from ..emit.post_dominated_sites import PostDominatedSites
 from ..emit.region import RegionEmitter
 from ..emit.sync_points import varying_fence_flags
+from ..emit.tables.post_dominated_sites import PostDominatedSites
 from ..llvm.text import Text, emit_add_i64
 from ..shadow import init_shadow
 from ..shadow.access_info import cells_of_argument, describe_access, describe_texel, shadow_spec

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...device.protocol import AccessCounts
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.layout import size_of
@@ -12,11 +9,12 @@ from ...ir.memory_ops import is_atomic
 from ...ir.mod_ref import read_arguments, written_arguments
 from ...ir.queries import globals_of
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import LocalArg, Specialization, shadow_of
+from ..abi.specialization import LocalArg, Specialization
 from ..analysis.loop_bounds import needs_no_watchdog
 from ..llvm import objects
 from ..vector import estimate_cost
-from .coarse_grid import MOST_LOCAL_BYTES, CoarseGrid, choose_grid
+from .coarse_grid import MOST_LOCAL_BYTES, choose_grid
+from .decision import Decision
 from .group_number import find_group_numbers, find_rows
 from .local_memory import LocalMemory
 from .rewrite import REWRITTEN
@@ -24,31 +22,6 @@ from .rewrite import REWRITTEN
 _MAX_COST_RATIO = 0.6
 """An estimate is rough: the coarse launch must cost at most so much of the launch itself."""
 _QUERIES = REWRITTEN | {"get_work_dim"}
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The grid of the coarse launch; None, and why there is none. copies: the work-items whose work one does before a tree
-    reduction (`merge_items`); the grid is that of the launch of which this is true."""
-
-    grid: CoarseGrid | None
-    reason: str = ""
-    copies: int = 1
-
-
-def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCounts) -> bool:
-    """Returns whether a launch may run several groups as one, as far as that is known without a look at its kernel.
-
-    spec: with shadows. accesses: of the launch, all of which must be proven in range: coarse code cannot say which work-item is
-    at fault. Launches that count keep records of each group, and so does the check for races.
-    """
-    counts = spec.count or spec.counters or spec.sampled or spec.watch
-    if spec.emitter != "spmd" or counts or accesses.places != accesses.proven_places:
-        return False
-    if any(shadow is not None and shadow.cell_words for shadow in map(shadow_of, spec.args)):
-        return False
-    flat = facts.local_size[2] == facts.groups[2] == 1 and not any(facts.offset)
-    return flat and spec.uniform and spec.most_groups is not None and spec.items > 1
 
 
 def find_grid(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> Decision:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from ...base.host.current import current_family
 from ..abi import context, counting, debugging, kernel_shape, mailbox, race_cells
@@ -12,7 +13,9 @@ from ..llvm.objects import RUNTIME
 from ..runtime import compiled
 from ..runtime.constants import declare_structure, define_constants
 from ..runtime.functions import CModule
-from .unit import Unit
+
+if TYPE_CHECKING:
+    from .unit import Unit
 
 FILES = ("counters.c", "debugger.c", "diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c", "work.c")
 """All that a process needs, so that it calls clang once; soft float is for few processors."""

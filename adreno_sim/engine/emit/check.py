@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .kernel_plan import CheckPlan, KernelPlan
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .kernel_plan import CheckPlan, KernelPlan
 
 
 class NotVectorizable(Exception):

@@ -11,7 +11,7 @@ from ...ir.queries import globals_of
 from ..analysis.parallel_regions import RegionPlan
 from .emitter import Emitter
 from .instrumentation import Instrumentation
-from .post_dominated_sites import PostDominatedSites
+from .tables.post_dominated_sites import PostDominatedSites
 from .unit import Unit
 
 ArenaRange = tuple[int, int]

@@ -7,39 +7,13 @@ pointer that may lead to any object as one to all of every argument.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ...ir import ir
 from ...ir.builtins import Effect, builtin_of
 from ...ir.memory_ops import touches_memory
 from ...ir.provenance import is_pointer
+from ..abi.accessed_bytes import AccessedBytes, ByteRange
 from .in_range import AccessAnalysis
-
-ByteRange = tuple[int, int]
-"""The first byte, and the byte behind the last."""
-
-
-@dataclass(frozen=True)
-class AccessedBytes:
-    """Of one argument. None: no byte."""
-
-    read: ByteRange | None = None
-    written: ByteRange | None = None
-
-    def joined(self, effect: Effect, found: ByteRange) -> AccessedBytes:
-        """Returns these bytes and those of one more access."""
-        reads, writes = effect in ("read", "read_write"), effect in ("write", "read_write")
-        return AccessedBytes(_join(self.read, found if reads else None), _join(self.written, found if writes else None))
-
-    @property
-    def any(self) -> ByteRange | None:
-        return _join(self.read, self.written)
-
-
-def _join(a: ByteRange | None, b: ByteRange | None) -> ByteRange | None:
-    if a is None or b is None:
-        return a or b
-    return min(a[0], b[0]), max(a[1], b[1])
 
 
 def find_accessed_bytes(analysis: AccessAnalysis) -> dict[int, AccessedBytes]:

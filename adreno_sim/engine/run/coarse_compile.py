@@ -13,12 +13,9 @@ from ..analysis.failures import attempt
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..coarsen.coarse_grid import CoarseGrid
-from ..coarsen.decide import Decision, find_grid, may_be_coarse, pays
-from ..coarsen.merge_items import merge_items
-from ..coarsen.rewrite import coarsen
-from ..coarsen.tree_reduction import find_tree_reduction
+from ..coarsen.decision import Decision, may_be_coarse
+from ..emit.check import NotVectorizable
 from ..llvm import objects
-from ..vector import NotVectorizable
 from .coarse_launch import CoarseLaunch
 from .compiled_kernel import specialize
 from .launch_analysis import LaunchAnalysis, LaunchVariant, analyze_launch
@@ -55,6 +52,8 @@ def _compile(variant: LaunchVariant, keep: bool) -> CoarseLaunch | None:
 
 def _decide(analysis: LaunchAnalysis, keep: bool) -> Decision:
     """Returns the grid of the coarse launch, if there is one that pays."""
+    from ..coarsen.decide import find_grid, pays
+
     kernel, proven = analysis.kernel, replace(analysis.spec, proofs=analysis.proven.proofs)
     found = find_grid(kernel, proven, analysis.facts)
     if found.grid is None:
@@ -99,6 +98,8 @@ def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid, local_size: Size3
     most_groups = spec.most_groups[0]
 
     def make_body() -> ir.Function:
+        from ..coarsen.rewrite import coarsen
+
         own = kernel
         if local_size != spec.local_size:
             merged = _merged(analysis)
@@ -120,6 +121,9 @@ def _merged(analysis: LaunchAnalysis) -> tuple[ir.Function, int] | None:
     kernel, spec, facts = analysis.kernel, analysis.spec, analysis.facts
 
     def make() -> tuple[ir.Function, int] | None:
+        from ..coarsen.merge_items import merge_items
+        from ..coarsen.tree_reduction import find_tree_reduction
+
         tree = find_tree_reduction(kernel, spec, facts)
         return None if tree is None else (merge_items(kernel, tree), tree.copies)
 

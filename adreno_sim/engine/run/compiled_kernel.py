@@ -16,11 +16,11 @@ from ..abi.specialization import Specialization
 from ..analysis.failures import note
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
-from ..codegen import ModuleText, emit_module
 from ..emit.c_runtime import WORK, WORKER, renew_runtime
+from ..emit.check import NotVectorizable
+from ..emit.tables.module_text import ModuleText
 from ..llvm import objects
 from ..llvm.passes import LONG
-from ..vector import NotVectorizable
 from .native_functions import native_functions
 from .workers import Pace
 
@@ -96,6 +96,8 @@ def _compile(kernel: ir.Function, spec: Specialization, keep: bool) -> CompiledK
 
 def _emit(kernel: ir.Function, spec: Specialization, name: str, refused: ModuleText | None = None) -> ModuleText:
     """Returns the module made now, which the disk keeps as `name`. refused: what it had there, which is of no use."""
+    from ..codegen import emit_module  # all emitters, which a kernel whose text is on disk does not need
+
     module = emit_module(kernel, spec)
     if refused is not None and module.text != refused.text:
         compiled_cache.refuse_value("modules", name, f"LLVM does not take this text of the kernel {kernel.name}")

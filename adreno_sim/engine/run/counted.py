@@ -17,13 +17,13 @@ from ...base.errors import UnsupportedError
 from ...device.counters import LaunchCounters, MemoryCounters, PlaceCounters, add_places
 from ...device.group_sample import Tracing
 from ...findings import Kind
+from ...image.formats import format_of
 from ...ir.mod_ref import written_arguments
 from ..abi import counting
 from ..abi.bound import Bound, BoundBuffer, BoundImage
 from ..abi.count_table import CountedSite, CountTable
 from ..abi.specialization import BufferArg, ImageArg, Specialization
 from ..analysis.failures import attempt, collect, note
-from ..builtins.texels import texel_bytes
 from ..emit.diagnostic_sites import IMMEDIATE_KINDS
 from . import launch
 from .compiled_kernel import CompiledKernel, specialize
@@ -276,7 +276,7 @@ class _CounterBlock:
             row,
             name=self._name(index),
             kind="image" if image else "buffer",
-            texel_bytes=texel_bytes(spec.order, spec.channel_type) if isinstance(spec, ImageArg) else 0,
+            texel_bytes=format_of(spec.order, spec.channel_type).texel_bytes if isinstance(spec, ImageArg) else 0,
             wave_reads=int(span[counting.SPAN_VISITS]),
             wave_lines=int(span[counting.SPAN_LINES]),
             **{what: _count_bits(self._touched(index, what)) for what in _UNIQUE},

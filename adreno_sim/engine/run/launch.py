@@ -18,11 +18,11 @@ from ...base.specs import Size3
 from ...device.counters import LaunchCounters
 from ...device.protocol import AccessCounts, StoreEvent
 from ...findings import Finding
+from ...image.formats import format_of
 from ...ir import ir, llvm_types
 from ..abi import argument_block, context, order_tables
 from ..abi.bound import Bound, BoundBuffer, BoundImage
 from ..abi.specialization import BufferArg, ImageArg, ScalarArg
-from ..builtins.texels import texel_bytes
 from .aligned_memory import ALIGNMENT, zeroed_aligned
 from .compiled_kernel import CompiledKernel
 from .printed_text import print_records
@@ -201,7 +201,7 @@ def _buffer(arg: Bound, kernel: ir.Function, param: ir.Param) -> bytes:
 def _image(arg: Bound, spec: ImageArg, kernel: ir.Function, param: ir.Param) -> bytes:
     if not isinstance(arg, BoundImage):
         raise DeviceError("CL_INVALID_ARG_VALUE", f"{_where(kernel, param)}: expected an image, got {type(arg).__name__}")
-    row = arg.width * texel_bytes(spec.order, spec.channel_type)
+    row = arg.width * format_of(spec.order, spec.channel_type).texel_bytes
     needed = (arg.depth_or_layers - 1) * arg.slice_pitch + (arg.height - 1) * arg.row_pitch + row
     if min(arg.width, arg.height, arg.depth_or_layers) < 1 or needed > arg.nbytes:
         where = _where(kernel, param)

@@ -6,53 +6,24 @@ need race cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TypeVar
 
-from ...base.gc_pause import gc_paused
 from ...device.inspection import LaunchProofs
-from ...device.protocol import AccessCounts
 from ...ir import ir
-from ...ir.memory_ops import touches_memory
+from ..abi.accessed_bytes import AccessedBytes
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import BufferArg, ImageArg, Proofs, ShadowSpec, Specialization, with_shadow
-from ..analysis.failures import attempt, collect
+from ..abi.proven_launch import ProvenLaunch
+from ..abi.specialization import BufferArg, ImageArg, ShadowSpec, Specialization, with_shadow
+from ..analysis.failures import attempt
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
-from ..prove.accessed_bytes import AccessedBytes, find_accessed_bytes
-from ..prove.explain import explain_launch
-from ..prove.in_range import AccessAnalysis, prove_in_range
-from ..prove.known_factors import find_known_factors
-from ..prove.local_races import race_free_local_arrays
-from ..prove.short_launch import ends_soon
-from ..prove.single_writer import single_writer_args
-from ..prove.whole_writes import wholly_written_args
 from ..shadow.argument_cells import cells_of_block, may_change
 from .coarse_launch import CoarseLaunch
 from .compiled_kernel import CompiledKernel
 
-T = TypeVar("T")
-
 Shadows = tuple[tuple[int, ShadowSpec], ...]
 """The arguments that have a shadow, with what it records."""
-
-
-@dataclass(frozen=True)
-class ProvenLaunch:
-    """What the proofs say of a launch, as it is kept on disk.
-
-    accesses: how many instructions access memory, and how many of them are proven in range. single_writer (level full): the
-    arguments in which no two work-items race and no store is dead, if no other argument shares their memory. written_whole: those
-    of them that the launch does not read and writes whole. failures: why something is not proven, for each analysis that failed.
-    """
-
-    accesses: AccessCounts
-    proofs: Proofs
-    single_writer: frozenset[int]
-    written_whole: frozenset[int]
-    failures: tuple[str, ...]
 
 
 @dataclass(eq=False)
@@ -84,12 +55,17 @@ class LaunchAnalysis:
     @cached_property
     def accessed(self) -> dict[int, AccessedBytes]:
         """What a launch may access of each buffer argument; of those that are missing, anything."""
+        from ..prove.accessed_bytes import find_accessed_bytes
+        from ..prove.in_range import AccessAnalysis
+
         what = f"accessed bytes of kernel {self.kernel.name}"
         return attempt(what, lambda: find_accessed_bytes(AccessAnalysis(self.kernel, self.spec, self.facts)), {})
 
     @cached_property
     def explained(self) -> LaunchProofs:
         """What is proven of each access, and why the rest is not."""
+        from ..prove.explain import explain_launch
+
         return explain_launch(self.kernel, self.spec, self.facts)
 
     def _spec_with(self, shadows: Shadows) -> Specialization:
@@ -130,7 +106,7 @@ def analyze_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts
 
 
 def _analyze(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, keep: bool) -> LaunchAnalysis:
-    load_or_prove = partial(compiled_cache.load_or_find, "proofs", ProvenLaunch, prove_launch) if keep else prove_launch
+    load_or_prove = partial(compiled_cache.load_or_find, "proofs", ProvenLaunch, _prove) if keep else _prove
     proven = load_or_prove(kernel, spec, facts)
     views = [index for index, arg in enumerate(spec.args) if isinstance(arg, (BufferArg, ImageArg))] if spec.full else []
     cells = {index: cells_of_block(kernel, spec.args, [index]) for index in views}
@@ -139,34 +115,7 @@ def _analyze(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, keep
     return LaunchAnalysis(kernel, spec, facts, proven, cells, frozenset(i for i in views if may_change(kernel, i)))
 
 
-@gc_paused()
-def prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> ProvenLaunch:
-    """Proves what the level of checks can use. An analysis that fails proves nothing, and takes no other proof with it."""
-    usable: list[AccessAnalysis] = []
+def _prove(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> ProvenLaunch:
+    from ..prove.launch import prove_launch  # all analyses, which a launch whose proofs are on disk does not need
 
-    def find(what: str, find_in: Callable[[AccessAnalysis], T], nothing: T) -> T:
-        def use() -> T:
-            analysis = usable.pop() if usable else AccessAnalysis(kernel, spec, facts)
-            found = find_in(analysis)
-            usable.append(analysis)  # which one that failed is not: it may be half made
-            return found
-
-        return attempt(f"{what} kernel {kernel.name}", use, nothing)
-
-    access_sites = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
-    single_writer: frozenset[int] = frozenset()
-    written_whole: frozenset[int] = frozenset()
-    with collect() as failures:
-        proofs = find("proofs about", prove_in_range, Proofs())
-        if spec.emitter == "spmd":
-            proofs = replace(proofs, factors=find("known factors in", find_known_factors, proofs.factors))
-        if spec.full:
-            single_writer = find("single writers of", single_writer_args, single_writer)
-            race_free = find("races in local memory of", race_free_local_arrays, proofs.race_free_locals)
-            proofs = replace(proofs, race_free_locals=race_free)
-        proofs = replace(proofs, ends_soon=find("lengths of loops in", ends_soon, False))
-        if single_writer:
-            whole = partial(wholly_written_args, single_writer=single_writer, ends=proofs.ends_soon)
-            written_whole = find("wholly written arguments of", whole, written_whole)
-    accesses = AccessCounts(len(access_sites), len(access_sites & proofs.in_range))
-    return ProvenLaunch(accesses, proofs, single_writer, written_whole, tuple(failures))
+    return prove_launch(kernel, spec, facts)

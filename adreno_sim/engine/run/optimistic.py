@@ -16,7 +16,7 @@ from ...ir.mod_ref import read_arguments, written_arguments
 from ..abi.bound import Bound
 from ..abi.specialization import NOTHING, Specialization
 from ..analysis.failures import collect
-from ..vector import NotVectorizable
+from ..emit.check import NotVectorizable
 from . import launch
 from .coarse_compile import compile_coarse
 from .coarse_launch import CoarseLaunch

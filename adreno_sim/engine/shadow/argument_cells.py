@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from ...image.formats import format_of
 from ...ir import ir
 from ...ir.mod_ref import written_arguments
 from ...ir.provenance import ObjectId
 from ..abi.race_cells import ATOMIC_CELL_WORDS, CELL_WORDS, UNREAD_CELL_WORDS
 from ..abi.specialization import ArgSpec, ImageArg, ShadowSpec
-from ..builtins.texels import texel_bytes
 from .granularity import Granularities, argument_granularities
 
 
@@ -40,7 +40,7 @@ def may_change(function: ir.Function, index: int) -> bool:
 def _granularity(granularities: Granularities, index: int, arg: ArgSpec) -> int:
     if not isinstance(arg, ImageArg):
         return granularities.of(("param", index))
-    whole = texel_bytes(arg.order, arg.channel_type)
+    whole = format_of(arg.order, arg.channel_type).texel_bytes
     texel = whole & -whole
     return min(texel, granularities.least) if granularities.unknown else texel
 

@@ -9,8 +9,8 @@ from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_atomic, is_plain_load
 from ...ir.provenance import ObjectId, Provenance, is_pointer
+from ..abi.element_bytes import element_bytes
 from ..analysis.lane_uses import LaneUses
-from ..builtins.vectors import element_bytes
 
 MAX_GRANULARITY = 16
 

@@ -10,7 +10,7 @@ from ...backends.simulated import find_bytes_of_launch
 from ...base.errors import DeviceError
 from ...device.protocol import Device
 from ...engine.abi.bound import BoundImage
-from ...engine.builtins.texels import texel_bytes
+from ...image.formats import format_of
 from ..bind import BoundArguments, RejectedCall
 from ..model import BufferArgument, ImageArgument, LaunchSpec
 
@@ -49,7 +49,7 @@ def _texels(bits: np.ndarray, bound: object, argument: ImageArgument) -> Extent:
     if not len(places):
         return (0, 0, 0)
     slice_pitch = bound.slice_pitch or bound.row_pitch * bound.height
-    texel = texel_bytes(argument.spec.order, argument.spec.channel_type)
+    texel = format_of(argument.spec.order, argument.spec.channel_type).texel_bytes
     layer, inside = places // slice_pitch, places % slice_pitch
     rows, columns = inside // bound.row_pitch, inside % bound.row_pitch // texel
     return int(columns.max()) + 1, int(rows.max()) + 1, int(layer.max()) + 1

@@ -14,8 +14,8 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec
+from adreno_sim.engine import codegen as _registers_the_emitters  # noqa: F401
 from adreno_sim.engine.emit import builtin_registry
-from adreno_sim.engine.run import compiled_kernel as _registers_the_emitters  # noqa: F401
 from adreno_sim.frontend import builtin_library
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec, ImageSpec
+from adreno_sim.engine.prove import launch as launch_proofs
 from adreno_sim.engine.prove import local_races
 from adreno_sim.engine.run import launch_analysis
 
@@ -115,7 +116,7 @@ def test_what_is_kept_apart(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         told.append(local_races.race_free_local_arrays(*args))
         return frozenset()
 
-    monkeypatch.setattr(launch_analysis, "race_free_local_arrays", noted)
+    monkeypatch.setattr(launch_proofs, "race_free_local_arrays", noted)
     kinds = {kind for kind, *_ in run(body)}
     assert any(str(which).endswith("s") for kind, which in told[0]) is expected
     assert not expected or not kinds & {"data-race", "same-value-race"}
@@ -136,7 +137,7 @@ def test_loops_that_all_work_items_leave_together(monkeypatch: pytest.MonkeyPatc
         told.append(local_races.race_free_local_arrays(*args))
         return told[-1]
 
-    monkeypatch.setattr(launch_analysis, "race_free_local_arrays", noted)
+    monkeypatch.setattr(launch_proofs, "race_free_local_arrays", noted)
     source = f"""kernel void k(global int *a, read_only image2d_t x) {{
       local int s[64];
       int l = get_local_id(0), r = 0;
@@ -179,5 +180,5 @@ def test_random_kernels_give_the_same_findings_with_and_without(lines: list[str]
     body = "int n = 0;\n" + "\n".join(lines)
     with_proof = run(body)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch_analysis, "race_free_local_arrays", lambda *_: frozenset())
+        patch.setattr(launch_proofs, "race_free_local_arrays", lambda *_: frozenset())
         assert with_proof == run(body)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.device.protocol import Device
+from adreno_sim.engine.prove import launch as launch_proofs
 from adreno_sim.engine.prove.in_range import AccessAnalysis
 from adreno_sim.engine.prove.single_writer import single_writer_args
 from adreno_sim.engine.run import launch_analysis
@@ -122,7 +123,7 @@ def test_what_is_exclusive(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         told.append(single_writer_args(analysis))
         return frozenset()
 
-    monkeypatch.setattr(launch_analysis, "single_writer_args", noted)
+    monkeypatch.setattr(launch_proofs, "single_writer_args", noted)
     kinds = {kind for kind, *_ in run(opened(), body)}
     assert ((2 if "write_image" in body else 0) in told[0]) is expected
     assert not expected or not kinds & {"data-race", "same-value-race", "store-overwritten"}
@@ -143,7 +144,7 @@ def test_groups_side_by_side_find_what_groups_in_a_row_do(monkeypatch: pytest.Mo
     body = "local int s[8]; s[l / 2] = l < 6 ? y : 5; barrier(CLK_LOCAL_MEM_FENCE); a[i + 24 * y] = s[l / 2];"
     together = run(opened(threads=2), body)
     alone = run(opened(threads=1), body)
-    monkeypatch.setattr(launch_analysis, "single_writer_args", lambda _: frozenset())
+    monkeypatch.setattr(launch_proofs, "single_writer_args", lambda _: frozenset())
     assert together == alone == run(opened(), body)
     assert {kind for kind, *_ in alone} == {"data-race"}
 
@@ -177,5 +178,5 @@ def test_random_stores_give_the_same_findings_with_and_without(body: str) -> Non
     grid = ((12, 2), (4, 2))
     with_proof = run(opened(), body, grid)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch_analysis, "single_writer_args", lambda _: frozenset())
+        patch.setattr(launch_proofs, "single_writer_args", lambda _: frozenset())
         assert with_proof == run(opened(), body, grid)

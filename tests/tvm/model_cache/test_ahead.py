@@ -13,6 +13,7 @@ from adreno_sim.compiler.check.wide_precision_rerun import WidePrecisionRerun
 from adreno_sim.compiler.run.observer import LaunchCall, Observer
 from adreno_sim.compiler.run.rehearsal import Rehearsal
 from adreno_sim.compiler.run.vm import VirtualMachine
+from adreno_sim.engine import codegen
 from adreno_sim.engine.llvm.objects import keeping_others_out
 from adreno_sim.engine.run import compiled_kernel
 
@@ -44,8 +45,8 @@ def test_a_rehearsal_notes_the_launches_of_a_run(options, models, prepared, adre
 def nothing_in_memory(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The kernels whose code is emitted from now on in this process, which has forgotten what it has compiled."""
     emitted: list[str] = []
-    emit = compiled_kernel.emit_module
-    monkeypatch.setattr(compiled_kernel, "emit_module", lambda kernel, spec: emitted.append(kernel.name) or emit(kernel, spec))
+    emit = codegen.emit_module
+    monkeypatch.setattr(codegen, "emit_module", lambda kernel, spec: emitted.append(kernel.name) or emit(kernel, spec))
     compiled_kernel._compiled.clear()
     return emitted
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from adreno_sim.engine.emit.post_dominated_sites import PostDominatedSites
+from adreno_sim.engine.emit.tables.post_dominated_sites import PostDominatedSites
 from adreno_sim.ir import dominators
 from adreno_sim.ir.cfg import reverse_postorder
 from adreno_sim.ir.dominators import DominatorTree

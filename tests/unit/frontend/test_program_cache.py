@@ -9,6 +9,7 @@ from adreno_sim import open_device
 from adreno_sim.base import disk_cache
 from adreno_sim.base.errors import BuildError
 from adreno_sim.base.specs import BufferSpec
+from adreno_sim.engine import codegen
 from adreno_sim.engine.abi.specialization import BufferArg, Specialization
 from adreno_sim.engine.caching import compiled_cache
 from adreno_sim.engine.run import compiled_kernel, launch_analysis
@@ -32,7 +33,7 @@ def steps(tmp_path, monkeypatch):
     """Runs of clang and of the code generator, by name, on an empty cache."""
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
     done: list[str] = []
-    for module, name in ((program, "run_clang"), (compiled_kernel, "emit_module")):
+    for module, name in ((program, "run_clang"), (codegen, "emit_module")):
         whole = getattr(module, name)
 
         def counted(*args, whole=whole, name=name, **keywords):

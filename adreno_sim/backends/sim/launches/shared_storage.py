@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....base.run_options import RunOptions
-from ....engine.prove.accessed_bytes import AccessedBytes, ByteRange
+from ....engine.abi.accessed_bytes import AccessedBytes, ByteRange
 from ....engine.run.counted import Touched
 from ....engine.run.launch_analysis import LaunchAnalysis
 from ....findings import Access, Finding, Kind

@@ -10,8 +10,8 @@ import pytest
 from adreno_sim.base import disk_cache
 from adreno_sim.base.stored import values
 from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
-from adreno_sim.engine.codegen import ModuleText
 from adreno_sim.engine.emit import c_runtime
+from adreno_sim.engine.emit.tables.module_text import ModuleText
 from adreno_sim.engine.llvm import objects
 from adreno_sim.engine.run import compiled_kernel
 from adreno_sim.engine.run.native_functions import native_functions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...ir import ir
-from ...ir.postdominators import PostDominators, Span
+from ....ir import ir
+from ....ir.postdominators import PostDominators, Span
 
 
 @dataclass(frozen=True)
