@@ -24,7 +24,7 @@ _STEP = 4
 
 
 def _why_no_wave(subject: Subject) -> str:
-    if not any(map(sees_sub_groups, subject.instrs)):
+    if not sees_sub_groups(subject.function):
         return "it asks for no sub-group"
     if subject.function.required_sub_group_size:
         return "it requires its sub-group size"
@@ -54,7 +54,7 @@ def _why_no_group(subject: Subject) -> str:
         return "the host names the group; whether registers leave room for it group-may-be-refused tells"
     if subject.function.required_work_group_size:
         return "the kernel requires its group"
-    seen = subject.calls(*_GROUP_QUERIES) or any(sees_sub_groups(instr) for instr in subject.instrs)
+    seen = subject.calls(*_GROUP_QUERIES) or sees_sub_groups(subject.function)
     local = any(one.space == LOCAL for one in globals_of(subject.function))
     given = any(kind_of(param.type) == "local" for param in subject.function.params)
     return "" if seen or local or given else "the kernel asks for nothing of its group"

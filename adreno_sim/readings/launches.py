@@ -75,8 +75,11 @@ class LaunchReadings:
             return []
         launch, subject, wanted, report = self._now
         self._now = None
+        if not wanted:  # the rest reads the kernel's body, which a program that is on disk would be compiled for
+            self.report.add(report)
+            return []
         run = ReadingRun(subject, launch, self._device, _judging(subject), report=report)
-        if wanted and any(finding.severity is Severity.ERROR for finding in found):
+        if any(finding.severity is Severity.ERROR for finding in found):
             report.leave_out([one.name for one in wanted], "the launch has errors, so that what it leaves says nothing")
         else:
             run.try_all(wanted)

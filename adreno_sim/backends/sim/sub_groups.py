@@ -33,16 +33,22 @@ def takes_half_wave(function: ir.Function) -> bool:
 
 def _takes_half_wave(function: ir.Function) -> bool:
     count = {16: 0, 32: 0}
-    sees = False
     for block in function.blocks:
         for instr in block.instrs:
-            sees = sees or sees_sub_groups(instr)
             type = llvm_types.elem_of(instr.type)
             if isinstance(type, ir.Float) and type.bits in count and instr.op not in _LOADS:
                 count[type.bits] += 1
-    return sees and count[32] > 0 and count[32] >= count[16]
+    return sees_sub_groups(function) and count[32] > 0 and count[32] >= count[16]
 
 
-def sees_sub_groups(instr: ir.Instr) -> bool:
-    """Returns whether an instruction asks for sub-groups, or has one meet."""
+def sees_sub_groups(function: ir.Function) -> bool:
+    """Returns whether a kernel asks for sub-groups, or has one meet."""
+    return function.fact(name_with_code("sees sub-groups", Path(__file__)), _sees_sub_groups)
+
+
+def _sees_sub_groups(function: ir.Function) -> bool:
+    return any(_asks(instr) for block in function.blocks for instr in block.instrs)
+
+
+def _asks(instr: ir.Instr) -> bool:
     return instr.callee is not None and (instr.callee.name in _QUERIES or builtin_of(instr).sync == "wave")

@@ -90,6 +90,21 @@ def test_the_body_of_a_stored_kernel_is_compiled_when_asked_for(steps):
     assert steps == ["run_clang"] and all(id(param) in uses for param in kernel.function.params)
 
 
+def test_whether_a_launch_depends_on_sub_groups_is_known_without_a_body(steps):
+    """The driver asks it of every launch at level full."""
+    from adreno_sim.readings.subject import make_subject
+    from adreno_sim.readings.table import CHEAP
+
+    said = []
+    for _ in range(2):
+        forget()
+        steps.clear()
+        device = open_device("sim:adreno-740,checks=full")
+        subject = make_subject(device, device.build(SOURCE)["scale"], ((8, 1, 1), (4, 1, 1)), (), list)
+        said.append([reading.why_not(subject) for reading in CHEAP])
+    assert not steps and said == [["it asks for no sub-group"]] * 2
+
+
 def test_without_the_cache_everything_is_compiled_and_nothing_stored(steps, tmp_path):
     forget()
     run("sim:adreno-740,cache=false")
