@@ -11,7 +11,6 @@ from ..device.protocol import Device, Kernel
 from ..findings import Finding
 from ..ir import ir
 from ..isa.chips import Chip, chip_of_profile, find_chip
-from ..isa.compile import compile_kernel
 from ..isa.register_use import find_register_use
 from .sim.group_limits import find_own_chip, make_warning
 from .sim.program import SimKernel
@@ -26,6 +25,8 @@ def compile_for_chips(device: Device, kernel: Kernel, chips: Sequence[str]) -> t
     OptionError for a chip that is not known, and for a kernel of a real device.
     """
     function = _function_of(kernel)
+    from ..isa.compile import compile_kernel  # the translation, which few launches need
+
     return compile_kernel(function, list(map(find_chip, chips)) or [require_chip(device)])
 
 

@@ -13,9 +13,11 @@ from ..device.protocol import Device
 def announce_devices(devices: Iterable[str]) -> None:
     """Say which devices this process will open. OpenCL's loader is set up at the first `cl` device, for those known by then:
     a later `cl:intel` is not found where only `cl:portable` was announced or opened."""
-    from .opencl.open import announce
+    real = [rest for text in devices for backend, _, rest in [text.partition(":")] if backend == "cl"]
+    if real:
+        from .opencl.open import announce
 
-    announce([rest for text in devices for backend, _, rest in [text.partition(":")] if backend == "cl"])
+        announce(real)
 
 
 def open_device(device: str | None = None, *, defaults: Any = None, **options: Any) -> Device:

@@ -395,10 +395,17 @@ def _inside(args: argparse.Namespace) -> Inside | None:
 
 
 def _write(report: LaunchReport, args: argparse.Namespace) -> None:
-    from ..render.launch import encode, html, text
+    from ..render.launch import text
+
+    def to_json() -> dict[str, Any]:
+        from ..render.launch import encode
+
+        return encode.to_json(report)
 
     text.show(report, report_stream(args))
-    write_data(args, lambda: encode.to_json(report))
+    write_data(args, to_json)
     if args.html:
+        from ..render.launch import html
+
         html.write_html(args.html, report, command_line(args))
     write_outputs(args, report.findings, report.allowed, checks=report.checks)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,10 +35,7 @@ from ..results.launch_report import DeviceComparison, LaunchOutput, LaunchReport
 from ..results.merge import FindingList
 from ..results.notes.source_notes import add_source_notes, name_file
 from ..results.stores import describe_stores
-from ..results.time_limits import TimeWish, find_beyond, find_unjudged
-from ..results.time_report import TimeReport
 from ..results.unwatched import find_unwatched
-from ..timing.launches import LaunchTimer
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
 from .build_errors import name_source
 from .contents import MOST_BYTES, LaunchContents
@@ -49,6 +46,9 @@ from .model import LaunchSpec
 from .readings import try_readings
 from .second_device import compare_devices, run_beside
 from .wanted import WantedOutput, find_wanted
+
+if TYPE_CHECKING:
+    from ..timing.launches import LaunchTimer
 
 
 def run_launch(
@@ -102,7 +102,7 @@ def run_launch(
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
     if text is None:
         text = read_source(path, None if source or spec.below is None else [spec.below])
-    timer = LaunchTimer(opened) if time else None
+    timer = _make_timer(opened) if time else None
     run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays, chips, timer, every_reading)
     run.keep_evidence = keep_evidence
     report = LaunchReport(
@@ -118,6 +118,8 @@ def run_launch(
         report.refused = str(error)
         return report
     if report.time is not None:
+        from ..results.time_limits import TimeWish, find_beyond, find_unjudged
+
         wish = TimeWish(max_time, baseline)
         run.add(find_beyond(report.time, wish))
         report.unchecked += find_unjudged(report.time, wish)
@@ -179,6 +181,13 @@ def _judge(report: LaunchReport, spec: LaunchSpec, findings: list[Finding], allo
     report.missing = [str(expectation) for expectation in matching.missing]
     if spec.refused:
         report.missing.append(f"a refusal that says: {spec.refused}")
+
+
+def _make_timer(device: Device) -> LaunchTimer:
+    """The model of time, which is imported where it is asked for."""
+    from ..timing.launches import LaunchTimer
+
+    return LaunchTimer(device)
 
 
 class _Run:
@@ -303,6 +312,8 @@ class _Run:
         """Predict the time of the launch, on memory as it finds it, if that is wanted."""
         if self.timer is None:
             return
+        from ..results.time_report import TimeReport
+
         report.time = TimeReport.of(self.timer.device)
         if self.spec.global_offset is not None:
             report.time.say_missing(f"{kernel.name}: launches with a global offset have no time")
