@@ -29,6 +29,11 @@ def test_one_work_item_after_the_other(monkeypatch):
     assert find_differences(75, 10, "scalar") == []
 
 
+def test_a_choice_of_constants_that_a_defined_bit_decides():
+    """Its condition is undefined in part: given[(me + 5) & 15] | me."""
+    assert find_differences(20076, 1) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(50))
 def test_the_campaign(block):
