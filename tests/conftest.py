@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 if (found := importlib.util.find_spec("tvm")) is not None and found.origin is None:  # the folder tests/tvm, where TVM is not
     sys.modules["tvm"] = None  # type: ignore[assignment]
 
-import rewriting
+from selection import rewriting
 
 if rewriting.is_rewritten("adreno_sim"):  # told before its first module is imported
     rewriting.leave_package("adreno_sim")

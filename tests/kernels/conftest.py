@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import oracle
-import plain_code
 import pytest
 from direct_launch import launch_kernel
+from selection import plain_code
 
 from adreno_sim.base.specs import Sampler
 from adreno_sim.device.protocol import StoreEvent

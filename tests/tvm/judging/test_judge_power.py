@@ -26,22 +26,22 @@ def test_no_right_kernel_is_blamed_and_hardly_a_defect_passes():
     tally = tally_runs(run_campaign(problems, repeats=1, seed=0, say=lambda text: None))
     assert tally.runs > 50 and tally.total.detectable > 0.8 * tally.runs
     assert not tally.alarms, tally.alarms
-    assert not tally.twinless, tally.twinless
+    assert not tally.without_rerun, tally.without_rerun
     assert tally.total.missed <= (1 - LEAST_FOUND) * tally.total.detectable, tally.misses
-    assert tally.total.missed_by_bound > 0.1 * tally.total.detectable, "the twin finds what no tolerance of halves does"
+    assert tally.total.missed_by_bound > 0.1 * tally.total.detectable, "the rerun finds what no tolerance of halves does"
 
 
 @pytest.fixture
 def softmax():
     """Rows of 64 halves on the simulated device."""
     problem = rows.make_softmax(64, "float16", "tree")
-    device, twin_device = open_devices()
-    bench = Bench(problem, make_references([problem], Units.of_device(device.info)), device, twin_device)
+    device, rerun_device = open_devices()
+    bench = Bench(problem, make_references([problem], Units.of_device(device.info)), device, rerun_device)
     yield bench
     bench.close()
 
 
-def test_a_defect_that_halves_flush_away_is_seen_in_the_twin(softmax):
+def test_a_defect_that_halves_flush_away_is_seen_in_the_rerun(softmax):
     """Probabilities of 3e-7 and 2e-5 are exchanged; the device may take both for zero."""
     x = np.random.default_rng(0).uniform(-1, 1, (16, 64)).astype("float16")
     x[:, 10], x[:, 11] = -11, -7
@@ -51,8 +51,8 @@ def test_a_defect_that_halves_flush_away_is_seen_in_the_twin(softmax):
     assert wrong.by_rerun and not wrong.by_bound
 
 
-def test_what_reads_bits_is_no_twin_and_what_halves_may_round_is():
-    """Results allowed to be off by 0.01: as much once more from the twin to the device, and small numbers may be flushed."""
+def test_what_reads_bits_has_no_rerun_and_what_halves_may_round_is():
+    """Results allowed to be off by 0.01: as much once more from the rerun to the device, and small numbers may be flushed."""
     value, allowed = np.array([1.0, 2.0, 1e-7]), np.array([0.01, 0.01, 2e-7])
     wide, narrow = (Expected(value.astype(dtype), value, allowed) for dtype in ("float32", "float16"))
     for got, same in (([1.015, 2, 0], True), ([1, 2, 5e-5], True), ([1, 2, 1e-4], False), ([1, 2.5, 0], False)):

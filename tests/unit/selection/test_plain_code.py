@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import plain_code
+from selection import plain_code
 
 from adreno_sim.engine.llvm import objects
 
