@@ -31,7 +31,7 @@ def with_storage(module: IRModule, dtype: str, accumulate: str = "float32") -> I
     if dtype == "float32":
         return module
     try:
-        mixed = import_tvm().relax.transform.ToMixedPrecision(accumulate)(module)
+        mixed = import_tvm().relax.transform.ToMixedPrecision(accumulate)(_without_clips(module))
     except Exception as error:  # whatever TVM raises
         said = shorten(next(iter(str(error).splitlines()), ""), 200, placeholder=" ...")
         raise UncompiledError(
@@ -39,6 +39,32 @@ def with_storage(module: IRModule, dtype: str, accumulate: str = "float32") -> I
             "that is in float16 itself, or check it in float32"
         ) from error
     return _store_constants(mixed)
+
+
+def _without_clips(module: IRModule) -> IRModule:
+    """Clips of floats as a minimum and a maximum: TVM's pass takes the limits of a clip for tensors, and fails."""
+    relax = import_tvm().relax
+
+    class Expand(relax.PyExprMutator):  # type: ignore[name-defined]
+        def visit_call_(self, call: Any) -> Any:
+            call = super().visit_call_(call)
+            if op_name(call) != "relax.clip" or not (dtype := str(type_of(call.args[0]).dtype)).startswith("float"):
+                return call
+            low, high = (relax.const(_number(limit), dtype) for limit in call.args[1:])
+            return relax.op.maximum(self.builder_.normalize(relax.op.minimum(call.args[0], high)), low)
+
+    mutator = relax.expr_functor.mutator(Expand)(module)
+    for var, function in module.functions_items():
+        if kind(function) == "Function":
+            mutator.builder_.update_func(var, mutator.visit_expr(function))
+    return mutator.builder_.get()
+
+
+def _number(limit: Any) -> float:
+    """A number that TVM holds as a PrimValue up to 0.26, as a PrimExpr from 0.27 on."""
+    while not isinstance(limit, int | float):
+        limit = limit.value
+    return float(limit)
 
 
 def _store_constants(module: IRModule) -> IRModule:

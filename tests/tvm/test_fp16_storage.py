@@ -78,3 +78,22 @@ def test_constants_are_rounded_once() -> None:
 def test_another_type_is_refused() -> None:
     with pytest.raises(adreno_sim.AdrenoSimError, match="dtype 'bfloat16': expected one of float32, float16"):
         with_storage(relax_models.convolutions(), "bfloat16")
+
+
+@pytest.mark.parametrize("target", ["texture", "buffer"])
+def test_a_clip_of_a_convolution_in_halves(target: str, adreno: Any) -> None:
+    """Of hard sigmoid and swish; TVM's pass takes its limits for tensors. Clips of integers stay as they are."""
+    relax = import_tvm().relax
+    builder, x = relax.BlockBuilder(), relax.Var("x", tensor_type((1, 4, 6, 6), "float32"))
+    weights = np.random.default_rng(0).normal(size=(4, 4, 3, 3)).astype("float32")
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            made = builder.emit(relax.op.nn.conv2d(x, relax.const(weights)))
+            whole = builder.emit(relax.op.clip(builder.emit(relax.op.astype(made, "int32")), -1, 1))
+            clipped = builder.emit(relax.op.clip(made, -0.5, 0.75))
+            result = builder.emit_output(relax.op.add(clipped, relax.op.astype(whole, "float32")))
+        builder.emit_func_output(result)
+    text = with_storage(builder.get(), "float16")["main"].script()
+    assert text.count("R.clip(") == text.count("R.maximum(") == text.count("R.minimum(") == 1
+    report = adreno_sim.check(builder.get(), device=adreno, target=target, dtype="float16")
+    assert report.ok and any(output.ok and not output.vacuous for output in report.outputs), str(report)
