@@ -28,6 +28,7 @@ from adreno_sim.compiler.plan.trial import DeviceTrial
 from adreno_sim.compiler.precision.report import PrecisionReport
 from adreno_sim.compiler.schedule_search.report import CandidateResult, TaskReport, TuneReport
 from adreno_sim.compiler.session_footprint.measure import EntryFootprint, SessionFootprint
+from adreno_sim.device.machine_code import KernelCode, MachineCode
 from adreno_sim.findings import Finding, Kind
 from adreno_sim.frontend.diagnostics import Diagnostic
 from adreno_sim.image import layout_of
@@ -114,6 +115,12 @@ def footprint(text: str) -> Footprint:
     return replace(made, rows=rows, findings=(finding(text),), advice=advice, command=text, plan=plan)
 
 
+def machine_code(text: str) -> tuple[KernelCode, ...]:
+    """Assembly of as many lines as the text has, each of a line of the source."""
+    code = hold(MachineCode, text, lines=(1,) * len(text.splitlines()))
+    return (hold(KernelCode, text, rolled=code, unrolled=code),)
+
+
 def report(text: str) -> Report:
     made = hold(
         Report,
@@ -122,6 +129,7 @@ def report(text: str) -> Report:
         sources={text: source(text)},
         plan=hold(PlanSummary, text),
         evidence=evidence(text),
+        machine_code=machine_code(text),
     )
     made.stopped = ""
     return made
@@ -130,7 +138,15 @@ def report(text: str) -> Report:
 def launch_report(text: str) -> LaunchReport:
     found = replace(finding(text), file=text)
     return hold(
-        LaunchReport, text, findings=[found], source=text, text=source(text), printed=text, arrays=None, evidence=evidence(text)
+        LaunchReport,
+        text,
+        findings=[found],
+        source=text,
+        text=source(text),
+        printed=text,
+        arrays=None,
+        evidence=evidence(text),
+        machine_code=machine_code(text),
     )
 
 
@@ -154,8 +170,10 @@ def session_footprint(text: str) -> SessionFootprint:
 
 
 def tune_report(text: str) -> TuneReport:
-    trials = tuple(hold(CandidateResult, text, time=None, accepted=accepted) for accepted in (True, False))
-    return hold(TuneReport, text, tasks=(hold(TaskReport, text, default_time=None, trials=trials),))
+    numbers = dict.fromkeys(("registers", "waves", "spills", "group_limit"), (1, 2))
+    taken = {"chip": text, "by": text, **numbers}
+    trials = tuple(hold(CandidateResult, text, time=None, accepted=accepted, register_use=taken) for accepted in (True, False))
+    return hold(TuneReport, text, tasks=(hold(TaskReport, text, default_time=None, trials=trials, default_register_use=taken),))
 
 
 PAGES: dict[str, Callable[[str], str]] = {
