@@ -124,7 +124,7 @@ def compare_arguments(solver: Solver, launch: Launch) -> Iterator[Answer]:
     """Yields an answer for each buffer or image that is written: do writes of different work-items keep apart?"""
     analysis = AccessAnalysis(launch.kernel, launch.spec, launch.facts)
     forms = analysis.forms
-    by_argument = single_writer._accesses_by_argument(analysis)
+    by_argument = single_writer.accesses_by_argument(analysis)
     if isinstance(by_argument, ir.Instr):
         yield Answer(launch, "all arguments", "not expressible")
         return
