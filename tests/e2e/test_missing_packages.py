@@ -30,6 +30,7 @@ KERNEL = "kernel void k(global int *o) { o[get_global_id(0)] = 1; }"
 LAUNCH = 'global_size = [4]\n[[argument]]\nkind = "buffer"\ncount = 4\ndtype = "int32"\n'
 NEEDING = {  # the package that is named first, and a command line for each command
     "bundle model.onnx -o model.asim": "ONNX",
+    "calibrate --device cl:0": "PyOpenCL",
     "check model.onnx": "ONNX",
     "check model.py": "TVM",
     "check --device cl model.onnx": "PyOpenCL",
@@ -59,6 +60,7 @@ WORKING = {  # what a plain install does, and a word of what it prints
     "init k.cl --force": "wrote launch.toml",
     "kernel k.cl --launch k.toml": "0 errors",
     "layout image2d 4x4": "pitch",
+    "prune": "for other systems",
     "replay missing.asim": "missing.asim: No such file",
     "run -- missing-program": "missing-program",
 }
