@@ -49,9 +49,10 @@ def _with_own_worker(page: str, base: str) -> str:
     return page.replace(THEIR_WORKER, base + OUR_WORKER)
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """A fence "language FILE" gets its file as the title; links lead to the pages of the site."""
-    return LINK.sub(lambda found: found[1] + _site_path(found[2]), FENCE.sub(_named_fence, markdown))
+    up = "../" * page.file.src_uri.count("/")
+    return LINK.sub(lambda found: found[1] + _site_path(found[2], up), FENCE.sub(_named_fence, markdown))
 
 
 def _named_fence(found: re.Match[str]) -> str:
@@ -59,6 +60,7 @@ def _named_fence(found: re.Match[str]) -> str:
     return f"```{LANGUAGES.get(found[1], found[1])}{title}"
 
 
-def _site_path(target: str) -> str:
-    name = target.removeprefix("../").removeprefix("docs/")
-    return TOP.get(name, name)
+def _site_path(target: str, up: str) -> str:
+    """Where a link of a page leads in the site. up: the way from the page to docs/."""
+    name = target.removeprefix(f"{up}../").removeprefix("docs/")
+    return up + TOP[name] if name in TOP else name
