@@ -27,10 +27,17 @@ PROJECTS = sorted(path for path in KITS.iterdir() if path.is_dir())
 WORKFLOWS = sorted(KITS.glob("*/*.yml"))
 PATCHES = sorted(KITS.rglob("*.patch"))
 
-SOURCES = {"tinygrad": "ADRENO_SIM_TINYGRAD_SOURCE", "tvm": "ADRENO_SIM_TVM_SOURCE"}
+SOURCES = {
+    "llama.cpp": "ADRENO_SIM_LLAMA_SOURCE",
+    "tinygrad": "ADRENO_SIM_TINYGRAD_SOURCE",
+    "tvm": "ADRENO_SIM_TVM_SOURCE",
+}
 """The folder of a kit -> what names the checkout of its project."""
 
-BROUGHT = {"test/external/external_test_adreno_sim.py": "ci/clients/tinygrad_tensors.py"}
+BROUGHT = {
+    "test/external/external_test_adreno_sim.py": "ci/clients/tinygrad_tensors.py",
+    "tests/adreno_sim_operators.py": "ci/clients/llama_operators.py",
+}
 """Files that a kit adds to a checkout -> where they lie here."""
 
 OURS = re.compile(r"""(?:"\$RUNNER_TEMP/adreno-sim/bin/adreno-sim"|(?<![\w/-])adreno-sim)(?= [a-z])(.*)""")
