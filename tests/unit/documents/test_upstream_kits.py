@@ -29,6 +29,7 @@ PATCHES = sorted(KITS.rglob("*.patch"))
 
 SOURCES = {
     "llama.cpp": "ADRENO_SIM_LLAMA_SOURCE",
+    "mlc-llm": "ADRENO_SIM_MLC_SOURCE",
     "tinygrad": "ADRENO_SIM_TINYGRAD_SOURCE",
     "tvm": "ADRENO_SIM_TVM_SOURCE",
 }
@@ -37,6 +38,7 @@ SOURCES = {
 BROUGHT = {
     "test/external/external_test_adreno_sim.py": "ci/clients/tinygrad_tensors.py",
     "tests/adreno_sim_operators.py": "ci/clients/llama_operators.py",
+    "tests/adreno/llama_layers.py": "docs/upstream/mlc-llm/llama_layers.py",
 }
 """Files that a kit adds to a checkout -> where they lie here."""
 
