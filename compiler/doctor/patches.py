@@ -25,7 +25,7 @@ PATCHES: dict[str, str] = {
     ),
     "blocked-row": (
         "In `_sch_inner_reduction` of `dlight/gpu/reduction.py`, put the loop of the work-items innermost, as "
-        "`_sch_inner_spatial` does: `sch.reorder(s, c, tx)`."
+        "`_sch_inner_spatial` does. `sch.reorder(s, c, tx)` alone is not enough: LowerThreadAllreduce fails then."
     ),
     "blocked-rest": (
         "In `dlight/gpu/reduction.py`, return None where `lower_factor` does not divide the axis that it splits; or keep the "
