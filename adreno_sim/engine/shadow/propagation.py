@@ -243,12 +243,22 @@ class Propagation:
             found = t.op(f"select {flags} {chosen}, {spelled} {self.shadow(yes)}, {spelled} {self.shadow(no)}")
         if not self.undefined.lanes(condition):
             return found
-        unknown = self.flags(condition)
         if flags == "i1":
-            return self._or(spelled, found, self.spread_flag(instr.type, unknown))
+            return self._or(spelled, found, self.spread_flag(instr.type, self._undefined_truth(condition)))
+        unknown = self.flags(condition)
         if llvm_types.elem_of(condition.type) != _FLAG:
             unknown = t.op(f"icmp slt {wide} {self.shadow(condition)}, zeroinitializer")
         return self._or(spelled, found, self.spread(instr.type, unknown))
+
+    def _undefined_truth(self, value: ir.Value) -> str:
+        """Emits an i1: whether undefined bits decide that a scalar is 0. A bit that is one, and defined, decides it."""
+        flag = self.flags(value)
+        if value.type == _FLAG:
+            return flag
+        t, spelled = self.e.body, llvm_types.spell(value.type)
+        defined = t.op(f"xor {spelled} {self.shadow(value)}, -1")
+        ones = t.op(f"and {spelled} {self.e.value(value)}, {defined}")
+        return t.op(f"and i1 {flag}, {t.op(f'icmp eq {spelled} {ones}, 0')}")
 
     def _index(self, instr: ir.Instr) -> tuple[str, str]:
         """Emits the number of a lane that the vector has, with its type, and the flag of the index."""

@@ -60,6 +60,11 @@ PAIRS = {  # what is clean; what is not; a part of the message
         f"{R} y[me] = select(0.0f, r, me <= n);",
         "it is stored in y",
     ),
+    "a bit that decides a choice": (
+        "int j; if (me < n) j = me; y[me] = select(0.0f, x[me], j | 4);",
+        "int j; if (me < n) j = me; y[me] = select(0.0f, x[me], j & 4);",
+        "it is stored in y",
+    ),
     "local memory": (
         f"{R} tile[at] = r; barrier(CLK_LOCAL_MEM_FENCE); float q = tile[at ^ 1]; if ((me ^ 1) < n) y[me] = q;",
         f"{R} tile[at] = r; barrier(CLK_LOCAL_MEM_FENCE); float q = tile[at ^ 1]; y[me] = q;",

@@ -9,6 +9,7 @@ import pytest
 
 from adreno_sim.base import disk_cache
 from adreno_sim.base.stored import values
+from adreno_sim.engine import codegen
 from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
 from adreno_sim.engine.emit import c_runtime
 from adreno_sim.engine.emit.tables.module_text import ModuleText
@@ -102,7 +103,7 @@ def test_a_cache_that_cannot_be_written_is_passed_over(said, monkeypatch):
 def test_a_text_that_is_made_wrong_is_no_fault_of_the_disk(said, monkeypatch):
     right = specialize().module
     entry("modules").unlink()
-    monkeypatch.setattr(compiled_kernel, "emit_module", lambda *_: replace(right, text="what"))
+    monkeypatch.setattr(codegen, "emit_module", lambda *_: replace(right, text="what"))
     with pytest.raises(RuntimeError):
         specialize()
     assert not said
@@ -111,8 +112,8 @@ def test_a_text_that_is_made_wrong_is_no_fault_of_the_disk(said, monkeypatch):
 def test_a_limit_of_llvm_is_no_fault_of_the_disk(said, monkeypatch):
     specialize()
     emitted = []
-    emit = compiled_kernel.emit_module
-    monkeypatch.setattr(compiled_kernel, "emit_module", lambda *words: emitted.append(words) or emit(*words))
+    emit = codegen.emit_module
+    monkeypatch.setattr(codegen, "emit_module", lambda *words: emitted.append(words) or emit(*words))
     for path in disk_cache.folder("objects").iterdir():
         path.unlink()
 
