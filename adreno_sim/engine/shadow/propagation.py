@@ -223,13 +223,18 @@ class Propagation:
         a, b = instr.operands
         if instr.pred not in ("eq", "ne") or isinstance(a.type, ir.Pointer):
             return self._any_operand(instr)
-        t, spelled = self.e.body, spell_shadow(a.type)
         undefined = self._union(replace(instr, type=a.type))
-        differ = t.op(f"xor {spelled} {self.e.value(a)}, {self.e.value(b)}")
-        defined = t.op(f"xor {spelled} {undefined}, {all_ones(a.type)}")
-        same = t.op(f"icmp eq {spelled} {t.op(f'and {spelled} {differ}, {defined}')}, zeroinitializer")
+        differ = self.e.body.op(f"xor {spell_shadow(a.type)} {self.e.value(a)}, {self.e.value(b)}")
+        return self._undecided(a.type, undefined, differ)
+
+    def _undecided(self, type: ir.Type, undefined: str, bits: str) -> str:
+        """Emits flags: whether undefined bits decide if `bits` of a value of `type` are 0. A defined one decides that they are
+        not."""
+        t, spelled = self.e.body, spell_shadow(type)
+        defined = t.op(f"xor {spelled} {undefined}, {all_ones(type)}")
+        same = t.op(f"icmp eq {spelled} {t.op(f'and {spelled} {bits}, {defined}')}, zeroinitializer")
         some = t.op(f"icmp ne {spelled} {undefined}, zeroinitializer")
-        return t.op(f"and {spell_shadow(instr.type)} {some}, {same}")
+        return t.op(f"and {llvm_types.spell(llvm_types.with_elem(shadow_type(type), _FLAG))} {some}, {same}")
 
     def _select(self, instr: ir.Instr, condition: ir.Value, yes: ir.Value, no: ir.Value) -> str:
         t, spelled, wide = self.e.body, spell_shadow(instr.type), llvm_types.spell(condition.type)
@@ -244,21 +249,13 @@ class Propagation:
         if not self.undefined.lanes(condition):
             return found
         if flags == "i1":
-            return self._or(spelled, found, self.spread_flag(instr.type, self._undefined_truth(condition)))
+            shadow = self.shadow(condition)
+            truth = shadow if condition.type == _FLAG else self._undecided(condition.type, shadow, self.e.value(condition))
+            return self._or(spelled, found, self.spread_flag(instr.type, truth))
         unknown = self.flags(condition)
         if llvm_types.elem_of(condition.type) != _FLAG:
             unknown = t.op(f"icmp slt {wide} {self.shadow(condition)}, zeroinitializer")
         return self._or(spelled, found, self.spread(instr.type, unknown))
-
-    def _undefined_truth(self, value: ir.Value) -> str:
-        """Emits an i1: whether undefined bits decide that a scalar is 0. A bit that is one, and defined, decides it."""
-        flag = self.flags(value)
-        if value.type == _FLAG:
-            return flag
-        t, spelled = self.e.body, llvm_types.spell(value.type)
-        defined = t.op(f"xor {spelled} {self.shadow(value)}, -1")
-        ones = t.op(f"and {spelled} {self.e.value(value)}, {defined}")
-        return t.op(f"and i1 {flag}, {t.op(f'icmp eq {spelled} {ones}, 0')}")
 
     def _index(self, instr: ir.Instr) -> tuple[str, str]:
         """Emits the number of a lane that the vector has, with its type, and the flag of the index."""
