@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ...findings import Finding, Kind
 from ...results.run_report import Leak
@@ -53,18 +54,17 @@ class GrowingLeaks:
         """What `find` knows of the launches, in the order of their calls: threads and events may have run them in another."""
         in_order = sorted(zip(self._calls, self._kinds, strict=True))
         seen: set[int] = set()
-        found = _Launches([call for call, _ in in_order], [], [])
+        is_repeat = []
         for _, kind in in_order:
-            found.repeats_before.append(found.repeats_before[-1] + found.is_repeat[-1] if found.is_repeat else 0)
-            found.is_repeat.append(kind in seen)
+            is_repeat.append(kind in seen)
             seen.add(kind)
-        return found
+        return _Launches([call for call, _ in in_order], is_repeat, [0, *accumulate(map(int, is_repeat))])
 
 
 @dataclass(frozen=True)
 class _Launches:
     """calls: of launches, in their order. is_repeat: whether a launch like it came before. repeats_before: how many such launches
-    did."""
+    came before each, and before the end."""
 
     calls: list[int]
     is_repeat: list[bool]
@@ -75,17 +75,13 @@ class _Launches:
         behind = bisect_right(self.calls, call)
         if not behind or (behind < len(self.calls) and not self.is_repeat[behind]):
             return None
-        return self.repeats_before[behind] if behind < len(self.calls) else self.repeats
-
-    @property
-    def repeats(self) -> int:
-        return self.is_repeat.count(True)
+        return self.repeats_before[behind]
 
 
 def _find_rate(launches: _Launches, calls: Sequence[int]) -> tuple[float, list[int]]:
     """Objects for each launch that repeats another, and the calls that made them; 0 for those that did not come up steadily."""
     placed = [(place, call) for call in calls if (place := launches.place_of(call)) is not None]
-    places, count = [place for place, _ in placed], launches.repeats
+    places, count = [place for place, _ in placed], launches.repeats_before[-1]
     if len(places) < LEAST or count < LEAST or places[0] == places[-1]:
         return 0, []
     parts = [0] * _PARTS
