@@ -5,7 +5,8 @@ from __future__ import annotations
 import fnmatch
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ...base.code_digest import name_with_code
@@ -21,6 +22,8 @@ Test = Callable[[ir.Instr], bool]
 
 _MULTIPLY_ADDS = ("fma", "mad", "llvm.fma.*", "llvm.fmuladd.*")
 _INTEGER_CHOICES = ("min", "max", "llvm.smin.*", "llvm.smax.*", "llvm.umin.*", "llvm.umax.*")
+_MOST_STEPS = 1000
+"""Values that are looked at between a load and a store."""
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
@@ -147,32 +150,34 @@ def _grows_by_group_size(value: ir.Value) -> bool:
 
 def _find_nested_update(function: ir.Function) -> ir.SourceLoc | None:
     """The place where a loop within a loop adds to an element of global memory: reads it and writes what it makes of it."""
-    loops = natural_loops(Dominators(function)) or {}
-    for block in function.blocks:
-        if sum(block in body for body in loops.values()) < 2:
-            continue
-        loaded = {
-            id(instr): id(instr.operands[0])
-            for instr in block.instrs
-            if instr.op == "load" and instr.operands[0].type == ir.Pointer(ir.GLOBAL)
-        }
-        for store in block.instrs:
-            if store.op == "store" and id(store.operands[1]) in _addresses_behind(store.operands[0], loaded):
-                return store.loc
+    updates = [(block, store) for block in function.blocks if (store := _find_update(block)) is not None]
+    loops = natural_loops(Dominators(function)) if updates else None
+    depths = Counter(block for body in (loops or {}).values() for block in body)
+    return next((store.loc for block, store in updates if depths[block] > 1), None)
+
+
+def _find_update(block: ir.Block) -> ir.Instr | None:
+    """The first store to global memory of what the block makes of the same element; None where it has none."""
+    loaded: dict[int, ir.Instr] = {}
+    for instr in block.instrs:
+        if instr.op == "load" and instr.operands[0].type == ir.Pointer(ir.GLOBAL):
+            loaded[id(instr.operands[0])] = instr
+        elif instr.op == "store" and (load := loaded.get(id(instr.operands[1]))) and _depends(instr.operands[0], load):
+            return instr
     return None
 
 
-def _addresses_behind(value: ir.Value, loaded: Mapping[int, int]) -> set[int]:
-    """The addresses from which a value was computed, of those that were loaded in its block."""
-    found, work, seen = set(), [value], set()
-    while work:
+def _depends(value: ir.Value, load: ir.Instr) -> bool:
+    """Whether a value was computed from a load, as far as some steps back show."""
+    work, seen = [value], {id(value)}
+    while work and len(seen) < _MOST_STEPS:
         at = work.pop()
-        if id(at) in loaded:
-            found.add(loaded[id(at)])
-        elif isinstance(at, ir.Instr) and at.op != "phi" and id(at) not in seen:
-            seen.add(id(at))
-            work += at.operands
-    return found
+        if at is load:
+            return True
+        if isinstance(at, ir.Instr) and at.op != "phi":
+            work += [operand for operand in at.operands if id(operand) not in seen]
+            seen.update(map(id, at.operands))
+    return False
 
 
 def _strip_conversions(value: ir.Value) -> ir.Value:
