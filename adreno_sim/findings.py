@@ -39,22 +39,22 @@ class Kind(enum.Enum):
     OUTSIDE_EXTENT_READ = (
         "outside-extent-read",
         Severity.WARNING,
-        "A read inside its buffer or image, but outside the tensor that lies in it.",
+        "A read inside its buffer or image, but outside the tensor that is in it.",
     )
     TENSOR_NOT_READ = (
         "tensor-not-read",
         Severity.ERROR,
-        "An argument of which a launch reads only what lies outside the tensor in it, as where the offset of a view is lost.",
+        "An argument where a launch reads only bytes outside the tensor in it, as if the offset of a view is lost.",
     )
     OUTSIDE_EXTENT_WRITE = (
         "outside-extent-write",
         Severity.ERROR,
-        "A write inside its buffer or image, but outside the tensor that lies in it: into padding, or into another tensor.",
+        "A write inside its buffer or image, but outside the tensor that is in it: into padding, or into another tensor.",
     )
     MISALIGNED_ACCESS = (
         "misaligned-access",
         Severity.ERROR,
-        "An access at an address that is no multiple of the alignment its type needs.",
+        "An access at an address that is not a multiple of the alignment its type needs.",
     )
     UNINITIALIZED_READ = (
         "uninitialized-read",
@@ -132,7 +132,7 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "A call of OpenCL with an object to which the program has given up its last reference.",
     )
-    CALL_REFUSED = ("call-refused", Severity.ERROR, "A call of OpenCL that returns an error: what it asked for is not done.")
+    CALL_REFUSED = ("call-refused", Severity.ERROR, "A call of OpenCL that returns an error: its request is not done.")
     PROBE_REFUSED = (
         "probe-refused",
         Severity.NOTE,
@@ -141,12 +141,12 @@ class Kind(enum.Enum):
     LEAK_GROWS = (
         "leak-grows",
         Severity.WARNING,
-        "Objects that a program never releases, and of which one place makes more with every launch.",
+        "Objects that a program never releases, while one place makes more of them with every launch.",
     )
     NEWER_THAN_DEVICE = (
         "newer-than-device",
         Severity.ERROR,
-        "A call of a function of a later OpenCL than the device has: its driver has none, and the call ends the program.",
+        "A call of a function of a later OpenCL than the device has: its driver does not have it, and the call ends the program.",
     )
     EXTENSION_NOT_LISTED = (
         "extension-not-listed",
@@ -173,7 +173,7 @@ class Kind(enum.Enum):
         "host-memory-changed",
         Severity.ERROR,
         "Memory of CL_MEM_USE_HOST_PTR, or coarse-grained shared memory, that the host changed without mapping it, or memory of "
-        "a transfer of which it did not know that it was complete: a device may not see the change, or overwrite it.",
+        "a transfer that it did not know to be complete: a device may not see the change, or overwrite it.",
     )
     UNORDERED_TRANSFER = (
         "unordered-transfer",
@@ -183,7 +183,7 @@ class Kind(enum.Enum):
     UNORDERED_ACCESS = (
         "unordered-access",
         Severity.ERROR,
-        "Two commands on the same bytes of a buffer or image, one of them writing, of which neither waits for the other.",
+        "Two commands on the same bytes of a buffer or image, one of them writing; neither waits for the other.",
     )
     UNWRITTEN_READ_BACK = (
         "unwritten-read-back",
@@ -208,7 +208,7 @@ class Kind(enum.Enum):
     LARGE_ROUNDING = (
         "large-rounding",
         Severity.WARNING,
-        "A result further off than expected by nothing but rounding: in wider types it is right.",
+        "A result with a larger error than expected, only from rounding: in wider types it is right.",
     )
     DEPENDS_ON_READING = (
         "depends-on-reading",
@@ -221,7 +221,7 @@ class Kind(enum.Enum):
     TOO_SLOW = (
         "too-slow",
         Severity.ERROR,
-        "A predicted time of which even the lower end of the interval is beyond the limit that was set (`--max-time`).",
+        "A predicted time if even the lower end of its interval is beyond the limit that was set (`--max-time`).",
     )
     SLOWER = (
         "slower-than-before",
@@ -271,7 +271,7 @@ class Kind(enum.Enum):
     )
     PLAN_INFLATED = ("plan-inflated", Severity.WARNING, "A memory plan with more bytes than its tensors need.")
     UNINFORMATIVE = ("vacuous-comparison", Severity.WARNING, "A comparison whose agreement says nothing.")
-    NONFINITE_INTRODUCED = ("nonfinite-born", Severity.WARNING, "NaN or infinity that comes up though no input holds any.")
+    NONFINITE_INTRODUCED = ("nonfinite-born", Severity.WARNING, "NaN or infinity that occurs though no input holds any.")
     CLAMPED_READ = ("clamped-read", Severity.NOTE, "An image read outside the extents that the addressing mode makes defined.")
     SAME_VALUE_RACE = (
         "same-value-race",

@@ -1,4 +1,4 @@
-"""What each kind of finding means, with an example and how to mend it: the texts of `adreno-sim explain`, of help lines, and of
+"""What each kind of finding means, with an example and how to fix it: the texts of `adreno-sim explain`, of help lines, and of
 docs/explanations.md. A file for each group of kinds."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Explanation:
     help: str
     means: str
     example: str
-    mend: str
+    fix: str
     reference: str
     group: str
 
@@ -49,7 +49,7 @@ def explanations() -> Mapping[str, Explanation]:
 
 
 def help_of(finding: Finding) -> str:
-    """What to do about a finding: what is known of it, else what its kind says; "" of a kind without a text: a report is written
+    """What to do about a finding: its own advice, else that of its kind; "" of a kind without a text: a report is written
     all the same."""
     known = explanations().get(finding.kind.label)
     return finding.help or ("" if known is None else known.help)

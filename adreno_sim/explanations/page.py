@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from . import Explanation, explanations
 
 HEAD = """\
-# What a kind means and how to mend it
+# What a kind means and how to fix it
 
     adreno-sim explain              # the kinds, group by group
     adreno-sim explain data-race    # the text of one
@@ -34,7 +34,7 @@ def _section(explanation: Explanation) -> Iterator[str]:
     yield f"### {kind.label}\n"
     yield f"*{kind.severity}.* {_wrapped(explanation.means)}\n"
     yield f"```c\n{explanation.example}\n```\n"
-    yield f"{_wrapped(explanation.mend)}\n"
+    yield f"{_wrapped(explanation.fix)}\n"
     yield f"*Help:* {explanation.help}. [Reference]({explanation.reference}).\n"
 
 

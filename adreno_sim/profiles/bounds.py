@@ -25,7 +25,7 @@ WIDTHS = tuple(
     for kind in ("PREFERRED", "NATIVE")
     for element in ("CHAR", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "HALF")
 )
-"""Queries of vector widths, in the order of their numbers but for the last of each kind."""
+"""Queries of vector widths, in the order of their numbers except for the last of each kind."""
 ATOMIC_ALIGNMENTS = tuple(f"PREFERRED_{space}_ATOMIC_ALIGNMENT" for space in ("PLATFORM", "GLOBAL", "LOCAL"))
 ANSWERED = (*WIDTHS, *ATOMIC_ALIGNMENTS)
 

@@ -83,7 +83,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """A line's name, and what stands in the column after it."""
+    """A line's name, and the text in the column after it."""
     text = line.strip()
     ends = [at for at in (text.find("  "), text.find("\t")) if at >= 0]
     return (text[: min(ends)], text[min(ends) :].strip()) if ends else (text, "")

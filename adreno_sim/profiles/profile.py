@@ -95,7 +95,7 @@ class Profile:
         return found[1] if found else ""
 
     def range_text(self, key: str) -> str:
-        """What is known of a value that vendors choose, as a clause to put after it; "" where it is one value."""
+        """The known range of a value that vendors choose, as a clause to put after it; "" if it is one value."""
         low, high = self.seen.get(key, (0, 0))
         return f", the smallest seen: phones have up to {high:,}" if low != high else ""
 

@@ -16,7 +16,7 @@ _HEAD = """\
 # Where the values of devices come from
 
 Written by `python -m adreno_sim.profiles` from the tables of profiles; a test holds it up to date. What `adreno-sim devices
---profile NAME` shows stands here for all: **sourced** values with the address where they were read, *inferred* ones
+--profile NAME` shows is here for all: **sourced** values with the address where they were read, *inferred* ones
 with what they are a guess from. Sizes that phones choose carry the range seen.
 """
 

@@ -1,4 +1,4 @@
-"""`adreno-sim explain`: what a kind of finding means, with an example, and how to mend it."""
+"""`adreno-sim explain`: what a kind of finding means, with an example, and how to fix it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def add(commands: Any) -> None:
     """Register the command."""
     parser = commands.add_parser(
         "explain",
-        help="what a kind of finding means, with an example, and how to mend it",
-        description="Say what a kind of finding means, with an example, and how to mend it.",
+        help="what a kind of finding means, with an example, and how to fix it",
+        description="Say what a kind of finding means, with an example, and how to fix it.",
         epilog=DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -78,9 +78,9 @@ def _text_lines(label: str) -> list[str]:
         "",
         *(f"    {line}".rstrip() for line in told.example.splitlines()),
         "",
-        "How to mend it",
+        "How to fix it",
         "",
-        *_wrap(told.mend),
+        *_wrap(told.fix),
         "",
         f"help: {told.help}",
         f"reference: {told.reference}",

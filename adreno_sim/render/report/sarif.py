@@ -32,7 +32,7 @@ def to_sarif(
 ) -> dict[str, Any]:
     """One run with a result per finding; allowed ones are suppressed results with the entry's reason.
 
-    sources: text of kernels that are no files, by the path in the findings' locations (see `uri`). checks: the level of checks;
+    sources: text of kernels that are not files, by the path in the findings' locations (see `uri`). checks: the level of checks;
     the run says so where that is "off". program: the file of the program that ran, the place of findings without a kernel:
     code hosts want one of every result.
     """
@@ -64,7 +64,7 @@ def _rule(kind: Kind) -> dict[str, Any]:
         "id": kind.label,
         "shortDescription": {"text": kind.sentence},
         "fullDescription": {"text": told.means},
-        "help": {"text": f"{told.mend}\n\n{told.example}", "markdown": f"{told.mend}\n\n```c\n{told.example}\n```\n"},
+        "help": {"text": f"{told.fix}\n\n{told.example}", "markdown": f"{told.fix}\n\n```c\n{told.example}\n```\n"},
         "helpUri": told.reference,
         "defaultConfiguration": {"level": str(kind.severity)},
     }
@@ -140,7 +140,7 @@ def _suppression(item: Allowed) -> dict[str, Any]:
 
 
 def fingerprint(finding: Finding) -> str:
-    """Stays the same while the kernel, the kind and the argument do, so that a moved line is no new alert."""
+    """Stays the same while the kernel, the kind and the argument do, so that a moved line is not a new alert."""
     view = finding.access.view if finding.access else ""
     parts = [finding.kind.label, finding.kernel, view]
     if not finding.kernel and not finding.file:  # of a call: nothing else tells it from others

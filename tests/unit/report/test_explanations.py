@@ -16,10 +16,10 @@ def test_no_kind_lacks_a_text():
     known = explanations()
     assert set(known) == {kind.label for kind in Kind}
     for told in known.values():
-        for text in (told.help, told.means, told.example, told.mend):
+        for text in (told.help, told.means, told.example, told.fix):
             assert len(text) > 20, told.kind
         assert told.help[0].islower() and not told.help.endswith(".") and "\n" not in told.help, told.kind
-        assert told.means.endswith(".") and told.mend[-1] in ".?)", told.kind
+        assert told.means.endswith(".") and told.fix[-1] in ".?)", told.kind
         assert all(len(line) <= 130 for line in told.example.splitlines()), told.kind
         assert told.reference.startswith("https://")
 
@@ -40,7 +40,7 @@ def test_the_command_says_all_of_a_kind(kind, capsys):
     told = explanations()[kind]
     assert out.startswith(f"{kind} ({told.kind.severity})") and told.help in out
     assert all(line in out for line in told.example.splitlines())
-    assert set(told.mend.split()) <= set(out.split())
+    assert set(told.fix.split()) <= set(out.split())
 
 
 def test_the_command_lists_the_kinds_and_knows_no_others(capsys):
