@@ -31,8 +31,8 @@ def compile_for_chips(device: Device, kernel: Kernel, chips: Sequence[str]) -> t
 
 
 def compile_all(device: Device, kernels: Iterable[Kernel], chips: Sequence[str]) -> tuple[tuple[KernelCode, ...], list[str]]:
-    """Returns kernels in the machine code of these chips, and a sentence for each that there is none of. Errors as of
-    `compile_for_chips`, but for what a chip or its compiler does not have."""
+    """Returns kernels in the machine code of these chips, and a sentence for each that there is none of. Raises the errors
+    of `compile_for_chips`, except for a feature that a chip or its compiler does not have."""
     found: list[KernelCode] = []
     missing: list[str] = []
     for kernel in kernels:

@@ -16,7 +16,7 @@ from .sim.program import SimKernel
 
 
 def vary_device(device: Device, profile: Mapping[str, Any], options: Mapping[str, Any]) -> Device:
-    """Returns another device, with memory of its own, of the same profile and options but for these values."""
+    """Returns another device with separate memory, the same profile and the same options except for these values."""
     found = require_variable(device)
     return SimDevice(found.profile.with_values(profile), replace(found.options, **options))
 

@@ -1,5 +1,5 @@
-"""NumPy's array files (.npy, .npz) that a user hands over. A header is held against the bytes that follow before memory is
-taken for them; what would have to be unpickled is refused."""
+"""NumPy's array files (.npy, .npz) that a user hands over. A header is compared with the bytes that follow before memory is
+allocated for them; what would have to be unpickled is refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ArrayHeader:
 
 
 def read_header(head: bytes) -> ArrayHeader:
-    """The header in the first bytes of an array file. Raises ValueError where there is none, or its elements are no numbers."""
+    """The header in the first bytes of an array file. Raises ValueError if there is none, or if its elements are not numbers."""
     if head.startswith(_ZIP):
         raise ValueError("an archive of arrays (.npz): expected one array (.npy)")
     stream = io.BytesIO(head)
@@ -59,8 +59,8 @@ def read_header(head: bytes) -> ArrayHeader:
 
 
 def load_npy(path: Path, mapped_from: int | None = None, below: Folders = None) -> np.ndarray:
-    """The array in a .npy file; one of `mapped_from` bytes or more stays in the file. below: the folders in one of which it must
-    lie. Raises OSError and ValueError."""
+    """The array in a .npy file; one of `mapped_from` bytes or more stays in the file. below: folders; the file must be in one of
+    them. Raises OSError and ValueError."""
     with open_file(path, below) as file:
         header = read_header(file.read(_HEAD))
         held = os.fstat(file.fileno()).st_size - header.start

@@ -29,10 +29,10 @@ Folders = Iterable[str | os.PathLike[str]] | None
 
 
 def read_bytes(path: Path, limit: int = LIMIT, below: Folders = None) -> bytes:
-    """The bytes at `path`, of a pipe those that somebody writes to it. below: the folders in one of which it must lie. Raises
+    """The bytes at `path`, of a pipe those that somebody writes to it. below: folders; the file must be in one of them. Raises
     OSError, also for more than `limit` of them, for a path that no file can have, and for a pipe to which nobody writes."""
     with _open(path, below) as file:
-        size = os.fstat(file.fileno()).st_size  # of what is no file 0
+        size = os.fstat(file.fileno()).st_size  # of anything but a file 0
         data = b"" if size > limit else file.read(limit + 1) if not _is_pipe(file) else _read_pipe(file, limit)
     if max(size, len(data)) > limit:
         raise OSError(errno.EFBIG, f"{f'{size} bytes, ' if size else ''}more than {limit} bytes")

@@ -8,7 +8,7 @@ from pathlib import Path
 SUFFIX = ".asim"
 
 RECORDING = "trace.json"
-"""The member by which a recording of `adreno-sim run --record` is told from a bundle."""
+"""The member that distinguishes a recording of `adreno-sim run --record` from a bundle."""
 
 
 def is_bundle_name(path: str | os.PathLike[str]) -> bool:

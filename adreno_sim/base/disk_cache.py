@@ -2,7 +2,7 @@
 
 An entry begins with the digest of its kind, its name and its bytes: one that is damaged, cut short, unreadable, or under the name
 of another counts as absent. So does one that is not this user's, or that others may write; where that is so of the folder,
-nothing is kept (`stored/ownership.py`). Writing is atomic, and failing to write (a full or read-only disk) is no error: the
+nothing is kept (`stored/ownership.py`). Writing is atomic, and a failure to write (a full or read-only disk) is not an error: the
 bytes are made again next time. The folder is kept below a limit: what was not used for longest goes first, and losing an entry
 that another process is about to read costs it no more than making the bytes again.
 
@@ -99,7 +99,7 @@ def folder(kind: str) -> Path:
 
 
 def limit() -> int:
-    """Bytes the folder may hold. AdrenoSimError for a value that is no number."""
+    """Bytes the folder may hold. AdrenoSimError for a value that is not a number."""
     text = os.environ.get(LIMIT) or str(DEFAULT_LIMIT)
     if not text.isdigit():
         raise AdrenoSimError(f"{LIMIT}={text}: expected a number of MiB")

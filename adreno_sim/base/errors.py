@@ -52,5 +52,5 @@ class ViewTooLargeError(DeviceError):
 
 
 def show_error(error: AdrenoSimError) -> str:
-    """Returns the text of an error: one line, but for what a compiler says."""
+    """Returns the text of an error: one line, except for a compiler's messages."""
     return spell_lines(str(error)) if isinstance(error, BuildError) else spell_line(str(error))

@@ -53,7 +53,7 @@ class FileSet:
 
     def digest(self, kind: str) -> str:
         """The digest of the names and contents, kept among the entries of `kind`; "" where a file has changed since. The paths
-        are no part of it. Raises OSError."""
+        are not part of it. Raises OSError."""
         place = disk_cache.folder(kind) / f"files-{self._stamp}"
         known = disk_cache.load(place)
         if known is not None:

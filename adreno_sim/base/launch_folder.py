@@ -121,7 +121,7 @@ def toml_value(value: Any) -> str:
     """A value as TOML: text, truth values, numbers, lists and inline tables. AdrenoSimError for text that is not UTF-8."""
     if isinstance(value, str):
         if any("\ud800" <= char <= "\udfff" for char in value):
-            raise AdrenoSimError(f"{spell_line(value)}: not UTF-8 text, as a launch file is; rename it or encode it anew")
+            raise AdrenoSimError(f"{spell_line(value)}: not UTF-8 text, as a launch file is; rename it or encode it as UTF-8")
         return json.dumps(value, ensure_ascii=True).replace("\x7f", "\\u007f") if _plain(value) else _escape(value)
     if isinstance(value, bool):
         return str(value).lower()
@@ -135,7 +135,7 @@ def toml_value(value: Any) -> str:
 
 
 def _plain(text: str) -> bool:
-    """JSON's escapes are TOML's, but for surrogate pairs."""
+    """JSON's escapes are those of TOML, except for surrogate pairs."""
     return all(ord(char) < 0x10000 for char in text)
 
 

@@ -1,10 +1,10 @@
 """Files that a user names as outputs: a regular file appears complete or not at all, anything else is written through.
 
 A regular file is written without a name where the file system can do that, else under another name in the same folder, and
-flushed to the disk before it takes its own: a full disk or a killed process leaves the old one whole, and nothing beside it (but
-for a moment where it replaces one). Links are followed, also to where nothing lies yet. A file that exists keeps its mode, and
-its owner where this process may set it; a new one gets the mode that the umask leaves. Devices, FIFOs and the files under /proc,
-as /dev/stdout leads to, are never replaced: they stay what they are.
+flushed to the disk before it takes its own: a full disk or a killed process leaves the old one whole, and nothing beside it
+(except for a moment when it replaces one). Links are followed, also to a path where nothing is yet. A file that exists keeps its
+mode, and its owner where this process may set it; a new one gets the mode that the umask leaves. Devices, FIFOs and the files
+under /proc, as /dev/stdout leads to, are never replaced: they stay what they are.
 """
 
 from __future__ import annotations

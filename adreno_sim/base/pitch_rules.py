@@ -34,8 +34,8 @@ DEFAULT_ALIGNMENT = 64
 @dataclass(frozen=True)
 class PitchRule:
     """pads_texels: rows are padded to a number of texels, else of bytes. takes_texels: a device under this rule takes pitches and
-    addresses of a number of texels, else of bytes. alignment: what stands in the place of the device's alignments, 0 = they
-    themselves. layer: bytes at whose multiples the layers of an image start.
+    addresses of a number of texels, else of bytes. alignment: what replaces the device's alignments, 0 = nothing
+    does. layer: bytes at whose multiples the layers of an image start.
     """
 
     pads_texels: bool = False
@@ -53,7 +53,8 @@ class PitchRule:
         return align_up(plane, self.layer) if layers > 1 else plane
 
     def required_multiple(self, alignment: int, texel_bytes: int) -> int:
-        """Bytes of which the device takes multiples as a row pitch, or as an address; 0 = any. alignment: the device's for it."""
+        """The device accepts multiples of these bytes as a row pitch, or as an address; 0 = any. alignment: the device's
+        for it."""
         return (self.alignment or alignment) * (texel_bytes if self.takes_texels else 1)
 
 

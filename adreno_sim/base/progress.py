@@ -115,7 +115,7 @@ def _bar(file: IO[str]) -> Iterator[Progress]:
     from rich.text import Text
 
     class CountColumn(MofNCompleteColumn):
-        """Nothing in a stage of which nobody knows how many steps it has; percent of a whole."""
+        """Nothing in a stage if nobody knows how many steps it has; percent of a whole."""
 
         def render(self, task: Task) -> Text:
             if task.fields["whole"]:

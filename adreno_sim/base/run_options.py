@@ -36,7 +36,7 @@ class RunOptions:
     pool: what keeps freed memory: "paged" as TVM's OpenCL runtime (default), "none", or "legacy" with its 2D texture pool.
     cache: keep compiled kernels on disk (default True).
     emitter: "spmd" (default) runs work-items in vectors where a kernel allows, "scalar" writes the code of one work-item in a
-        loop. Results are the same to the bit, but for kernels whose work-items race.
+        loop. Results are the same to the bit, except for kernels whose work-items race.
     count_accesses: count executed memory accesses, and those of them proven in range; slower (default False).
     counters: count what each launch does: operations, bytes, transactions of waves (docs/counters.md). A launch then runs once
         more, one work-item at a time (default False).

@@ -180,7 +180,7 @@ class Local:
 
 @dataclass(frozen=True)
 class Null:
-    """A NULL pointer in place of a buffer: a legal argument, of which no byte may be accessed."""
+    """A NULL pointer instead of a buffer: a legal argument, but no byte of it may be accessed."""
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ class _Parser:
             last = self._binary(1)
             self._expect("]")
             if self.at < len(self.tokens) or self.slice is not None:
-                raise DebugError(f"expression {self.text.strip()!r}: a slice stands at the end")
+                raise DebugError(f"expression {self.text.strip()!r}: expected a slice at the end only")
             self.slice = value, first, last
             return value
         self._expect("]")

@@ -75,7 +75,7 @@ class ItemScope:
         return [(variable, slot) for _, variable, slot in found]
 
     def state(self, slot: Slot) -> int:
-        """Returns what is known of a variable, as `abi.HAS_VALUE`."""
+        """Returns the state of a variable's value, as `abi.HAS_VALUE`."""
         assert self.lane is not None
         return abi.HAS_VALUE if slot.flag < 0 else self.launch.run.read(slot.flag + self.lane, 1)[0]
 
@@ -138,7 +138,7 @@ class ItemScope:
         type = self._declared_type(name)
         if isinstance(arg, StorageView):
             if isinstance(arg.spec, ImageSpec):
-                raise DebugError(f"{name} is an image: {name}(x, y) is a texel of it")
+                raise DebugError(f"{name} is an image: {name}(x, y) is one of its texels")
             element = type.element if type is not None and type.element is not None else type_of_dtype(arg.spec.dtype)
             return Value(Type("pointer", f"{element.name} *", 8, element), arg.address.to_bytes(8, "little"))
         if isinstance(arg, Local):

@@ -54,7 +54,7 @@ class LaunchMemory:
         return next(inside, None)
 
     def read(self, address: int, nbytes: int) -> bytes:
-        """Returns bytes of the launch. DebugError for those that are no memory of it."""
+        """Returns bytes of the launch. DebugError for bytes that are not part of its memory."""
         found = self.range_at(address)
         if found is None:
             raise DebugError(f"address {address:#x} lies in no argument, and in no local or private memory of the group")

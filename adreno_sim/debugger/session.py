@@ -39,7 +39,7 @@ class DebugSession:
     """A launch under the debugger. seconds: how long it may run from one stop to the next, None = until it is
     interrupted.
 
-    reason: why it stopped, in words. lane: the work-item that is looked at; frame: which of its functions, 0 = the innermost.
+    reason: why it stopped, in words. lane: the inspected work-item; frame: which of its functions, 0 = the innermost.
     """
 
     def __init__(self, debuggee: Debuggee, seconds: float | None = 60.0):
@@ -300,7 +300,7 @@ class DebugSession:
         return [] if place in (abi.NOT_BEGUN, abi.FINISHED) else frames_of(self.launch, self.run.table.point(place))
 
     def scope(self, lane: int | None = None, frame: int | None = None) -> ItemScope:
-        """Returns what names mean to a work-item of the group, by default the one that is looked at."""
+        """Returns what names mean to a work-item of the group, by default the inspected one."""
         if self.state != "stopped":
             return ItemScope(self.launch, self.memory, self.grid, None, None)
         return self._scope(self.lane if lane is None else lane, self.frame if frame is None else frame)

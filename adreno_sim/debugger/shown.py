@@ -55,7 +55,7 @@ def item_name(session: DebugSession, lane: int) -> str:
 
 
 def listing(session: DebugSession, line: int = 0) -> list[str]:
-    """The source around a line, or around where the work-item that is looked at is."""
+    """The source around a line, or around the line of the inspected work-item."""
     frames = session.frames()
     here = frames[min(session.frame, len(frames) - 1)].line if frames else 0
     middle = line or here or session.launch.function.loc.line or 1
@@ -128,7 +128,7 @@ def pointer_text(session: DebugSession, value: Value) -> str:
 
 
 def printed(session: DebugSession, expression: Expression, everyone: bool) -> list[str]:
-    """The value of an expression, for the work-item that is looked at or for all of the group."""
+    """The value of an expression, for the inspected work-item or for all of the group."""
     if not everyone:
         values = [value_text(session, value) for value in expression.values(session.scope())]
         return [f"{expression.text} = {', '.join(values)}"]

@@ -32,7 +32,7 @@ def ask_lines(out: TextIO) -> Iterator[str]:
 
 
 def read_lines(lines: Iterable[str], out: TextIO) -> Iterator[str]:
-    """Yields the commands of a script, and shows each as it is run. Empty lines and comments (#) are no commands."""
+    """Yields the commands of a script, and shows each as it is run. Empty lines and comments (#) are not commands."""
     for line in lines:
         line = line.strip()
         if line and not line.startswith("#"):

@@ -93,7 +93,7 @@ class Inspectable(Protocol):
         ...
 
     def nonfinite_constants(self, kernel: Kernel) -> tuple[str, ...]:
-        """Which kinds of floats that are not finite stand in the code of a kernel, as of `ir.nonfinite_constants`."""
+        """Which kinds of floats that are not finite occur in the code of a kernel, as of `ir.nonfinite_constants`."""
         ...
 
 

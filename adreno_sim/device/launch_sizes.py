@@ -8,7 +8,7 @@ from ..base.errors import DeviceError
 
 
 def require_launch(kernel: str, global_size: Any, local_size: Any, args: Any, offset: Any = None) -> None:
-    """Raise DeviceError where sizes are no lists of whole numbers, or the arguments no list. None: not given."""
+    """Raise DeviceError if sizes are not lists of whole numbers, or the arguments are not a list. None: not given."""
     if not hasattr(args, "__len__") or isinstance(args, (str, bytes)):
         raise DeviceError("CL_INVALID_KERNEL_ARGS", f"kernel {kernel}: arguments: expected a list, got {args!r}")
     _require_sizes(kernel, "global size", global_size, "CL_INVALID_GLOBAL_WORK_SIZE")

@@ -1,4 +1,4 @@
-"""What is known of a kernel's machine code, as data."""
+"""The facts about a kernel's machine code, as data."""
 
 from __future__ import annotations
 

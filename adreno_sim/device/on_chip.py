@@ -69,5 +69,5 @@ def why_none(device: str, extensions: frozenset[str], nbytes: int) -> str:
 
 def why_not_asked(device: str) -> str:
     """Why a real device is not asked for on-chip memory."""
-    tokens = "the values of CL_MEM_ONCHIP_GLOBAL_QCOM and of its kin are in no public text"
+    tokens = "the values of CL_MEM_ONCHIP_GLOBAL_QCOM and similar constants are in no public text"
     return f"on-chip memory of {device}: {tokens}, so that a real device is never asked for it"

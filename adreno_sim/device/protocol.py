@@ -135,7 +135,7 @@ class LaunchResult:
     kernel does. code: what ran, in order,
     where the backend makes the code: the second, if there are two, started over after a check had failed in the first.
     counters: where they were asked for (the option counters). left: undefined values that the launch stored and left in memory,
-    each with the view, of a device that was told to defer them; of others they are findings.
+    each with the view, of a device that defers them; of other devices they are findings.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -241,4 +241,4 @@ class Device(Protocol):
 def refuse_checks(device: Device, checks: str | None) -> None:
     """Raise OptionError where the user names a level of checks and the device checks no accesses."""
     if checks not in (None, "off") and not device.info.checks_accesses:
-        raise OptionError("checks", f"{checks}: {device.info.name} is a real device, which does not look at accesses")
+        raise OptionError("checks", f"{checks}: {device.info.name} is a real device, which does not check accesses")

@@ -25,7 +25,7 @@ def explain_crash(ended: Ended, source: bytes, command: Sequence[str], version: 
     where = f" at {place[1]} ({place[2]})" if place else ""
     return (
         f"the compiler crashed with {ended.find_crash()}{where}, which is a defect of clang's ({version}), whatever the program "
-        f"is: {_keep(ended, source, command)}; report it at {REPORTS}, and write differently what stands there, or name another "
+        f"is: {_keep(ended, source, command)}; report it at {REPORTS}, and write this code differently, or name another "
         "clang in ADRENO_SIM_CLANG"
     )
 

@@ -1,7 +1,7 @@
 """Runs a compiler as a process of its own, within limits of time, memory and output.
 
 Nothing is written to disk: source, output and messages pass through anonymous memory files, so that any number of
-processes can compile at once and a read-only home is no obstacle.
+processes can compile at once and a read-only home does not matter.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class DebugInfo:
         if kind == "DIBasicType":
             return Type(_BASIC.get(fields.get("encoding", ""), "opaque"), name, nbytes)
         tag = fields.get("tag", "")
-        if tag == "DW_TAG_pointer_type":  # what it points to is looked at no further than one step
+        if tag == "DW_TAG_pointer_type":  # what it points to is followed no further than one step
             base = self._type(_number(fields.get("baseType", "")), max(depth, _DEEPEST - 8))
             return Type("pointer", f"{base.name} *", nbytes or 8, base)
         base = self._type(_number(fields.get("baseType", "")), depth)

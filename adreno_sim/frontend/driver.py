@@ -270,7 +270,7 @@ def _is_known_pragma(found: Diagnostic, target: FrontEndTarget) -> bool:
 
 
 def arguments(options: BuildOptions, target: FrontEndTarget) -> list[str]:
-    """clang's command line but for the program and the form of the IR: source on standard input, IR on standard output."""
+    """clang's command line except for the program and the form of the IR: source on standard input, IR on standard output."""
     standard = options.standard or min(target.opencl_version, _UNASKED_STANDARD)
     program = os.environ.get("ADRENO_SIM_CLANG")
     limits = [_SIZE_FLAG] if not program or _read_version(program) >= _OLDEST_WITH_SIZE else []

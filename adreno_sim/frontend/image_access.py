@@ -18,7 +18,7 @@ _CALL = re.compile(r"\w+\s*\(\s*(?P<image>[A-Za-z_]\w*)")
 
 
 def name_access(found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Returns the diagnostics with one note, which names the image and its access, in the place of functions that do not fit."""
+    """Returns the diagnostics with one note, which names the image and its access, instead of functions that do not fit."""
     named: list[Diagnostic] = []
     position = 0
     while position < len(found):

@@ -33,7 +33,7 @@ _CALL_DEPTH_LIMIT = 100
 """The limit of nested helper calls."""
 
 _LOOP_DEPTH_LIMIT = 256
-"""The limit of loops within one another, as clang's own limit of brackets: what is known of a loop is known of all its blocks."""
+"""The limit of loops within one another, as clang's own limit of brackets: facts about a loop hold for all its blocks."""
 
 
 def _apply(change: Callable[..., T], function: Function, *others: Any) -> T:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..ir.ir import UNDEF, Const, Function, Instr, Value, Vector, type_of
 
 _LOAD_NAME = "loadVec"
-"""What clang calls such a load; a load of a real 4-vector, of which a source takes `.xyz`, has another name."""
+"""What clang calls such a load; a load of a real 4-vector, as for a source's `.xyz` of it, has another name."""
 
 
 def drop_vec3_padding(function: Function) -> None:

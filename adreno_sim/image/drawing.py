@@ -65,7 +65,7 @@ def _more(count: int, what: str, y: int) -> str:
 
 def _waste(layout: Layout) -> str:
     padding = layout.nbytes - layout.dense_bytes
-    return f"{layout.nbytes} B of which {padding} B ({100 * padding / layout.nbytes:.1f} %) padding"
+    return f"{layout.nbytes} B with {padding} B ({100 * padding / layout.nbytes:.1f} %) padding"
 
 
 def _layer(layout: Layout, layer: int, top: int, marked: Collection[Texel]) -> tuple[list[str], int]:

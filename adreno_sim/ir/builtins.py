@@ -29,7 +29,7 @@ ASYNC_COPIES = ("async_work_group_copy", "async_work_group_strided_copy")
 
 @dataclass(frozen=True)
 class VectorAccess:
-    """vload, vstore and their kin: the index counts whole vectors (OpenCL C 6.15.7).
+    """vload, vstore and similar functions: the index counts whole vectors (OpenCL C 6.15.7).
 
     half: memory holds halves. aligned: three elements lie four apart (vloada_half3).
     """
@@ -47,14 +47,13 @@ class Builtin:
     access it makes ("read" or "write" for an image). one_element: an atomic that accesses one element at its first operand.
     compares: one that stores its third operand where it finds its second; expects_behind: the value that its second points to.
     orders: an atomic that orders other accesses: "always", or as the operand of type memory_order says.
-    sync: the scope in which work-items meet at it. has_result: it gives what they met for. handed_over: the positions of operands
-    of which the result is that of some work-item, unchanged. fence_flags: its first operand says
-    which memory it orders. elementwise: of each lane of its operands alone. tells_truth: it gives 1 for a scalar that is so, -1
-    for each lane of a vector. plain_conversion: it converts to an integer, neither saturating nor with a rounding of its own.
-    reinterprets: it takes the bits of its operand for another type. query: it asks for what never changes while a work-item runs.
-    picks_lanes: each lane of its result is one of its operands but the last, as the low bits of that lane of the last say.
-    multiplies_24_bits: it multiplies its first two operands, integers, of which it looks at 24 bits. in_vectors: vector code may
-    hold it.
+    sync: the scope in which work-items meet at it. has_result: it gives what they met for. handed_over: the positions of
+    operands; the result is such an operand of some work-item, unchanged. fence_flags: its first operand says which memory it
+    orders. elementwise: of each lane of its operands alone. tells_truth: it gives 1 for a scalar that is so, -1 for each lane of
+    a vector. plain_conversion: it converts to an integer, neither saturating nor with a rounding of its own. reinterprets: it
+    takes the bits of its operand for another type. query: it asks for what never changes while a work-item runs. picks_lanes:
+    each lane of its result is one of its operands but the last, as the low bits of that lane of the last say. multiplies_24_bits:
+    it multiplies 24 bits of its first two operands, which are integers. in_vectors: vector code may hold it.
     """
 
     effects: tuple[Effect, ...] = ()

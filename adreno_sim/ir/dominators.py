@@ -51,8 +51,8 @@ class DominatorTree(Generic[Node]):
         return self._position[id(node)]
 
     def frontier(self, node: Node) -> list[Node]:
-        """Returns the dominance frontier: nodes that `node` does not strictly dominate, but some predecessor of which it does
-        dominate."""
+        """Returns the dominance frontier: nodes that `node` does not strictly dominate, while it dominates some predecessor of
+        them."""
         return self._frontiers.get(id(node), [])
 
     @cached_property

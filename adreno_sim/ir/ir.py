@@ -320,7 +320,7 @@ class Function:
         return found
 
     def with_body(self, blocks: list[Block]) -> Function:
-        """Returns a function of the same name, parameters and attributes with another body, which nothing is known of."""
+        """Returns a function of the same name, parameters and attributes with another body, without any cached facts."""
         given = {field.name: getattr(self, field.name) for field in fields(Function)}
         return Function(**given | {"blocks": blocks, "digest": "", "facts": {}})
 

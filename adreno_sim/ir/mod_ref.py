@@ -33,7 +33,7 @@ def atomic_arguments(function: ir.Function) -> frozenset[int]:
 
 def moved_elements(function: ir.Function, param: ir.Param, stores: bool) -> frozenset[ir.Type]:
     """Returns the types of the elements that plain stores write through pointers derived from `param`, or that loads read. Of
-    vloada_half and its kin it is a half, whatever the kernel computes with."""
+    vloada_half and similar functions it is a half, whatever the kernel computes with."""
     pointers = _derived_pointers(function, param)
     return frozenset(
         _element_of(instr)

@@ -1,4 +1,4 @@
-"""NaN and infinities that stand in a kernel's own code, as `-INFINITY` for a masked element does."""
+"""NaN and infinities that occur in a kernel's own code, as `-INFINITY` for a masked element does."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Provenance:
         return changed
 
     def _transfer(self, instr: ir.Instr) -> tuple[ObjectId | None, int] | None:
-        """Returns the object and alignment of one instruction, from its operands; None while nothing is known of them."""
+        """Returns the object and alignment of one instruction, from its operands; None while nothing is known about them."""
         if instr.op == "alloca":
             return ("alloca", id(instr)), ALIGNED
         if instr.op in ("bitcast", "addrspacecast", "freeze"):

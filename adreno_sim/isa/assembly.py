@@ -61,7 +61,7 @@ def count_instructions(text: str) -> Instructions:
 
 
 def count_half_registers(text: str) -> int:
-    """Returns how many half registers of four halves the code names. From 48 on they are no registers of a work-item."""
+    """Returns how many half registers of four halves the code names. From 48 on they are not registers of a work-item."""
     numbers = (int(number) for number in _HALF.findall(text))
     return max((number + 1 for number in numbers if number < _FIRST_SHARED), default=0)
 

@@ -77,7 +77,7 @@ def find_chip(name: str) -> Chip:
     """Returns a chip by its name. OptionError for one that is not known."""
     found = chips().get(name.lower())
     if found is None:
-        raise OptionError("isa-of", f"{name!r} is no chip with known machine code; there are: {', '.join(chips())}")
+        raise OptionError("isa-of", f"{name!r} is not a chip with known machine code; there are: {', '.join(chips())}")
     return found
 
 

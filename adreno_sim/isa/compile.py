@@ -90,7 +90,7 @@ def _ask(library: Path, kernel: str, chip: Chip, program: str, unroll: bool) -> 
         with _LOCK:
             reply = _helper.do(json.dumps(request).encode())
     except HelperEndedError as error:
-        whose = "adreno-sim's limit for one kernel" if error.limit else "a limit of Mesa, or a bug of it"
+        whose = "adreno-sim's limit for one kernel" if error.limit else "a limit or a bug of Mesa"
         raise UnsupportedError(f"unsupported by isa: kernel {kernel} for {chip.name}: Mesa's ir3 {error}: {whose}") from None
     except NoHelperError as error:
         raise UnsupportedError(f"unsupported by isa: Mesa runs in a child process, and there is none: {error}") from None

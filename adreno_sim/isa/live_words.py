@@ -1,7 +1,7 @@
 """How many words of registers the values of a kernel take where most of them are alive: from live ranges of kernel IR.
 
-Vectors are taken apart: an element that is read out of one, or put into one, is the same scalar. What is no value of a
-work-item's own (a constant, a parameter, an address of a variable) takes no register; an address with a computed index does.
+Vectors are taken apart: an element that is read out of one, or put into one, is the same scalar. A value that does not belong
+to one work-item (a constant, a parameter, an address of a variable) takes no register; an address with a computed index does.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Scalars:
     def __init__(self, function: ir.Function):
         self.words: list[float] = []
         self._leaves: dict[int, Leaves] = {}
-        for block in function.blocks:  # a phi may be used before the block that it stands in was seen
+        for block in function.blocks:  # a phi may be used before its block was seen
             for phi in block.phis:
                 self._leaves[id(phi)] = self._add(phi.type)
         for block in function.blocks:
@@ -152,7 +152,9 @@ def _find_peak(function: ir.Function, scalars: _Scalars) -> float:
 
 
 def _step_of(instr: ir.Instr, scalars: _Scalars) -> _Step:
-    """The operands of a phi are alive at the ends of the blocks that they come from. What is only named anew is not defined."""
+    """The operands of a phi are alive at the ends of the blocks that they come from. A value that only gets a new name is not
+    defined.
+    """
     uses = 0 if instr.op == "phi" else _bits(scalars.of_many(instr.operands))
     return _Step(_bits(scalars.of(instr)) & ~uses, uses)
 

@@ -1,4 +1,4 @@
-"""What the arguments of a launch hold before and after it: NaN and infinity that come up, and elements that nobody wrote."""
+"""What the arguments of a launch hold before and after it: NaN and infinity that occur, and elements that nobody wrote."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from .bind import BoundArguments, elements, parameter_name
 from .model import BufferArgument, ImageArgument, LaunchSpec
 
 MOST_BYTES = 64 << 20
-"""Larger arguments are not looked at: they would be in the host's memory twice more."""
+"""Larger arguments are not examined: they would be in the host's memory twice more."""
 
 
 class LaunchContents:
-    """Made before the launch, whose written arguments it reads. A real device does not show what stands in its kernel's code, nor
-    what memory holds that nobody wrote: nothing is said of one. left_out: names of arguments that are too large."""
+    """Made before the launch, whose written arguments it reads. A real device shows neither the constants in its kernel's code
+    nor the contents of memory that nobody wrote: it gets no findings. left_out: names of arguments that are too large.
+    """
 
     def __init__(self, device: Device, spec: LaunchSpec, kernel: Kernel, bound: BoundArguments):
         self._spec, self._kernel, self._bound = spec, kernel, bound
@@ -53,7 +54,7 @@ class LaunchContents:
                 yield index, birth
 
     def find_coverage(self) -> Iterator[Coverage]:
-        """Arguments that nothing was written to before the launch, and of which something was not written in it. Until then a
+        """Arguments that nothing was written to before the launch, and that were not written whole in it. Until then a
         simulated device's memory holds a pattern that no kernel computes, but it may copy it from one that nobody filled."""
         if any(not self._is_filled(index) and not self._kernel.writes(index) for index in self._bound.views):
             return
@@ -67,7 +68,7 @@ class LaunchContents:
                 yield Coverage(self._name(index), unwritten.size, int(unwritten.sum()), where)
 
     def _kinds_given(self) -> set[str]:
-        """What the launch may have read: what was there before it, but for memory that nothing was written to."""
+        """What the launch may have read: what was there before it, except for memory that nothing was written to."""
         held = [index for index in self._bound.views if self._is_filled(index) and self._dtype(index).kind == "f"]
         only_read = self._bound.read([index for index in held if not self._kernel.writes(index)])
         before = [self._before[index] for index in held if index in self._before]

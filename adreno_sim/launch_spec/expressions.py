@@ -76,7 +76,7 @@ def _bounded(value: int) -> int:
 
 def _divide_exactly(a: int, b: int) -> int:
     if _floor(a, b) * b != a:
-        raise ValueError(f"{a} / {b} is no whole number; // rounds down, ceildiv({a}, {b}) up")
+        raise ValueError(f"{a} / {b} is not a whole number; // rounds down, ceildiv({a}, {b}) up")
     return a // b
 
 
@@ -102,7 +102,7 @@ def _require_divisor(b: int) -> None:
 
 def _power(a: int, b: int) -> int:
     if b < 0:
-        raise ValueError(f"{a} ** {b} is no whole number")
+        raise ValueError(f"{a} ** {b} is not a whole number")
     if abs(a) > 1 and b > LARGEST.bit_length():
         raise ValueError("a number on the way is 2**64 or more")
     return int(a ** (b if abs(a) > 1 else b and 2 - b % 2))  # of -1, 0 and 1, the exponent's parity decides

@@ -46,7 +46,7 @@ def read_launch(
     path: Path, variant: str = "", settings: Settings | None = None, *, root: Path | None = None, any_folder: bool = False
 ) -> LaunchSpec:
     """The launch described by `path`, with the keys that [variant.NAME] replaces where `variant` names one, and with `settings`
-    in the place of [values] of these names.
+    instead of [values] of these names.
 
     root: the folder below which the file may name others; None = its own. any_folder: -I may name any folder. Raises
     AdrenoSimError with one line where the file cannot be read, or an entry is missing, wrong or unknown.

@@ -28,8 +28,9 @@ def try_readings(
     result: LaunchResult,
     all_of_them: bool,
 ) -> tuple[list[Finding], ReadingsReport]:
-    """Run a launch, of which `result` came, under each reading that can matter to it, or under the cheap ones alone. build: makes
-    the kernel for another device. Returns what depends on a reading, and what was tried."""
+    """Run a launch, whose result is `result`, under each reading that can matter to it, or under the cheap ones alone. build:
+    makes the kernel for another device. Returns what depends on a reading, and what was tried.
+    """
     readings = READINGS if all_of_them else CHEAP
     report = ReadingsReport(kernel=kernel.name)
     if any(finding.severity is Severity.ERROR for finding in result.findings):

@@ -78,7 +78,7 @@ def run_launch(
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says. The level is full where
     neither `checks` nor the device's string names another.
 
-    allow: entries besides the launch file's own. inside: filled with the parts that it wants. explain: also say which
+    allow: entries besides the launch file's own. inside: filled with the parts that it needs. explain: also say which
     accesses are not proven in range, and why. unsafe_includes: the source reads any file of the host, not only those below its
     own folder and the folders of -I. compare_with: a second device, which runs the launch on the same inputs. keep_arrays: the
     report has what arguments hold afterwards. keep_evidence: it has what a page shows. counters: also count what the
@@ -130,7 +130,7 @@ def run_launch(
 
 
 def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, asked: Mapping[str, bool]) -> Device:
-    """asked: options that the caller wants, each true."""
+    """asked: options that the caller requests, each true."""
     if device is not None and not isinstance(device, str):
         for name in asked:
             if not getattr(device.options, name):
@@ -161,7 +161,7 @@ def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) 
 
 
 def read_source(path: Path, below: Folders = None) -> str:
-    """The text of a kernel's file, whose comments may be in any encoding. below: the folders in one of which it must lie. Raises
+    """The text of a kernel's file, whose comments may be in any encoding. below: folders; the file must be in one of them. Raises
     AdrenoSimError."""
     try:
         data = read_bytes(path, below=below)
@@ -233,7 +233,7 @@ class _Run:
         return program[chosen]
 
     def _options(self, device: Device) -> str:
-        if device.info.profile is None:  # a driver's compiler knows more options, some of which read files
+        if device.info.profile is None:  # a driver's compiler knows more options, and some of them read files
             require_known_options(self.spec.options)
         return add_source_folder(self.spec.options, self.text, self.path)
 

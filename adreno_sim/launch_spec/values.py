@@ -19,9 +19,9 @@ _IN_TEXT = re.compile(r"\{([^{}]*)\}")
 
 
 def read_values(data: Mapping[str, Any], file: Path, settings: Settings) -> dict[str, int]:
-    """The table [values] of a launch file's data, with `settings` in the place of what it says. A value may use those above it.
+    """The table [values] of a launch file's data, with `settings` instead of its own values. A value may use those above it.
 
-    Raises AdrenoSimError for what is no whole number, OptionError for a setting that the file has no value for.
+    Raises AdrenoSimError for anything but a whole number, OptionError for a setting that the file has no value for.
     """
     table = Table(data, file).table("values")
     for name in settings:

@@ -63,8 +63,9 @@ class MemoryBlock:
         return self._valid
 
     def address_of_marks(self, rewritten: StorageView | None = None) -> int:
-        """Returns where the record of written bytes begins, 0 if there is none. It is up to date, but for a view that a launch is
-        about to write whole: what was known of that is forgotten."""
+        """Returns where the record of written bytes begins, 0 if there is none. It is up to date, except for a view that a launch
+        is about to write whole: its record is forgotten.
+        """
         if rewritten is not None:
             self._unmarked.pop(rewritten.key, None)
             self._mark([key for key, view in self._unmarked.items() if view.overlaps(rewritten)])
@@ -149,7 +150,7 @@ def _fresh_pages(nbytes: int) -> Bytes:
 
 
 def as_unsigned(marks: NDArray) -> NDArray:
-    """The bits of the elements as unsigned integers: marks are no values of the element's type."""
+    """The bits of the elements as unsigned integers: marks are not values of the element's type."""
     return marks.view(f"u{marks.itemsize}")
 
 
@@ -201,7 +202,7 @@ class DeviceMemory:
         return self._count(MemoryBlock(pages.nbytes, self._poison, self._record, pages, borrowed=True))
 
     def make_apart(self, nbytes: int) -> MemoryBlock:
-        """A block that is no part of this memory and does not count, as one on the chip."""
+        """A block that is not part of this memory and does not count, as one on the chip."""
         return MemoryBlock(nbytes, self._poison, self._record)
 
     def _count(self, block: MemoryBlock) -> MemoryBlock:
@@ -410,7 +411,7 @@ def copy_marks(source: StorageView, target: StorageView) -> None:
 
 
 def _hand_marks(view: StorageView, to_storage: bool) -> None:
-    """Hand on what is known of a separate image's texels, or of the storage's."""
+    """Hand on the records of a separate image's texels, or of the storage's."""
     texels, below = view.marks(), view.storage.block.valid
     if texels is None or below is None:
         return

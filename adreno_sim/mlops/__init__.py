@@ -1,5 +1,5 @@
 """OpenCL ML (cl_qcom_ml_ops), simulated: graphs of operators in the JSON of TVM's runtime, and what runs them.
 
-What is known of the extension here comes from TVM's runtime and the RFC that proposed it; where those leave something open
+The facts about the extension come from TVM's runtime and the RFC that proposed it; where those leave something open
 (the layout of an OPTIMAL tensor, sizes, speeds) the choice is this project's, and says so.
 """

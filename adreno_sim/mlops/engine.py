@@ -279,7 +279,7 @@ class SubgraphProgram:
         return _Tensor(spec, lambda: _fitting(memory.read(view), node), lambda flat: memory.write(view, _fitting(flat, node)))
 
     def _in_view(self, view: View, number: int) -> _Tensor:
-        """The tensor of a node in memory of the caller's, of which it may be a part."""
+        """The tensor of a node in the caller's memory; it may be a part of that."""
         memory, node = self.workspace.memory, self.graph.nodes[number]
         spec = spec_of(self.graph, number, self.layouts[number])
         count = int(np.prod(spec.stored_shape))

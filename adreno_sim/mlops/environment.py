@@ -31,7 +31,7 @@ class ClmlSettings:
 
 
 def read(environment: Mapping[str, str] | None = None) -> ClmlSettings:
-    """The settings in an environment (None = this process's). AdrenoSimError for a flag that is no number."""
+    """The settings in an environment (None = this process's). AdrenoSimError for a flag that is not a number."""
     given = os.environ if environment is None else environment
     name = next((name for name in RUN if name in given), "")
     flag = given.get(name, "0").strip()

@@ -22,7 +22,7 @@ COUNTS = ("num_inputs", "num_outputs")
 
 
 class GraphError(AdrenoSimError):
-    """JSON that is no such graph."""
+    """JSON that is not such a graph."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Node:
-    """One node. shapes, dtypes: of its outputs; attrs: the others, as they stand in the JSON."""
+    """One node. shapes, dtypes: of its outputs; attrs: the others, as they are in the JSON."""
 
     op: Op
     name: str
@@ -71,7 +71,7 @@ class Graph:
 
     @property
     def constants(self) -> list[str]:
-        """Names of the constants, in the order in which TVM's runtime wants them."""
+        """Names of the constants, in the order in which TVM's runtime expects them."""
         return [node.name for _, node in self.of("const")]
 
     def to_json(self) -> str:

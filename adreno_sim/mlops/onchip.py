@@ -1,7 +1,7 @@
 """Plans the memory of a graph's tensors: on-chip memory first, device memory for the rest.
 
-The rules are those of TVM's runtime (clml_memory_planner.cc). Operators are visited in order. The result of each that is no
-result of the graph asks for on-chip memory: neighbouring free segments are merged, and the smallest free one that is large
+The rules are those of TVM's runtime (clml_memory_planner.cc). Operators are visited in order. The result of each asks for on-chip
+memory if it is not a result of the graph: neighbouring free segments are merged, and the smallest free one that is large
 enough is cut, at its right end or its left end in turn ("ping-pong", so that the middle stays in one piece). A tensor that
 does not fit, and every input and result of the graph, takes a buffer of device memory: the smallest free one that is large
 enough of those this graph made, else one of those that other graphs of the model made, else a new one. A tensor's memory is

@@ -252,7 +252,7 @@ def _dense(r: _Reader, mode: Mode) -> Compute:
     data, weights = r.shape(0), r.shape(1)
     r.require(len(data) == len(weights) == 2 and data[1] == weights[1], f"weights {weights} for data {data}")
     biased = len(r.node.inputs) == 3
-    r.require(not biased or data[0] == 1, "a bias with more than one row: the runtime's product has none")
+    r.require(not biased or data[0] == 1, "a bias with more than one row: the runtime's product does not have it")
     r.check_result(data[0], weights[0])
 
     def compute(a: Arrays) -> np.ndarray:

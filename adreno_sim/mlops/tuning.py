@@ -5,8 +5,8 @@ A record is a magic number, a reserved one (each 8 bytes, little-endian), then t
 follows, and JSON: the graph's digest, the device, and for each operator the columns of its product that are computed at once.
 
 TVM appends to the file: a run that dies leaves half a record, and a record that was tuned again is found behind the old one. Here
-the whole file is written anew under another name, flushed to the disk and renamed: it is the old one or the new one, whenever the
-process ends. Writers wait for each other (a lock on the folder), so that none loses another's records.
+the whole file is written again under another name, flushed to the disk and renamed: it is the old one or the new one, whenever
+the process ends. Writers wait for each other (a lock on the folder), so that none loses another's records.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 class TuningCacheError(AdrenoSimError):
-    """A file that is no tuning cache of this simulator, or damaged."""
+    """A file that is not a tuning cache of this simulator, or is damaged."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,13 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
         magic, _ = _HEAD.unpack(take(_HEAD.size))
         if magic != MAGIC:
             what = "damaged" if start else "not a tuning cache of OpenCL ML"
-            raise TuningCacheError(f"tuning cache {path}: {what}: byte {start} starts no record; the file is left as it is")
+            raise TuningCacheError(f"tuning cache {path}: {what}: byte {start} starts no record; the file is left unchanged")
         name = take(_LENGTH.unpack(take(_LENGTH.size))[0])
         blob = take(_LENGTH.unpack(take(_LENGTH.size))[0])
         try:
             yield name.decode(), blob
         except UnicodeDecodeError:
-            raise TuningCacheError(f"tuning cache {path}: damaged: a symbol that is no text; tune again") from None
+            raise TuningCacheError(f"tuning cache {path}: damaged: a symbol that is not text; tune again") from None
 
 
 def _blob(tuning: Tuning) -> bytes:

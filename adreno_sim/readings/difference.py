@@ -19,7 +19,7 @@ _PIXEL, _LEVELS = 2, 16
 @dataclass(frozen=True)
 class Judging:
     """How arguments are compared, by position. tolerances: of a launch file, relative. normalized: images of integers that stand
-    for floats, of which one step is within the error that a conversion may have. rounds: the kernel makes integers of floats."""
+    for floats; one step of them is within the error that a conversion may have. rounds: the kernel makes integers of floats."""
 
     tolerances: Mapping[int, float] = field(default_factory=dict)
     normalized: frozenset[int] = frozenset()

@@ -1,4 +1,4 @@
-"""What the elements of a buffer are, of which a host has told nothing but bytes: as far as the kernel's code shows it."""
+"""The types of a buffer's elements if a host gave only bytes: as far as the kernel's code shows them."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def find_element_type(function: ir.Function, param: ir.Param, view: StorageView,
 
 
 def as_elements(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Returns the bytes of an array as elements of another type; as they are where they are no whole number of these."""
+    """Returns the bytes of an array as elements of another type; unchanged if they are not a whole number of these."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(dtype) if flat.nbytes % dtype.itemsize == 0 else flat

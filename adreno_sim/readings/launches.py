@@ -20,12 +20,12 @@ from .subject import Subject, make_subject
 from .view_launch import ViewLaunch
 
 _REBUILDING = ("finite-math", "version")
-"""Readings under which the source is compiled anew."""
+"""Readings under which the source is compiled again."""
 
 
 class LaunchReadings:
     """Runs launches again as they come: `begin` one before it runs, and `end` it behind it. excluded: readings that cannot
-    be tried here, by name, with the reason. report: what was tried of which kernel."""
+    be tried here, by name, with the reason. report: what was tried for each kernel."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class LaunchReadings:
         self._now = launch, subject, wanted, report
 
     def end(self, found: Sequence[Finding]) -> list[Finding]:
-        """Run the launch that has begun again, of which `found` came. Returns what depends on a reading."""
+        """Run the launch that has begun again; `found` is its result. Returns what depends on a reading."""
         if self._now is None:
             return []
         launch, subject, wanted, report = self._now
@@ -93,7 +93,7 @@ class LaunchReadings:
     def _leave_out(self, reading: Reading, subject: Subject, launch: ViewLaunch, obstacle: str, report: ReadingsReport) -> bool:
         reason = self._excluded.get(reading.name) or reading.why_not(subject) or obstacle or launch.obstacle
         if not reason and reading.name in _REBUILDING and not launch.builds_again():
-            reason = "its program does not come of its source alone: it was linked of others, or reads files"
+            reason = "its program does not come from its source alone: it was linked from others, or reads files"
         if reason:
             report.leave_out([reading.name], reason)
         return bool(reason)

@@ -2,8 +2,8 @@
 
 Where a result is a small difference of large numbers, its last rounding is all there is of it, and any choice that rounds
 otherwise moves it. Such a difference is no more than what the launch gives for inputs that differ in their last places. It is
-told from a decision, which inputs in their last places may turn as well: what rounding moves grows with what moves it, a decision
-does not.
+distinguished from a decision, which inputs in their last places may also turn: what rounding moves grows with what moves it, a
+decision does not.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class LaunchOnce(Protocol):
     def run(
         self, device: Device, group: tuple[int, int, int], *, watched: tuple[int, int] | None = None, nudge: Nudge | None = None
     ) -> ReadingsOutcome:
-        """Run it in work-groups of `group`. watched: argument and element of which stores are recorded. nudge: what changes the
+        """Run it in work-groups of `group`. watched: argument and element whose stores are recorded. nudge: what changes the
         contents of its inputs. Raises AdrenoSimError where the device refuses it."""
         ...
 
@@ -191,7 +191,7 @@ class ReadingRun:
 
 
 def _new_errors(present: ReadingsOutcome, other: ReadingsOutcome, choice: Choice) -> Iterator[Finding]:
-    """Yields the errors that come up only under a choice. A run at level full has more of them, which its own level tells."""
+    """Yields the errors that occur only under a choice. A run at level full has more of them, which its own level tells."""
     if choice.options.get("checks") == "full":
         return
     seen = {(finding.kind, finding.line) for finding in present.findings}

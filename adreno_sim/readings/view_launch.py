@@ -45,7 +45,7 @@ class ViewLaunch:
     def obstacle(self) -> str:
         """Why the launch cannot run elsewhere; "" where it can."""
         if not all(isinstance(one, (StorageView, *_VALUES)) for one in self._arguments):
-            return "it has arguments that lie in no buffer or image"
+            return "it has arguments that are in no buffer or image"
         if any(view.storage.on_chip for view in self._views.values()):
             return "it has on-chip memory, whose contents last for one run"
         nbytes = sum({view.storage: view.storage.nbytes for view in self._views.values()}.values())
@@ -92,7 +92,7 @@ class ViewLaunch:
                 device.free(storage)
 
     def _kernel_on(self, device: Any) -> SimKernel:
-        """Returns the kernel as built for a device: made anew where its compiler would read the source otherwise."""
+        """Returns the kernel as built for a device: built again if its compiler would read the source otherwise."""
         ours: Any = self._kernel.device
         reads_alike = device.profile["opencl"] == ours.profile["opencl"]
         if reads_alike and device.options.finite_math == ours.options.finite_math:

@@ -32,7 +32,7 @@ class LaunchFigures:
     memory that do.
 
     lines: cache lines that the accesses of all work-items touch, by waves, added up; buffer_lines: those of them in buffers, and
-    in images that are written. local_passes: of local memory, likewise. live_bytes: of values on floats of a work-item, where
+    in images that are written. local_passes: the same of local memory. live_bytes: of values on floats of a work-item, where
     most are needed at once. touched_bytes: of arguments, distinct ones. integers: operations on integers of a work-item, in the
     mean. barriers: that a group passes, in the mean.
     """
@@ -64,7 +64,7 @@ def figures_of(sample: SampledLaunch, touched_bytes: int, textures: Mapping[str,
         return textures.get(row.name, row.texel_bytes)
 
     def fetched(row: MemoryCounters) -> float:
-        """Texels read but for those that the work-item holds already, of which only the traced part is known."""
+        """Texels read except for those that the work-item holds already; only the traced part of these is known."""
         texels = row.reads if row.kind == "image" else row.read_bytes / texel_of(row)
         return texels * row.traced / max(1, row.traced + row.held)
 

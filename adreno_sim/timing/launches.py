@@ -49,7 +49,7 @@ class LaunchTimer:
     """Predicts times of launches on a simulated device. Launches alike are counted once."""
 
     def __init__(self, device: Device):
-        """Raises OptionError for a device that counts nothing, UnsupportedError for one that is no chip."""
+        """Raises OptionError for a device that counts nothing, UnsupportedError for one that is not a chip."""
         self._counter = require_group_counter(device)
         assert device.info.profile is not None
         self.device: TimedDevice = machine_of_profile(device.info.profile)
@@ -91,13 +91,13 @@ class LaunchTimer:
 
 
 def find_unknown(figures: LaunchFigures, parts: dict[str, float], seconds: float, device: TimedDevice) -> list[str]:
-    """Returns what of a launch no measured time stands behind, in words."""
+    """Returns the parts of a launch that no measured time supports, in words."""
     waves = figures.groups * np.ceil(figures.group_items / WAVE) / device.machine.units
     found = []
     if INTEGER * device.machine.multiply_add * figures.integers * waves > BESIDE * seconds:
         found.append("what operations on integers cost is a guess, as nothing says how many of them a compiler shares or hoists")
     if parts["local memory"] > BESIDE * seconds:
-        found.append("local memory is as fast as an Adreno 640's by clock, which no measured kernel stands behind")
+        found.append("local memory is as fast as an Adreno 640's by clock, which no measured kernel confirms")
     return found
 
 

@@ -31,11 +31,11 @@ RECORDS = Machine(
     launch=4.8e-7,
 )
 """The Adreno whose times TVM's tuning records have (tlc-pack/tophub, adreno_v0.02.log, 2022; it is not named). Fitted to these
-times, but for the units, which were tried from 3 to 48; window and refetch, which winners of a search do not show, and which put
-them before random schedules of their workloads; link, which is four cycles as on an Adreno 640 (ArchProbe's RegCount,
+times, except for the units, which were tried from 3 to 48; window and refetch, which winners of a search do not show, and which
+put them before random schedules of their workloads; link, which is four cycles as on an Adreno 640 (ArchProbe's RegCount,
 https://github.com/microsoft/ArchProbe); barriers, which are 70 cycles by two products of a matrix and a vector on an Adreno 620
-(https://github.com/a8nova/adreno-llms, 1024 x 4608 as a buffer and as an image); and local memory, which no record uses:
-the 103 GB/s that six units of an Adreno 640 gave (ArchProbe's LocalMemBandwidth), a pass being 128 bytes."""
+(https://github.com/a8nova/adreno-llms, 1024 x 4608 as a buffer and as an image); and local memory, which no record uses: the 103
+GB/s that six units of an Adreno 640 gave (ArchProbe's LocalMemBandwidth), a pass being 128 bytes."""
 
 RECORDS_MHZ = 818
 """The clock by which latencies of other chips are scaled: that of an Adreno 730, whose rates are the nearest."""
@@ -68,10 +68,10 @@ class TimedDevice:
 
 
 def machine_of_profile(profile: Profile) -> TimedDevice:
-    """Returns the machine of a profile: the records' machine, scaled. UnsupportedError for a profile that is no chip."""
+    """Returns the machine of a profile: the records' machine, scaled. UnsupportedError for a profile that is not a chip."""
     if profile.name == _NO_CHIP:
         raise UnsupportedError(
-            "unsupported: time: the profile reference is no chip; expected one of an Adreno, as sim:adreno-740"
+            "unsupported: time: the profile reference is not a chip; expected one of an Adreno, as sim:adreno-740"
         )
     return TimedDevice(profile.name, scale(RECORDS, {key: profile[key] for key in RATES}), _error_class(profile))
 

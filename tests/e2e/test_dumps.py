@@ -53,7 +53,9 @@ PLANTED = {  # a proof that was lost: guard, index; what its line names as missi
     "index that is not affine": (
         "", "i * i - i * (i - 1)", "missing: of %mul3 only the range 0..225 is known", "", "i * 3 - i * 2",
     ),
-    "loaded index": ("", "index[i]", "missing: nothing is known of index[gid(0)]: 4:5 takes it from index", "", "index[i] & 15"),
+    "loaded index": (
+        "", "index[i]", "missing: nothing is known about index[gid(0)]: 4:5 takes it from index", "", "index[i] & 15",
+    ),
 }  # fmt: skip
 
 
@@ -199,7 +201,7 @@ def test_check_explains_by_kernel(folder, capsys):
         out, _ = capsys.readouterr()
         found = [line for line in out.splitlines() if "not proven in range: " in line]
         assert code == 0 and bool(found) == wanted, out
-        assert all(line.startswith("take_kernel:") and "missing: nothing is known of " in line for line in found)
+        assert all(line.startswith("take_kernel:") and "missing: nothing is known about " in line for line in found)
     reports = [json.loads(Path(f"Gather{explain}.json").read_text()) for explain in (True, False)]
     assert reports[0].keys() == reports[1].keys() and reports[0]["kernels"][0].keys() == reports[1]["kernels"][0].keys()
 

@@ -48,7 +48,7 @@ class OpenCLDevice:
         self.on_chip = NoOnChip(why_not_asked(self.info.name))
 
     def _unfit(self, wrong: str) -> str:
-        return f"{self.info.name} {wrong}: believe no result of it, use a device that passes (adreno-sim devices)"
+        return f"{self.info.name} {wrong}: believe none of its results, use a device that passes (adreno-sim devices)"
 
     # --- memory ---------------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ def _seconds(event: cl.Event) -> float | None:
 
 def _storage(storage: Storage) -> OpenCLStorage:
     if not isinstance(storage, OpenCLStorage):
-        raise DeviceError("CL_INVALID_MEM_OBJECT", f"{storage!r} is no storage of this device")
+        raise DeviceError("CL_INVALID_MEM_OBJECT", f"{storage!r} is not a storage of this device")
     return storage
 
 

@@ -75,8 +75,8 @@ def why_missing(platform: str) -> str:
         return f"{driver.platform} is not installed: {driver.install}"
     return (
         "the OpenCL loader reads its drivers once, and was set up for others earlier in this process: name all devices in "
-        f"adreno_sim.device.announce_devices([..., 'cl:{driver.name}']) before the first is opened, or open it in "
-        "a process of its own"
+        f"adreno_sim.device.announce_devices([..., 'cl:{driver.name}']) before the first is opened, or open it in a "
+        "separate process"
     )
 
 

@@ -144,7 +144,7 @@ def _number(where: str, type: ir.Type, value: float) -> bytes:
     if isinstance(type, ir.Float):
         return np.dtype(f"f{type.bits // 8}").type(value).tobytes()
     if not isinstance(type, ir.Int) or (isinstance(value, float) and not value.is_integer()):
-        raise DeviceError("CL_INVALID_ARG_VALUE", f"{where}: the number {value!r} does not stand for one")
+        raise DeviceError("CL_INVALID_ARG_VALUE", f"{where}: the number {value!r} cannot be one")
     bits = max(type.bits, 8)
     if not -(1 << (bits - 1)) <= int(value) < 1 << bits:
         raise DeviceError("CL_INVALID_ARG_VALUE", f"{where}: {value} does not fit {bits} bits")

@@ -23,7 +23,7 @@ Test = Callable[[ir.Instr], bool]
 _MULTIPLY_ADDS = ("fma", "mad", "llvm.fma.*", "llvm.fmuladd.*")
 _INTEGER_CHOICES = ("min", "max", "llvm.smin.*", "llvm.smax.*", "llvm.umin.*", "llvm.umax.*")
 _MOST_STEPS = 1000
-"""Values that are looked at between a load and a store."""
+"""The most values that are examined between a load and a store."""
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
@@ -216,7 +216,7 @@ class ErrataWatch:
         self._seen: set[tuple[str, str]] = set()
 
     def look_at(self, kernel: SimKernel) -> list[Finding]:
-        """The warnings of a kernel that was not looked at before; none of another."""
+        """The warnings of a kernel that was not examined before; none for any other."""
         key = kernel.name, kernel.source
         if key in self._seen:
             return []

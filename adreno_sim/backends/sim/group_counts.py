@@ -16,7 +16,7 @@ from .launches.launch_config import PreparedLaunch
 
 def count_sample(launch: PreparedLaunch, line_bytes: int, options: RunOptions, tracing: Tracing) -> SampledLaunch:
     """Returns the counters of some groups of each stratum of a launch: first of one in each, those with most groups first, then
-    of the rest that was chosen, until STEPS are spent. Strata without counters are taken to be like the others.
+    of the rest that was chosen, until STEPS are spent. Strata without counters are assumed to be like the others.
 
     line_bytes: of a cache line. options: the device's. Raises UnsupportedError where groups do not end in time.
     """

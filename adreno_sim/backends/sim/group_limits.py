@@ -2,8 +2,8 @@
 
 Registers are asked for only where a group is larger than every kernel's is (`Chip.least_group_limit`). A kernel whose work-items
 never wait for each other runs in any group: its waves need not be there at once. So it was on an Adreno 530, where boda's 195
-refused launches are of kernels with barriers, while kernels without ran in groups of 256 of which 128 have registers at once
-(https://github.com/moskewcz/boda, test/wisdom-merged.wis). What clients are told is the largest group that is not refused.
+refused launches are of kernels with barriers, while kernels without barriers ran in groups of 256, and registers suffice for 128
+of these at once (https://github.com/moskewcz/boda, test/wisdom-merged.wis). Clients get the largest group that is not refused.
 """
 
 from __future__ import annotations

@@ -158,12 +158,12 @@ def _check_edges(kernel: SimKernel, total: Size, group: Size, profile: Profile) 
     if not any(whole % part for whole, part in zip(total, group, strict=True)):
         return
     if not profile["non_uniform_work_groups"]:
-        _group_error(kernel, group, f"global size {total} is no multiple of it, and the device has no non-uniform work-groups")
+        _group_error(kernel, group, f"global size {total} is not a multiple of it, and the device has no non-uniform work-groups")
     if not kernel.non_uniform:
         _group_error(
             kernel,
             group,
-            f"global size {total} is no multiple of it, which needs -cl-std=CL2.0 or CL3.0 and no -cl-uniform-work-group-size",
+            f"global size {total} is not a multiple of it, which needs -cl-std=CL2.0 or CL3.0 and no -cl-uniform-work-group-size",
         )
 
 

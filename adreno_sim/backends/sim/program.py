@@ -75,7 +75,7 @@ class SimKernel:
 def require_kernel(kernel: Kernel, device: object) -> SimKernel:
     """A kernel of `device`. DeviceError CL_INVALID_KERNEL for anything else."""
     if not isinstance(kernel, SimKernel) or kernel.device is not device:
-        what = f"kernel {kernel.name} was built by another device" if hasattr(kernel, "name") else f"{kernel!r} is no kernel"
+        what = f"kernel {kernel.name} was built by another device" if hasattr(kernel, "name") else f"{kernel!r} is not a kernel"
         raise DeviceError("CL_INVALID_KERNEL", what)
     return kernel
 

@@ -39,9 +39,10 @@ class SharedKernels:
         self._known: dict[tuple[SimKernel, tuple[int, ...], int], SimKernel] = {}
 
     def bind(self, kernel: SimKernel, given: Sequence[Any]) -> tuple[SimKernel, list[Any]]:
-        """Returns the kernel that takes `given`, and its arguments: views in the place of pointers, offsets and what else it
-        reaches behind them. What an argument leads to is no memory that it reaches besides. DeviceError CL_OUT_OF_RESOURCES
-        for more than the engine looks through."""
+        """Returns the kernel that takes `given`, and its arguments: views instead of pointers, offsets, and behind them the other
+        memory that it reaches. Memory that an argument leads to does not count as other memory. DeviceError CL_OUT_OF_RESOURCES
+        for more than the engine looks through.
+        """
         pointers = {index: value for index, value in enumerate(given) if isinstance(value, SharedPointer)}
         values = [value.view if isinstance(value, SharedPointer) else value for value in given if not isinstance(value, Reached)]
         moved = tuple(index for index, pointer in pointers.items() if pointer.offset)

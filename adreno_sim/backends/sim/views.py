@@ -112,7 +112,7 @@ class ViewMaker:
         try:
             return self._take(nbytes)
         except DeviceError as error:
-            raise DeviceError("CL_MEM_OBJECT_ALLOCATION_FAILURE", f"{spec.kind} of its own: {error}") from None
+            raise DeviceError("CL_MEM_OBJECT_ALLOCATION_FAILURE", f"{spec.kind} with separate memory: {error}") from None
 
     def _attach(self, view: StorageView) -> StorageView:
         view.storage.views.append(view)

@@ -61,7 +61,7 @@ def missing_package(name: str) -> MissingPackageError:
 
 
 def explain_import(error: BaseException) -> MissingPackageError | None:
-    """Returns the error in the place of a failed import of an optional package, None for any other error."""
+    """Returns the error to raise instead of a failed import of an optional package, None for any other error."""
     if not isinstance(error, ModuleNotFoundError) or isinstance(error, MissingPackageError):
         return None
     name = (error.name or "").partition(".")[0]

@@ -46,7 +46,7 @@ class Congruence(_Class):
         return Congruence(gcd(self.modulus, other.modulus, self.rest - other.rest), self.rest)
 
     def modulo(self, number: int) -> Congruence:
-        """Returns what is still known of the numbers if multiples of `number` may have been added to them."""
+        """Returns what still holds for the numbers if multiples of `number` may have been added to them."""
         return Congruence(gcd(self.modulus, number), self.rest)
 
     def is_multiple_of(self, number: int) -> bool:

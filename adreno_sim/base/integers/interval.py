@@ -32,7 +32,7 @@ class Interval(_Ends):
 
     @staticmethod
     def hull(intervals: Iterable[Interval]) -> Interval:
-        """Returns the least interval that holds all of `intervals`, of which there is at least one."""
+        """Returns the least interval that holds all of `intervals`. There is at least one."""
         lows, highs = zip(*intervals, strict=True)
         return Interval(min(lows), max(highs))
 

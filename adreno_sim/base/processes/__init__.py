@@ -1,1 +1,1 @@
-"""Processes of their own: begun, ended, and what is known of one that crashed; interrupts of this one."""
+"""Separate processes: their start and end, and the facts about one that crashed; interrupts of this process."""

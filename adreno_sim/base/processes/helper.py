@@ -29,7 +29,7 @@ _HEAD = struct.Struct("<?Q")
 _NO_MEMORY = ("out of memory", "bad_alloc", "Allocation failed", "MemoryError")
 _ASSERTION = re.compile(r"(?:LLVM ERROR: .*|Assertion `.*' failed)")
 _MESSAGES = 4096
-"""Bytes at the end of its messages that are looked at."""
+"""Bytes at the end of its messages that are examined."""
 
 
 @dataclass(frozen=True)

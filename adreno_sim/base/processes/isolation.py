@@ -29,9 +29,7 @@ DEFAULT_LIMIT = 600.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of a command that can run isolated."""
-    parser.add_argument(
-        "--isolate", action="store_true", help="run in a process of its own: a driver's crash or hang is a finding"
-    )
+    parser.add_argument("--isolate", action="store_true", help="run in a separate process: a driver's crash or hang is a finding")
     limit = f"of --isolate, in seconds (default: {DEFAULT_LIMIT:g})"
     parser.add_argument("--time-limit", type=seconds, metavar="S", help=limit)
     parser.add_argument("--progress-file", help=argparse.SUPPRESS)
@@ -51,7 +49,7 @@ def seconds(text: str) -> float:
 @dataclass(frozen=True)
 class ChildOutcome:
     """The end of the process: its exit code, and the finding for a device that crashed or hung; problem: in a line, why it ended
-    by a signal that is no device's fault."""
+    by a signal that is not a device's fault."""
 
     code: int
     finding: Finding | None = None

@@ -22,7 +22,7 @@ def find_stranger(status: os.stat_result) -> str:
     if status.st_uid not in (0, os.geteuid()):
         return f"it belongs to user {status.st_uid}, not to user {os.geteuid()}"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "others may write there (chmod go-w mends that)"
+        return "others may write there (chmod go-w prevents that)"
     return ""
 
 
@@ -43,8 +43,8 @@ def _find_intruder(folder: str, changed: int) -> str:
     for parent in place.parents:
         status = os.stat(parent)
         if status.st_uid not in (0, os.geteuid(), _UNMAPPED):
-            return f"{parent}: it belongs to user {status.st_uid}, who could put another folder in the place of {folder}"
+            return f"{parent}: it belongs to user {status.st_uid}, who could put another folder instead of {folder}"
         shared = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and status.st_gid != status.st_uid)
         if shared and not status.st_mode & stat.S_ISVTX:
-            return f"{parent}: others may write there, and put another folder in the place of {folder}"
+            return f"{parent}: others may write there, and put another folder instead of {folder}"
     return ""

@@ -1,7 +1,7 @@
 """A tree of JSON and the bytes that it refers to, as one piece of bytes.
 
 It begins with the length of the JSON text in 8 bytes. The text is [tree, [length of each part]]; the parts follow, each at a
-multiple of ALIGNMENT, so that arrays can be looked at where they lie.
+multiple of ALIGNMENT, so that arrays can be viewed without a copy.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ _OPENING = {"(": ")", "[": "]", "{": "}"}
 
 
 def blank_text(source: str) -> str:
-    """Returns the source with spaces in the place of comments, strings and characters; lines, columns and directives stay."""
+    """Returns the source with spaces instead of comments, strings and characters; lines, columns and directives stay."""
     return _TEXT.sub(lambda found: found[0] if found[0].lstrip().startswith("#") else _NOT_END.sub(" ", found[0]), source)
 
 

@@ -1,4 +1,5 @@
-"""Lines of a source as findings number them: line markers and #line directives say of which file what follows is, and which line.
+"""Lines of a source as findings number them: line markers and #line directives give the file and the line of the text that
+follows.
 
 Sources with their includes in place hold such markers (`# 4 "util.h" 1`), generated ones directives (`#line 4 "model.py"`).
 """

@@ -7,7 +7,7 @@ import re
 from ..errors import AdrenoSimError
 
 LONGEST_NAME = 1000
-"""Characters of a name that are looked at: an expression is its user's, a name may come from anywhere."""
+"""Characters of a name that are compared: an expression is its user's, a name may come from anywhere."""
 
 
 class PatternError(AdrenoSimError):

@@ -67,7 +67,7 @@ def decode(data: bytes) -> str:
 
 
 def encode_exactly(text: str) -> bytes:
-    """Returns the bytes that the text was read from; surrogates that are no bytes are spelled."""
+    """Returns the bytes that the text was read from; surrogates that do not stand for bytes are spelled."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

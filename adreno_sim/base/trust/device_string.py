@@ -46,7 +46,7 @@ class DeviceString:
 
 
 def parse_device_string(text: str) -> DeviceString:
-    """The parts of a device string. AdrenoSimError for what stands after a comma and is no key=value."""
+    """The parts of a device string. AdrenoSimError if the text after a comma is not a key=value."""
     backend, colon, rest = text.partition(":")
     if backend != "sim":
         return DeviceString(backend, rest if colon else "")

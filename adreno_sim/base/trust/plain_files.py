@@ -11,7 +11,7 @@ from ..errors import AdrenoSimError
 
 
 def require_plain_files(files: Iterable[Path]) -> None:
-    """Raise AdrenoSimError for one that is there and is no regular file: through a link another would be read or written."""
+    """Raise AdrenoSimError for one that exists and is not a regular file: through a link another would be read or written."""
     for file in files:
         try:
             mode = os.lstat(file).st_mode

@@ -30,7 +30,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 @dataclass(frozen=True)
 class Openings:
     """What the wall leaves open besides the system, this program and its cache. read: files, and folders with all beneath them;
-    write: likewise. run: programs. listed: folders of which names may be read. passing: where folders of this process's own lie,
+    write: the same. run: programs. listed: folders whose names may be read. passing: where folders of this process's own lie,
     which it may remove when they are empty."""
 
     read: tuple[Path, ...] = ()
@@ -54,7 +54,7 @@ _NO_LANDLOCK = "files and programs stay open (this system has no Landlock, which
 
 
 class ThreadsError(AdrenoSimError):
-    """The process has more threads than one, of which those before would stay outside the wall."""
+    """The process has more threads than one; the earlier ones would stay outside the wall."""
 
 
 def enter(openings: Openings) -> str:
@@ -102,7 +102,7 @@ def _rules(openings: Openings) -> Iterable[tuple[Path, Right]]:
 
 
 def _system_folders() -> Iterable[Path]:
-    """Those of `_SYSTEM`; of /etc what is in it but for secrets, since a rule for a folder is one for all beneath it."""
+    """Those of `_SYSTEM`; what is in /etc except for secrets, since a rule for a folder also holds for all beneath it."""
     secret = {Path("/etc", name) for name in _SECRET}
     holders = {path.parent for path in secret}
     for name in _SYSTEM:

@@ -68,7 +68,7 @@ class _PathBeneath(ctypes.Structure):
 
 
 def find_version() -> int:
-    """The version of Landlock that this kernel has; 0 for none: an older kernel than 5.13, or one that was told to go without."""
+    """The version of Landlock that this kernel has; 0 for none: a kernel older than 5.13, or one that was started without it."""
     try:
         return call(_CREATE, None, 0, _ASK_VERSION)
     except OSError:

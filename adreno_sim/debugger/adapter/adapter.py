@@ -198,7 +198,9 @@ class Adapter:
         self._tell_stop("pause" if reason == "interrupted" else why)
 
     def _tell_stop(self, why: str) -> None:
-        """Tells that the launch waits; at its end, too, what it found and printed: it can be looked at, and run backwards."""
+        """Reports that the launch waits, and at its end also what it found and printed: it can still be inspected, and run
+        backwards.
+        """
         if self._unfolded is not None:
             self._unfolded.clear()
         session = self.session

@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 
 class ProtocolError(Exception):
-    """What a client sent is no message. The text says why; nothing behind it can be read."""
+    """A client sent something else than a message. The text says why; nothing behind it can be read."""
 
 
 def read_message(source: BinaryIO) -> Message | None:
@@ -49,9 +49,9 @@ def read_message(source: BinaryIO) -> Message | None:
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"a message that is no JSON: {error}") from None
+        raise ProtocolError(f"a message that is not JSON: {error}") from None
     if not isinstance(message, dict):
-        raise ProtocolError("a message that is no JSON object")
+        raise ProtocolError("a message that is not a JSON object")
     return message
 
 

@@ -56,7 +56,7 @@ SITE_VALUE_COUNT = 8
 SITE_WORDS = 16
 
 # One race record: pair of accesses and how they clash, occurrences, those that left the value as it was, and the first
-# occurrence in the order (group, work-item) as in a site record, with the cell that told of the earlier access.
+# occurrence in the order (group, work-item) as in a site record, with the cell that recorded the earlier access.
 RACE_KEY, RACE_HITS, RACE_SAME, RACE_ORDER, RACE_GROUP, RACE_LOCAL, RACE_BEFORE, RACE_MINE, RACE_VALUES = (
     0,
     1,

@@ -10,7 +10,7 @@ DEBUG_GROUP = 2  # linear id of the group that runs, plus 1
 DEBUG_LANE = 3  # the work-item of the group that runs
 DEBUG_POINT = 4  # the point that it came to last
 DEBUG_BEFORE = 5  # the one that it was at before
-DEBUG_STEPPING = 6  # the work-item of the group, plus 1, at every statement of which the debugger is asked
+DEBUG_STEPPING = 6  # the work-item of the group, plus 1, at every statement at which the debugger is asked
 DEBUG_FLAGS = 7  # address: a byte for each point, whether the debugger is asked there
 DEBUG_BEGINNINGS = 8  # whether it is asked where a work-item begins
 DEBUG_CHECKPOINT = 9  # the group, plus 1, before which it is asked
@@ -25,7 +25,7 @@ DEBUG_GROUP_BEGAN = 17  # the count when the group began
 DEBUG_WATCH_LOW = 18  # bytes whose stores are recorded
 DEBUG_WATCH_HIGH = 19  # 0 = none
 DEBUG_WATCH_LOCAL = 20  # whether they are counted from the start of local memory
-DEBUG_STORES = 22  # address of the records of stores, of which the last are kept
+DEBUG_STORES = 22  # address of the records of stores; the last ones are kept
 DEBUG_STORE_COUNT = 23
 DEBUG_STORE_MOST = 24
 DEBUG_UNFINISHED = 25  # the number of the store, plus 1, that is about to happen
@@ -42,5 +42,5 @@ ASKED_AT_POINT, ASKED_AT_GROUP, ASKED_AT_FINDING = 0, 1, 2
 NOT_BEGUN = 0
 FINISHED = 0xFFFFFFFF
 
-# What is known of a variable of a work-item.
+# The state of the value of a work-item's variable.
 NOT_DECLARED, NO_VALUE, HAS_VALUE = 0, 1, 2

@@ -14,7 +14,7 @@ from .specialization import ImageArg, Specialization
 
 @dataclass(frozen=True)
 class LaunchFacts(CachedHash):
-    """The facts of one launch: its grid, and what is known of each argument.
+    """The facts of one launch: its grid, and the known values of each argument.
 
     arguments: the bytes of a buffer; (width, height, depth or layers) of an image; the value of an integer or vector of
     integers, as bytes; None for all others.

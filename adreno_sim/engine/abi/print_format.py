@@ -96,7 +96,7 @@ def describe_defects(conversion: Conversion) -> Iterator[str]:
     """Describes what is undefined in a conversion whatever its argument is, and what is beyond this engine's limit."""
     kind, said = conversion.kind, conversion.text
     if not kind:
-        yield f"{said} is no conversion of OpenCL C"
+        yield f"{said} is not a conversion of OpenCL C"
         return
     if "#" in conversion.flags and kind not in _ALTERNATE:
         yield f"{said}: flag # has no meaning for {kind}"
@@ -109,7 +109,7 @@ def describe_defects(conversion: Conversion) -> Iterator[str]:
     elif conversion.lanes > 1 and conversion.length not in _VECTOR_BITS:
         yield f"{said}: expected hh, h, hl or l for the size of the vector's elements"
     elif conversion.lanes == 1 and conversion.length not in _scalar_lengths(kind):
-        yield f"{said}: {conversion.length} is no length of {kind}"
+        yield f"{said}: {conversion.length} is not a length of {kind}"
     for what, value in (("width", conversion.width), ("precision", conversion.precision or 0)):
         if value > LONGEST_FIELD:
             yield f"{said:.40}: expected a {what} of at most {LONGEST_FIELD}, which is printed"

@@ -27,7 +27,7 @@ READ_AFTER_WRITE, WRITE_AFTER_WRITE, WRITE_AFTER_READ, OVERWRITTEN = 0, 1, 2, 3
 """How two accesses conflict. OVERWRITTEN is a dead store of one work-item."""
 
 SAME, ALLOWS_OVERWRITE = 1, 2
-"""Bits of the mode of a write: it leaves the value unchanged; overwriting a value of one's own is no finding."""
+"""Bits of the mode of a write: it leaves the value unchanged; overwriting one's own value is not a finding."""
 
 VALUE_COUNT = 6
 """Values of a race record, which describe the later access as those of its diagnostic site do."""

@@ -77,7 +77,7 @@ def shadow_of(arg: ArgSpec) -> ShadowSpec | None:
 
 
 def with_shadow(arg: ArgSpec, shadow: ShadowSpec | None) -> ArgSpec:
-    """Returns an argument of which `shadow` is recorded; one that has none as it is."""
+    """Returns an argument whose `shadow` is recorded; one that has none unchanged."""
     return replace(arg, shadow=shadow) if isinstance(arg, (BufferArg, ImageArg)) else arg
 
 
@@ -95,7 +95,7 @@ ROOM_24 = 1 << 16
 
 @dataclass(frozen=True)
 class Proofs:
-    """Numbers of instructions, counted through the kernel's blocks, of which something is proven in a launch.
+    """Numbers of instructions, counted through the kernel's blocks, for which something is proven in a launch.
 
     in_range: every access lies inside its object. aligned: a load or store begins at a multiple of the alignment that it claims,
     counted from the start of its object; those are named whose pointer's form does not say so. nsw: the integer result does not
@@ -123,7 +123,7 @@ NOTHING = Proofs()
 class Specialization(CachedHash):
     """One compiled variant of a kernel.
 
-    local_size: work-items of a group along x, y, z. uniform: False if the global size is no multiple of it, so that groups at
+    local_size: work-items of a group along x, y, z. uniform: False if the global size is not a multiple of it, so that groups at
     the edge are smaller. args: parallel to the kernel's parameters. watch: record stores into a range of memory. contract:
     whether a*b+c becomes an fma. wave_size: work-items of a sub-group. srgb_writes: whether the device writes sRGB images.
     filter_bits: fractional bits of a texel to which linear filtering rounds coordinates, 0 = none.

@@ -55,8 +55,9 @@ def _find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems 
 
 
 def is_side_effect_free(instr: ir.Instr) -> bool:
-    """Returns whether it makes no difference that a work-item executes an instruction, but for its value: it neither touches
-    memory nor may be reported."""
+    """Returns whether nothing except its value depends on whether a work-item executes an instruction: it neither touches memory
+    nor may be reported.
+    """
     if may_leave_vector(instr) or written_amount(instr) is not None:
         return False
     converts = builtin_of(instr).plain_conversion and isinstance(ir.type_of(instr.operands[0]), ir.Int)

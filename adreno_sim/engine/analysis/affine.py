@@ -65,7 +65,7 @@ class AffineForms:
         self.nsw: set[Slot] = set()
         """The operations, among those whose form was asked for, that do not wrap as signed."""
         self.opaque: dict[int, ir.Instr] = {}
-        """The symbols of results of which only the type is known, because no rule bounds them."""
+        """The symbols of results for which only the type is known, because no rule bounds them."""
         self.misfits: dict[int, Linear] = {}
         """The form that the result of an instruction, by id, would have if it did not perhaps wrap."""
 
@@ -251,12 +251,12 @@ class AffineForms:
         return None
 
     def bounded_by_rule(self, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-        """Returns a form of which only the interval is known, from those of all operands (`interval_rules`)."""
+        """Returns a form that has only an interval, computed from the intervals of all operands (`interval_rules`)."""
         found = find_interval(instr, lambda value: bounds.range_of(self.of(value, lane_of(value, lane))))
         return self.new_bounded(*found) if found else None
 
     def new_bounded(self, low: int, high: int) -> Linear:
-        """Returns a form of which only the bounds are known: a new symbol, or a constant if both bounds are equal."""
+        """Returns a form that has only bounds: a new symbol, or a constant if both bounds are equal."""
         return Linear.number(low) if low == high else self.symbols.new(low, high)
 
     # Ids
@@ -287,12 +287,12 @@ class AffineForms:
         return result.plus_const(facts.offset[axis] if with_offset else 0)
 
     def buffer_bytes(self, param: ir.Param) -> int | None:
-        """Returns the size in bytes of the buffer given for `param`, or None if it is no buffer."""
+        """Returns the size in bytes of the buffer given for `param`, or None if it is not a buffer."""
         known = self.facts.arguments[param.index]
         return known if isinstance(known, int) else None
 
     def extents(self, param: ir.Param) -> tuple[int, ...]:
-        """Returns the extents, by coordinate, of the image given for `param`; () if it is no image."""
+        """Returns the extents, by coordinate, of the image given for `param`; () if it is not an image."""
         arg, known = self.spec.args[param.index], self.facts.arguments[param.index]
         return extents_of(arg, known) if isinstance(arg, ImageArg) and isinstance(known, tuple) else ()
 

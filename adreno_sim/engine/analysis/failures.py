@@ -1,4 +1,4 @@
-"""An analysis that fails itself: what it would have told is not known, the launch goes on, and its report says so.
+"""An analysis that fails itself: its result is unknown, the launch goes on, and its report says so.
 
 Analyses only make code faster, so that each has an answer that is right without it. In tests a failure is a defect: with
 ADRENO_SIM_STRICT_ANALYSIS in the environment it is raised.
@@ -25,7 +25,7 @@ def attempt(what: str, analyse: Callable[[], T], otherwise: T) -> T:
     """Returns what `analyse` returns; if it fails, `otherwise`, after a note that `what` is not known.
 
     Errors that are meant for the user (AdrenoSimError) pass. A kernel nested too deeply for the stack exceeds the budget of an
-    analysis, which is noted too and is no defect.
+    analysis, which is noted too and is not a defect.
     """
     try:
         return analyse()

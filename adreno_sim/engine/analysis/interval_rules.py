@@ -89,7 +89,7 @@ def _count_ones(source: Source, value: Interval) -> Interval:
 
 
 def factors_24(unsigned: bool) -> Interval:
-    """Returns the numbers of which mul24 and mad24 look at all bits."""
+    """Returns the numbers for which mul24 and mad24 use all bits."""
     return Interval(0, (1 << 24) - 1) if unsigned else signed_range(24)
 
 

@@ -120,7 +120,7 @@ class Intervals:
         return changed
 
     def _widen(self, instrs: list[ir.Instr]) -> None:
-        """Widens what has not converged: phis that are no counters become full, and the rest is recomputed until it is
+        """Widens what has not converged: phis that are not counters become full, and the rest is recomputed until it is
         stable."""
         unstable = {id(i) for i in instrs if i.op == "phi" and id(i) not in self._counters}
         for instr in instrs:

@@ -1,4 +1,4 @@
-"""Which lanes of a value are used. Loading a lane that is only moved or ignored is no defect."""
+"""Which lanes of a value are used. Loading a lane that is only moved or ignored is not a defect."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _ELEMENTWISE = {
 
 
 def is_elementwise(instr: ir.Instr) -> bool:
-    """Returns whether each lane of a vector result depends on that lane of the operands (and on scalars) alone: to compute it
-    is no use of other lanes."""
+    """Returns whether each lane of a vector result depends on that lane of the operands (and on scalars) alone: computing it does
+    not use other lanes."""
     if not isinstance(instr.type, ir.Vector):
         return False
     return instr.op in _ELEMENTWISE or (instr.op == "call" and builtin_of(instr).elementwise)
@@ -100,7 +100,7 @@ class LaneUses:
 
 @dataclass
 class _Step:
-    """A value whose demand is being found. `through`: what the demand for the user that is looked at asks of the value."""
+    """A value whose demand is being found. `through`: what the demand for the examined user asks of the value."""
 
     value: ir.Value
     users: Iterator[tuple[ir.Instr, int]]

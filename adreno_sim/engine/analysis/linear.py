@@ -1,7 +1,7 @@
 """Linear expressions over integer symbols, and the symbols: the domain of the proofs about indices.
 
 A symbol is a number that is fixed while a work-item evaluates an expression: an id, the iteration of a loop, the floor of a
-linear expression over a constant, or a value of which only bounds are known. All arithmetic is over unbounded integers.
+linear expression over a constant, or a value for which only bounds are known. All arithmetic is over unbounded integers.
 """
 
 from __future__ import annotations

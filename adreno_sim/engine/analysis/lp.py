@@ -34,7 +34,7 @@ def dual_multipliers(
     table[count:-1, :width] = np.eye(width)
     table[count:-1, width] = high - low
     table[-1, :width] = price * sign  # all <= 0: the corner is best if it is allowed
-    owners = list(range(-1, -width - 1, -1))  # what stands in each column: -1 - variable, or a row's number
+    owners = list(range(-1, -width - 1, -1))  # what each column holds: -1 - variable, or a row's number
     basis = list(range(count + width))
     for _ in range(_PIVOTS):
         row = int(np.argmin(table[:-1, width]))

@@ -128,8 +128,9 @@ class PathConditions:
 
     @contextmanager
     def forgetting(self) -> Iterator[None]:
-        """Inside the `with` statement nothing is known of conditions that are being read, and afterwards nothing of what was
-        found inside."""
+        """Inside the `with` statement nothing is known about conditions that are being read, and afterwards nothing that was
+        found inside is kept.
+        """
         found, self._found = self._found, {}
         try:
             yield

@@ -6,7 +6,7 @@ from ...ir import ir, llvm_types
 
 
 def written_amount(shift: ir.Instr) -> ir.Value | None:
-    """Returns the amount before clang's mask and conversion; None if it is known to fit, or `shift` is no shift."""
+    """Returns the amount before clang's mask and conversion; None if it is known to fit, or `shift` is not a shift."""
     if shift.op not in ("shl", "lshr", "ashr"):
         return None
     elem = llvm_types.elem_of(shift.type)

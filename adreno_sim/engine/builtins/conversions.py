@@ -51,7 +51,7 @@ def _emit_number(e: Emitter, instr: ir.Instr, value: str, is_signed: bool, mode:
 
 
 def _find_range(e: Emitter, instr: ir.Instr) -> tuple[int, int] | None:
-    """The range of the integer that an instruction converts, or that of which it is one component; None = not known."""
+    """The range of the integer that an instruction converts, or of the vector that holds it as a component; None = not known."""
     whole = e.current
     if whole is None or whole.op != instr.op or whole.callee is not instr.callee:
         return None

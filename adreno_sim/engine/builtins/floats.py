@@ -143,7 +143,7 @@ def emit_select(e: Emitter, flags: str, type: ir.Type, a: str, b: str) -> str:
 
 
 def emit_min_max(e: Emitter, type: ir.Type, a: str, b: str, least: bool) -> str:
-    """Emits fmin or fmax: of a NaN and a number, the result is the number. Denormal halves are told apart."""
+    """Emits fmin or fmax: of a NaN and a number, the result is the number. Denormal halves are distinguished."""
     better = emit_compare(e, "olt" if least else "ogt", type, b, a, flush_halves=False)
     first_nan = emit_compare(e, "uno", type, a, a, flush_halves=False)
     flags = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))

@@ -33,7 +33,7 @@ def find_string(value: ir.Value) -> str | None:
 def _printf(e: Emitter, instr: ir.Instr) -> None:
     format = find_string(instr.operands[0])
     if format is None:
-        raise unsupported("printf with a format that is no string literal", instr.loc)
+        raise unsupported("printf with a format that is not a string literal", instr.loc)
     arguments = instr.operands[1:]
     strings = tuple(find_string(v) if is_pointer(v) else None for v in arguments)
     call = PrintCall(format, tuple(ir.Pointer(ir.PRIVATE) if is_pointer(v) else v.type for v in arguments), strings)

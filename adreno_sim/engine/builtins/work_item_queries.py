@@ -1,4 +1,4 @@
-"""Work-item queries: get_global_id and its kin."""
+"""Work-item queries: get_global_id and similar functions."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Caches of what is known of kernels: in memory for the life of the process, and on disk."""
+"""Caches of facts about kernels: in memory for the life of the process, and on disk."""

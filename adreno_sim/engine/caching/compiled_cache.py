@@ -1,7 +1,7 @@
 """Compiled kernels on disk, shared between processes.
 
 Object code is named by the digest of its LLVM text and of everything else that decides it, so kernels of the same text share
-it. What else is known of a kernel is named by the digest of its source and specialization, so that a known kernel needs no
+it. Other facts about a kernel are named by the digest of its source and specialization, so that a known kernel needs no
 text; what is proven of a launch is also named by the launch facts.
 """
 

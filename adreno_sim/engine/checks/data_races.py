@@ -1,8 +1,8 @@
 """Data races, and stores that their own work-item overwrites: each access compares and updates the race cells of its memory.
 
 Cells hold the last accesses of each unit of memory (`abi.race_cells`). An argument that no work-item writes in this launch,
-or of which each byte is one work-item's own, has none; nor has local memory that is proven race-free. Vector code has no such
-check: its lanes would have to take turns.
+or in which each byte belongs to one work-item, has none. Local memory also has none if it is proven race-free. Vector code has no
+such check: its lanes would have to take turns.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ from ..shadow.values import ShadowValues
 from . import definedness_vectors
 
 MISSING = {
-    "offset": "reads {size} bytes at offset {offset} of {view}, some of which nobody has written",
+    "offset": "reads {size} bytes at offset {offset} of {view}, and nobody has written some of them",
     "coordinate": "reads {view} at {coordinate}, which nobody has written",
 }
 
@@ -66,7 +66,7 @@ class Definedness(Check):
 
 
 def find_memory(plan: KernelPlan, marks_all: bool = True) -> str:
-    """Returns the memory of which some may be read uninitialised; "" if there is none. marks_all: an argument counts also if the
+    """Returns the memory that may in part be read uninitialised; "" if there is none. marks_all: an argument counts also if the
     launch writes all of it."""
     unit = plan.unit
     for param, arg in zip(unit.kernel.params, unit.spec.args, strict=True):

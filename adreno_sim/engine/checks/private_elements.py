@@ -97,7 +97,7 @@ class PrivateElements:
         return id(variable), where.pointer.offset, at, mask
 
     def emit_copy(self, there: LanePtr, variable: ir.Instr, where: LanePtr, source: ir.Instr, mask: str | None) -> None:
-        """Emits code that copies what is known of one element, in the lanes in `mask`."""
+        """Emits code that copies the state of one element, in the lanes in `mask`."""
         self._checked.clear()
         t, type, lanes = self._e.body, self._type, self._lanes(mask)
         target = self._address(there, variable, 0)

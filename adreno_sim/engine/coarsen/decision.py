@@ -13,7 +13,7 @@ from .coarse_grid import CoarseGrid
 @dataclass(frozen=True)
 class Decision:
     """The grid of the coarse launch; None, and why there is none. copies: the work-items whose work one does before a tree
-    reduction (`merge_items`); the grid is that of the launch of which this is true."""
+    reduction (`merge_items`); the grid is that of the launch for which this is true."""
 
     grid: CoarseGrid | None
     reason: str = ""
@@ -23,7 +23,7 @@ class Decision:
 def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCounts) -> bool:
     """Returns whether a launch may run several groups as one, as far as that is known without a look at its kernel.
 
-    spec: with shadows. accesses: of the launch, all of which must be proven in range: coarse code cannot say which work-item is
+    spec: with shadows. accesses: of the launch; all must be proven in range: coarse code cannot say which work-item is
     at fault. Launches that count keep records of each group, and so does the check for races.
     """
     counts = spec.count or spec.counters or spec.sampled or spec.watch

@@ -44,8 +44,8 @@ def find_group_numbers(kernel: ir.Function, most_groups: int) -> dict[int, Known
 
 
 def find_rows(known: dict[int, Known], groups: int) -> tuple[int, int]:
-    """Returns the groups of a row and of a plane, of `groups` along x: the longest row of which all divisors of these values are
-    multiples, and the largest of these divisors that fits all others; 0 where there is none."""
+    """Returns the groups of a row and of a plane, of `groups` along x: the longest row that divides all divisors of these
+    values, and the largest of these divisors that fits all others; 0 where there is none."""
     divisors: set[int] = set()
     for value in known.values():
         divisors.update(value.periods if isinstance(value, GroupNumber) else (*value.number.periods, value.by))

@@ -23,7 +23,7 @@ def merge_items(kernel: ir.Function, tree: TreeReduction) -> ir.Function:
 
 
 class _Copy:
-    """A copy of blocks: what stands in it for their values, and for themselves. number: counts the copies."""
+    """A copy of blocks: what replaces their values in it, and what replaces the blocks. number: counts the copies."""
 
     def __init__(self, number: int, blocks: Iterable[ir.Block]):
         self.number = number
@@ -150,12 +150,12 @@ def _op(op: str, one: ir.Value, other: ir.Value, into: list[ir.Instr]) -> ir.Ins
 
 
 def _asking(name: str, query: ir.Instr) -> ir.Instr:
-    """Returns an instruction that asks `name` of the dimension of which `query` asks."""
+    """Returns an instruction that asks `name` of the same dimension as `query`."""
     return replace(query, callee=ir.Callee(name, f"_Z{len(name)}{name}j", ("uint",)))
 
 
 def _axis(query: ir.Instr) -> int | None:
-    """Returns the dimension of which a work-item function is asked, None of those of no dimension."""
+    """Returns the dimension that a work-item function is asked for, None for those without a dimension."""
     axis = query.operands[0] if query.operands else None
     return axis.value if isinstance(axis, ir.Const) and isinstance(axis.value, int) else None
 

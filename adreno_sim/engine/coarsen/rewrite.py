@@ -1,4 +1,4 @@
-"""The body of a coarse kernel: the kernel's own, but for ids, sizes, local memory, and barriers that order nothing."""
+"""The body of a coarse kernel: the kernel's own, except for ids, sizes, local memory, and barriers that order nothing."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class GroupRow:
 
 
 class _Rewriting:
-    """Copies a kernel, and puts what a coarse group computes in the place of ids, sizes and accesses to local memory.
+    """Copies a kernel, and replaces ids, sizes and accesses to local memory by what a coarse group computes.
 
-    What is computed of ids is computed anew in each block and behind each barrier, as the kernel itself does: kept across a
+    Values computed from ids are computed again in each block and behind each barrier, as the kernel itself does: kept across a
     barrier it would go through memory.
     """
 

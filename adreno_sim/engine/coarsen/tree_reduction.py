@@ -230,8 +230,8 @@ class _Search:
         return is_array and self._analysis.forms.of(where).same(self._item.times(store_size(ir.type_of(value))))
 
     def _step(self, region: _Region, hand_over: ir.Instr, named: ObjectId, bound: int) -> ReductionStep | None:
-        """Returns the step that a region is, of the work-items below `bound`, each of which takes the value of the one `bound`
-        further on."""
+        """Returns the step that a region is: each work-item below `bound` takes the value of the one `bound` further
+        on."""
         end = region.end
         if end is None:
             return None
@@ -302,7 +302,7 @@ class _Search:
         return instr.op in ("load", "store") and bounds.implies_within(where, 0, size * (left - 1))
 
     def _is_harmless(self, instr: ir.Instr) -> bool:
-        """Returns whether it makes no difference that a work-item executes an instruction, but for its value."""
+        """Returns whether nothing except its value depends on whether a work-item executes an instruction."""
         if instr.op in ("br", "condbr", "switch", "ret") or id(instr) in self._needless:
             return True
         if instr.op in ("sdiv", "udiv", "srem", "urem"):

@@ -166,7 +166,7 @@ class Counting(Instrumentation):
                     self._trace(t, record, address, nbytes, traced | span | _direction(reads, writes))
 
     def _count_somewhere(self, t: Text, pointer: Ptr, nbytes: int | str, role: str, reads: bool, writes: bool) -> None:
-        """Counts an access of which only the run knows the object."""
+        """Counts an access whose object only the run knows."""
         everything = [*range(len(self.e.function.params)), "local", "private"]
         places = (CountedSite(name, reads, writes, place_text(self.e.loc)) for name in everything)
         record = self._record(t, self.plan.place(self.e.current, (role, "somewhere"), *places))

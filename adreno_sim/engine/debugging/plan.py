@@ -82,7 +82,7 @@ def _find_locals(plan: KernelPlan) -> Iterator[tuple[str | int, tuple[int, int]]
 
 
 def _sizes_of_values(kernel: ir.Function) -> dict[Key, int]:
-    """Returns the bytes of the largest value of each variable that is declared or assigned, but for samplers and the like."""
+    """Returns the bytes of the largest value of each variable that is declared or assigned, except for samplers and the like."""
     found: dict[Key, int] = {}
     notes = [i for block in kernel.blocks for i in block.instrs if i.op == "note"]
     without = {key_of(i) for i in notes if any(isinstance(ir.type_of(value), _WITHOUT_BYTES) for value in i.operands)}

@@ -107,7 +107,7 @@ def emit_alignment_check(e: Emitter, pointer: Ptr, align: int, size: int) -> int
 
 
 def emit_load(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = False, instr: ir.Instr | None = None) -> str:
-    """Emits a checked load of a value of `type`, which is no pointer. `align` is the alignment that the source claims.
+    """Emits a checked load of a value of `type`, which is not a pointer. `align` is the alignment that the source claims.
 
     `instr` is the instruction whose result has the loaded lanes, or None.
     """

@@ -54,7 +54,7 @@ def renew_runtime() -> bool:
 
 
 def begin_runtime() -> None:
-    """Has a thread make the functions before they are needed. What goes wrong is told where they are."""
+    """Has a thread make the functions before they are needed. Errors are reported where they are used."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="runtime")
     pool.submit(runtime)
     pool.shutdown(wait=False)

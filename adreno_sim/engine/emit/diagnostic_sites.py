@@ -17,10 +17,10 @@ class DiagnosticSite:
     "offset": byte offset, object length, object address. `size` is the size of the access, `view` the object if known.
     "coordinate": x, y, layer, width, height, layers (`dimensions` of each three count). `view` is the image.
     "index": the index. "line": nothing.
-    "inside": nothing; it is no finding, but a read of the tensor in the argument `view`.
+    "inside": nothing; it is not a finding, but a read of the tensor in the argument `view`.
     "split": the synchronisation points that two work-items of a group reached. `size` is the number of this one.
 
-    statement: where statements that share a place (a macro, one line) are told apart, the number of the instruction.
+    statement: if statements that share a place (a macro, one line) are distinguished, the number of the instruction.
     target: the argument to which an undefined value is stored, ANY_ARGUMENT if only the run knows; None of other sites. It is a
     finding if the value is still there when somebody looks.
     variable: what nothing was assigned to, as the source names it. notes: other places that a finding names.

@@ -36,8 +36,8 @@ def instruction(*ops: str) -> Callable[[Instruction], Instruction]:
 
 @dataclass
 class KnownHalves:
-    """What is known of operands that are halves. flushed: results of arithmetic, in which no denormal is left. spread: what is in
-    every lane: of which value, which element. whole: whole numbers: the same as float, and the largest magnitude."""
+    """Facts about operands that are halves. flushed: results of arithmetic, in which no denormal is left. spread: the element in
+    every lane, and the value that it belongs to. whole: whole numbers: the same as float, and the largest magnitude."""
 
     flushed: set[str] = field(default_factory=set)
     spread: dict[str, tuple[str, ir.Type, int]] = field(default_factory=dict)

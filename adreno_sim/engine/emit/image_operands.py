@@ -20,7 +20,7 @@ _ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 def image_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> ImageRef:
     """Returns the image that an operand denotes."""
     if not isinstance(value, ir.Param) or not isinstance(e, RegionEmitter):
-        raise unsupported("an image that is no kernel argument", instr.loc)
+        raise unsupported("an image that is not a kernel argument", instr.loc)
     arg = e.unit.spec.args[value.index]
     assert isinstance(arg, ImageArg)
     if arg.kind not in AXES:

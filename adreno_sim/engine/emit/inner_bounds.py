@@ -20,7 +20,7 @@ from .emitter import Emitter
 
 @dataclass(frozen=True)
 class IndexStep:
-    """One index of a gep: its position, the array it indexes, the struct of which that array is a field, and the operand."""
+    """One index of a gep: its position, the array it indexes, the struct with that array as a field, and the operand."""
 
     level: int
     array: ir.Type

@@ -46,7 +46,7 @@ class Instrumentation:
         """Drops the masks of `instr`, which are in its stack slots from now on."""
 
     def on_end(self) -> None:
-        """Is called when the code of the region is complete, but for what the check still has to add."""
+        """Is called when the code of the region is complete, except for what the check still has to add."""
 
     def undefined_flags(self, type: ir.Type) -> str:
         """Returns which lanes of the current instruction's result are undefined, if they are like those of `type`; else ""."""
@@ -86,7 +86,7 @@ class Instrumentation:
         """Is called in the cold code behind the report of a diagnostic site."""
 
     def on_undefine(self, variable: ir.Instr) -> None:
-        """Is called where a private variable is declared anew and given no value, for the work-item or all lanes at work."""
+        """Is called where a private variable is declared again without a value, for the work-item or all lanes at work."""
 
     # All lanes of a vector of work-items at once; `mask`: those that make the access, None for all
 

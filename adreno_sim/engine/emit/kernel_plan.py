@@ -41,7 +41,7 @@ class CheckPlan:
         raise NotImplementedError
 
     def find_post_dominated_sites(self) -> PostDominatedSites:
-        """Returns which of the check's sites are always executed after which others, where it wants to know."""
+        """Returns which of the check's sites are always executed after which others, if it needs this."""
         return PostDominatedSites()
 
 

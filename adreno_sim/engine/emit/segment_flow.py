@@ -20,7 +20,7 @@ class SegmentFlow:
         self._edges: dict[int, list[tuple[str, list[str]]]] = {}
 
     def emit(self, order: list[Segment], polled: set[tuple[Segment, Segment]]) -> None:
-        """Emits segments. `polled`: the edges along which the stop flag is looked at."""
+        """Emits segments. `polled`: the edges along which the stop flag is checked."""
         for segment in order:
             self._emit_segment(segment, polled)
         self._e.hooks.on_end()

@@ -170,7 +170,7 @@ class Unit:
         return self.counter_offsets[site]
 
     def unrolled_loop(self, rounds: int) -> str:
-        """Returns the metadata suffix of the back edge of a loop of which LLVM must make `rounds` iterations one; all, if 0. Of a
+        """Returns the metadata suffix of the back edge of a loop if LLVM must join `rounds` iterations to one; all, if 0. Of a
         loop that is to stay (1) there is none."""
         if rounds == 1:
             return ""

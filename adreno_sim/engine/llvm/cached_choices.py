@@ -24,7 +24,7 @@ _DECLARED = re.compile(rf"^declare .*@{re.escape(_FENCE)}\.(\w+)\(", re.MULTILIN
 
 
 def keep_choices(text: str) -> str:
-    """Returns the optimised module `text` with a fence, which is no instruction, before each choice that such an instruction
+    """Returns the optimised module `text` with a fence, which emits no instruction, before each choice that such an instruction
     could make; itself if there is none."""
     fenced: set[str] = set()
     kept = _FUNCTION.sub(lambda function: _keep_in_function(function[0], fenced), text)

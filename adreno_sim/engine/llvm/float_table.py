@@ -1,8 +1,8 @@
 """Takes constant floats out of vector code that is not optimised.
 
 LLVM keeps the constants of a function in one list, and looks at all of it for each constant that it adds. Two of one type are
-told apart at a glance; of a vector of floats and one of integers it compares the bits, so that many of both take time that grows
-with the square. Loaded from a table, floats are no constants.
+compared at once; of a vector of floats and one of integers it compares the bits, so that many of both take time that grows
+with the square. Loaded from a table, floats are not constants.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _CONSTANT = re.compile(r"(?:splat \((?:float|double) )?0x([0-9A-F]{16})\)?")
 
 
 def flush_after_rounding(text: str) -> str:
-    """Returns the module `text` with the operations replaced of which a result may be rounded up to the least normal; itself if
+    """Returns the module `text` with the operations replaced whose result may be rounded up to the least normal; itself if
     it flushes no denormals."""
     if not flushes(text):
         return text

@@ -34,7 +34,9 @@ VECTORS = "; vectors\n"
 QUICK = "; quick\n"
 """The first line of a module that is not optimised: it runs for less time than that would take."""
 UNOPTIMISED = "; unoptimised\n"
-"""The first line of a module of which LLVM optimises nothing, nor how it chooses instructions: the judge of optimised code."""
+"""The first line of a module that LLVM does not optimise, neither its text nor its choice of instructions: the judge of optimised
+code.
+"""
 RUNTIME = "; runtime"
 """The line of a module after which come functions that are the same for all kernels."""
 
@@ -49,7 +51,7 @@ _NUMBER = itertools.count(1)
 
 MOST_DROPPED = 8192
 """Modules that are loaded between two collections of garbage: where mappings are not joined, each takes two, and what held one
-may be garbage that Python has not looked at."""
+may be garbage that Python has not collected."""
 
 
 class Machine:
@@ -103,7 +105,7 @@ class Machine:
                 except NoHelperError:
                     return self.compile_here(text)
                 except HelperEndedError as error:
-                    whose = "adreno-sim's limit for one kernel" if error.limit else "a limit of LLVM, or a bug of it"
+                    whose = "adreno-sim's limit for one kernel" if error.limit else "a limit or a bug of LLVM"
                     self._failed[text] = f"unsupported: LLVM {error}: {whose}; split the kernel, or write it otherwise"
             raise UnsupportedError(self._failed[text])
 

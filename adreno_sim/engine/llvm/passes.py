@@ -12,7 +12,7 @@ SHORT = 175
 removes vector elements that are extracted and inserted again, as in sums of images."""
 
 UNROLLING = "llvm.loop.unroll.count"
-"""What a module says of a loop of which several iterations are to become one."""
+"""What a module says of a loop if several iterations must become one."""
 
 LONG = 4000
 """The most lines of a function of any shape that LLVM optimises. Some of its passes take time that grows with the square of the

@@ -14,7 +14,7 @@ UNLIKELY = ", !prof !0"
 
 
 class Phi:
-    """A phi that stands in a text before all its edges are known."""
+    """A phi that is in a text before all its edges are known."""
 
     def __init__(self, name: str, type: str):
         self.name = name

@@ -104,7 +104,7 @@ def _merge_quotients(forms: AffineForms, offset: Linear) -> tuple[Linear, dict[i
 
 def _flatten_quotient(forms: AffineForms, symbol: int) -> Quotient | None:
     """Returns the number and divisor of a floor symbol without inner floors, by floor((floor(x / a) + y) / b) = floor((x + a
-    * y) / (a * b)); None if the symbol is no floor."""
+    * y) / (a * b)); None if the symbol is not a floor."""
     floor = forms.symbols[symbol].floor
     if floor is None:
         return None

@@ -29,7 +29,7 @@ from .wording import Wording, in_units
 _SHOWN = 3
 """Conditions and unknown values that are named; the rest is counted."""
 _DEPTH = 16
-"""The most values that are followed from a value of which nothing is known to the first that makes it unknown."""
+"""The most values that are followed from an unknown value to the first that makes it unknown."""
 _WIDE = 1 << 31
 """A range at least as long as this says no more than a type does."""
 
@@ -184,7 +184,7 @@ class _Explainer:
                     yield from ((other, c < 0) for other, c in constraint.terms.items() if other != symbol)
 
     def _describe_unknown(self, symbol: int, upper: bool, bounds: Bounds) -> str:
-        """Returns what is not known of a value of which only bounds or nothing at all is known; "" for all others."""
+        """Returns what is unknown about a value that has only bounds, or not even bounds; "" for all others."""
         known, here = self._forms.symbols[symbol], bounds.symbol_range(symbol)
         opaque, name = self._forms.opaque.get(symbol), self._words.symbol(symbol)
         if opaque is None:
@@ -197,10 +197,10 @@ class _Explainer:
             return f"no {end} bound of {name} is known: {self._describe_opaque(opaque)}" if unbounded else ""
         root = self._find_root(opaque)
         behind = f", so that {self._describe_opaque(opaque)}" if root is not opaque else ""
-        return f"nothing is known of {self._words.value(root)}: {self._describe_opaque(root)}{behind}"
+        return f"nothing is known about {self._words.value(root)}: {self._describe_opaque(root)}{behind}"
 
     def _describe_range(self, name: str, symbol: int, known: Interval) -> str:
-        """Returns what is known of a value that has bounds, but no form."""
+        """Returns the known limits of a value that has bounds, but no form."""
         owner, dominators = self._words.owner(symbol), self._forms.dominators
         assert owner is not None
         block = self._forms.block_of[id(owner)]
@@ -226,7 +226,7 @@ class _Explainer:
         return f"no rule bounds {name}, the {instr.op} at {place}"
 
     def _find_root(self, instr: ir.Instr) -> ir.Instr:
-        """Returns the value that makes the result of `instr` unknown: an operand of which nothing is known, or its root."""
+        """Returns the value that makes the result of `instr` unknown: an operand without any known limit, or its root."""
         for _ in range(_DEPTH):
             behind = (self._forms.opaque.get(symbol) for symbol in self._operand_symbols(instr))
             root = next((one for one in behind if one is not None and one is not instr), None)

@@ -1,7 +1,7 @@
 """Barrier-phase race analysis: proves which local arrays are free of races.
 
 In each phase, from one barrier to the next, an array must either be read only, or be written at disjoint offsets by different
-work-items, each of which reads only what it writes itself or what nobody writes. All work-items of a group pass the same
+work-items; each of them reads only what it writes itself or what nobody writes. All work-items of a group pass the same
 barriers, so two accesses are unordered only if both are reachable from the same barrier (or the start) without passing
 another one, and without taking two ways at a uniform branch.
 """

@@ -17,7 +17,7 @@ compiled for one such launch runs in the calling thread for all of them."""
 _SHARE = 8
 """The part of the steps of `AffineForms` that one phi may take."""
 _MOST_LOOPS = 32
-"""Each loop is looked at with all that leads to it, so that these are few."""
+"""Each loop is examined with all that leads to it, so that these are few."""
 
 
 def ends_soon(analysis: AccessAnalysis) -> bool:

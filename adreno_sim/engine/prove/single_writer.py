@@ -33,7 +33,7 @@ class Conflict(NamedTuple):
 
 @dataclass
 class ArgumentAccesses:
-    """The accesses to one argument in block order. `other`: one that is no plain write or read, or is not proven in range."""
+    """The accesses to one argument in block order. `other`: one that is not a plain write or read, or is not proven in range."""
 
     writes: list[AccessRange] = field(default_factory=list)
     reads: list[AccessRange] = field(default_factory=list)
@@ -134,7 +134,7 @@ def _same_range(a: AccessRange, b: AccessRange) -> bool:
 def _replaces_only_read_bytes(
     forms: AffineForms, write: AccessRange, accesses: ArgumentAccesses, determined: frozenset[int]
 ) -> bool:
-    """Returns True if a write is no dead-store hazard: it comes after a read of the same bytes, or it executes once per byte
+    """Returns True if a write is not a dead-store hazard: it comes after a read of the same bytes, or it executes once per byte
     and follows no other write of them."""
     block = forms.block_of[id(write.instr)]
     position = {id(instr): n for n, instr in enumerate(block.instrs)}

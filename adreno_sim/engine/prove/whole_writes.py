@@ -30,7 +30,7 @@ _MOST_BLOCKS = 64
 
 
 def wholly_written_args(analysis: AccessAnalysis, single_writer: frozenset[int], ends: bool) -> frozenset[int]:
-    """Returns the positions of the arguments of `single_writer` of which the launch reads nothing and writes everything. ends:
+    """Returns the positions of those arguments of `single_writer` that the launch never reads and writes completely. ends:
     the launch is proven to end soon.
 
     Nothing may stop a work-item: there is no barrier, and no loop whose end is not known.
@@ -92,7 +92,7 @@ class _Count:
         return self._known.get(id(block))
 
     def _count(self, conditions: Iterable[Linear]) -> int | None:
-        """Returns how many ids meet all conditions, each of which says that a sum is at most 0."""
+        """Returns how many ids meet all conditions. Each condition says that a sum is at most 0."""
         open_conditions = []
         for condition in conditions:
             if not condition.terms.keys() <= self._extents.keys():

@@ -97,7 +97,7 @@ class Wording:
         return f"{target}[{self.index(goal.value, goal.unit, depth + 1)}]" if goal.value is not None else f"*{target}"
 
     def index(self, value: Linear, unit: int, depth: int = 0) -> str:
-        """Returns an offset in elements of `unit` bytes, or where it is no whole number of them in bytes."""
+        """Returns an offset in elements of `unit` bytes, or in bytes if it is not a whole number of them."""
         whole = in_units(value, unit)
         return self.text(whole, depth) if whole is not None else f"byte {self.text(value, depth)}"
 
@@ -237,7 +237,7 @@ class Wording:
 
 
 def in_units(value: Linear, unit: int) -> Linear | None:
-    """Returns value / unit, or None if that is no whole number."""
+    """Returns value / unit, or None if that is not a whole number."""
     if value.const % unit or any(c % unit for c in value.terms.values()):
         return None
     return Linear({a: c // unit for a, c in value.terms.items()}, value.const // unit)

@@ -78,8 +78,9 @@ def _fewer_items(spec: Specialization, facts: LaunchFacts, copies: int) -> tuple
 
 
 def _analyze(analysis: LaunchAnalysis, decision: Decision, keep: bool) -> tuple[LaunchAnalysis, Specialization]:
-    """Returns what is known of the coarse launch, and its specialization with proofs. That its work-items do not race is known of
-    the launch's own: they make the same accesses, or fewer, to memory that groups do not share."""
+    """Returns the facts about the coarse launch, and its specialization with proofs. Its work-items do not race because those of
+    the launch do not: they make the same accesses, or fewer, to memory that groups do not share.
+    """
     grid = decision.grid
     assert grid is not None
     spec, facts = _fewer_items(analysis.spec, analysis.facts, decision.copies)

@@ -1,7 +1,7 @@
-"""A launch under the debugger: it runs in a thread of its own, and waits at each moment that the debugger wants to look at.
+"""A launch under the debugger: it runs in a thread of its own, and waits at each moment that the debugger inspects.
 
 A moment is the count of statements that work-items have begun. One thread runs everything, so that a second run comes to the same
-moment; memory is put back first. A checkpoint of the group that was last looked at spares that run all groups before it.
+moment; memory is put back first. A checkpoint of the group that was last inspected saves running all groups before it again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .memory_copies import copy_ranges, range_of, restore_ranges
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64)
 _STORES = 4096
-"""Stores to the watched bytes of which the last are kept."""
+"""The most stores to the watched bytes that are kept, the last ones."""
 _NO_LIMIT = 1e7
 """Seconds: who debugs takes his time."""
 

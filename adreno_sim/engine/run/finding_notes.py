@@ -99,7 +99,7 @@ def explain_divergence(kernel: ir.Function, loc: ir.SourceLoc) -> tuple[tuple[No
 
 
 def _deciding_places(kernel: ir.Function, loc: ir.SourceLoc) -> Iterator[ir.SourceLoc]:
-    """Yields the places of the branches of which only one way leads to the synchronisation point at `loc`, and that work-items of
+    """Yields the places of the branches that lead to the synchronisation point at `loc` on one side only, and that work-items of
     a group may leave on different ways; the last one first."""
     targets = {block for block in kernel.blocks for i in block.instrs if builtin_of(i).sync and i.loc == loc}
     dominators = Dominators(kernel)

@@ -50,10 +50,10 @@ class RawResult:
     """What a launch leaves besides memory: findings, watched stores in order, printf text, and the seconds that groups ran.
 
     failed: a deferred check failed; the rest is then meaningless, and groups may not have run. last_epoch: of level full.
-    executed, executed_proven: access counts, if the code counts them. accesses: what is known of accesses (set by
+    executed, executed_proven: access counts, if the code counts them. accesses: facts about accesses (set by
     `optimistic`). failures: sentences, each something that was not found out. ran: the code, in the order in which it ran.
-    deferred: all that it left is of code with deferred checks, none of which failed (set by `optimistic`). difference: what a
-    second run did otherwise (set by `second_run`).
+    deferred: all its results are from code with deferred checks, and none of these failed (set by `optimistic`). difference: what
+    a second run did otherwise (set by `second_run`).
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -193,8 +193,8 @@ def _buffer(arg: Bound, kernel: ir.Function, param: ir.Param) -> bytes:
     if not isinstance(arg, BoundBuffer):
         raise DeviceError("CL_INVALID_ARG_VALUE", f"{_where(kernel, param)}: expected a buffer, got {type(arg).__name__}")
     if arg.address % ALIGNMENT and arg.nbytes:
-        where = _where(kernel, param)
-        raise DeviceError("CL_MISALIGNED_SUB_BUFFER_OFFSET", f"{where}: address {arg.address:#x} is no multiple of {ALIGNMENT}")
+        where = f"{_where(kernel, param)}: address {arg.address:#x}"
+        raise DeviceError("CL_MISALIGNED_SUB_BUFFER_OFFSET", f"{where} is not a multiple of {ALIGNMENT}")
     return struct.pack("<QQ", arg.address, arg.nbytes)
 
 

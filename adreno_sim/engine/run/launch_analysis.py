@@ -1,4 +1,4 @@
-"""What is known of launches that are alike: found out once for a kernel, a specialization and launch facts.
+"""The facts about launches that are alike: found out once for a kernel, a specialization and launch facts.
 
 Proofs do not depend on where shadows lie. So they are made for the specialization without shadows, and decide which arguments
 need race cells.
@@ -28,7 +28,7 @@ Shadows = tuple[tuple[int, ShadowSpec], ...]
 
 @dataclass(eq=False)
 class LaunchAnalysis:
-    """All that is known of launches of `kernel` for `spec`, which has neither shadows nor proofs, and `facts`.
+    """All facts about launches of `kernel` for `spec`, which has neither shadows nor proofs, and `facts`.
 
     cells (level full): what must be recorded of each buffer and image besides definedness, if no other argument shares its
     memory. changed: the buffers and images that a launch may write.
@@ -99,7 +99,7 @@ _analyses: KernelMemo[LaunchAnalysis] = KernelMemo()
 
 
 def analyze_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> LaunchAnalysis:
-    """Returns what is known of a launch of `facts`; `spec` has neither shadows nor proofs. It is the same object for equal
+    """Returns the analysis of a launch with `facts`; `spec` has neither shadows nor proofs. It is the same object for equal
     arguments. `keep`: look proofs up on disk first, and store them there.
     """
     return _analyses.get(kernel, spec, facts, make=lambda: _analyze(kernel, spec, facts, keep))

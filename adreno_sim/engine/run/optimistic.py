@@ -2,7 +2,7 @@
 
 The second run starts from the memory as it was before, with code that reports each failed check. A failed check has the same
 effect in both (a read gives zero, a write is dropped), so memory, findings and printed text are always those of the reporting
-code. Benign events (`diagnostic_sites.BENIGN_KINDS`) are no failed checks: both runs count them.
+code. Benign events (`diagnostic_sites.BENIGN_KINDS`) are not failed checks: both runs count them.
 """
 
 from __future__ import annotations

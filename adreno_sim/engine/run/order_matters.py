@@ -21,7 +21,7 @@ from .memory_copies import range_of
 
 _SUMS = frozenset(("add", "sub", "inc", "dec"))
 _IN_ANY_ORDER = _SUMS | {"and", "or", "xor", "min", "max", "umin", "umax"}
-"""Atomics on integers of which it does not matter who is first, among those that do the same."""
+"""Atomics on integers whose order does not matter among those that do the same."""
 
 
 def shows_addresses(kernel: ir.Function) -> bool:
@@ -32,8 +32,9 @@ def shows_addresses(kernel: ir.Function) -> bool:
 
 
 def shows_order(kernel: ir.Function) -> bool:
-    """Returns whether atomics may tell work-items which of them was first: that is no race, and each order is right. They do not
-    where all of a kernel's do one thing that may be done in any order, and nothing uses what they find."""
+    """Returns whether atomics may show work-items which of them was first: that is not a race, and each order is right. They do
+    not where all of a kernel's do one thing that may be done in any order, and nothing uses what they find.
+    """
     instrs = [instr for block in kernel.blocks for instr in block.instrs]
     atomics = [instr for instr in instrs if is_atomic(instr)]
     if not atomics:
@@ -63,7 +64,7 @@ def add_race_cells(
     kernel: ir.Function, spec: Specialization, args: Sequence[Bound], most: int
 ) -> tuple[Specialization, list[Bound], list[np.ndarray]] | None:
     """Returns a specialization of level full and arguments that have race cells, with the memory in which those lie; None where
-    that would take more than `most` bytes. Each argument has memory of its own, all of which counts as written."""
+    that would take more than `most` bytes. Each argument has separate memory, and all of it counts as written."""
     specs, bound, owners = list(spec.args), list(args), []
     for index, arg in enumerate(args):
         if not isinstance(arg, (BoundBuffer, BoundImage)) or not may_change(kernel, index):

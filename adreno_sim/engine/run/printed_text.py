@@ -31,7 +31,7 @@ def print_records(calls: Sequence[PrintCall], buffer: np.ndarray, used: int) -> 
             text += _print(c, call, values)
             if len(text) > TEXT_LIMIT:
                 return _decode(text[:TEXT_LIMIT]), f"the text of printf ends after {TEXT_LIMIT} bytes, the most that is kept"
-    cut = f"printf: {used} bytes of arguments, of which the first {buffer.nbytes} are kept, as on a device"
+    cut = f"printf: {used} bytes of arguments; the first {buffer.nbytes} are kept, as on a device"
     return _decode(text), cut if used > buffer.nbytes else ""
 
 

@@ -215,8 +215,8 @@ def _finding(compiled: CompiledKernel, clashes: list[Clash], args: Sequence[Any]
 
 
 _BETWEEN_GROUPS = (
-    "within a launch nothing orders the work-items of different groups: use atomic functions, give each group a place of its "
-    "own, or launch twice"
+    "within a launch nothing orders the work-items of different groups: use atomic functions, give each group a separate place, "
+    "or launch twice"
 )
 
 
@@ -244,7 +244,7 @@ def _message(kernel: ir.Function, clash: Clash, view: str, where: str) -> str:
         apart = "no barrier orders them"
         if clash.waited:
             fence = FENCES[_fence_flag(kernel, clash, view)]
-            apart = f"no barrier of the group with {fence} stands between them, only what orders less"
+            apart = f"no barrier of the group with {fence} is between them, only weaker ones"
     same = "; the value stays the same" if clash.kind is Kind.SAME_VALUE_RACE else ""
     if clash.retried:
         same = "; the compare-and-swap tries again where the value read is old"

@@ -96,7 +96,7 @@ def _differing(a: np.ndarray, b: np.ndarray, type: np.dtype | None) -> np.ndarra
 
 
 def _is_no_number(data: np.ndarray, name: str, without_sign: int | None) -> np.ndarray:
-    """Returns which floats of type `name` are no numbers: all such, or those of these bits and any sign."""
+    """Returns which floats of type `name` are not numbers: all such, or those of these bits and any sign."""
     if without_sign is None:
         return np.isnan(data.view(name))
     bits = data.view(f"u{np.dtype(name).itemsize}")

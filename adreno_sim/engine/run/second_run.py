@@ -74,7 +74,7 @@ tally = Tally()
 
 
 class CodeDifference(RuntimeError):
-    """Two codes of one kernel did different things. It is no error of the user."""
+    """Two codes of one kernel did different things. It is not an error of the user."""
 
 
 @functools.cache

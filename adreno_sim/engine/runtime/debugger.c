@@ -1,4 +1,4 @@
-/* What code under the debugger calls: it counts statements, records stores, and asks the debugger where that wants to be. */
+/* What code under the debugger calls: it counts statements, records stores, and calls the debugger where that must be asked. */
 #include "runtime.h"
 
 typedef int64_t (*debugger)(uint64_t reason);

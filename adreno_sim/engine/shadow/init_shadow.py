@@ -1,7 +1,7 @@
 """The init shadow (definedness): one byte, the mark, for each byte of memory; and the machine code that tests and sets it.
 
-A mark of 0 says that nobody has written the byte, 1 that it is defined. A byte that was written with a value of which some bits
-are undefined has one more than these bits, as a number; UNDEFINED if all of them are.
+A mark of 0 says that nobody has written the byte, 1 that it is defined. A byte that was written with some undefined bits has one
+more than these bits, as a number; UNDEFINED if all of them are.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def emit_mark(t: Text, init: str, type: ir.Type) -> None:
 
 
 def emit_mark_bits(t: Text, init: str, type: ir.Type, shadow: str, padding: frozenset[int]) -> None:
-    """Emits the update after a store of a value of `type`, of which `shadow` has the undefined bits. padding: the lanes that
+    """Emits the update after a store of a value of `type`; `shadow` has its undefined bits. padding: the lanes that
     count as unwritten in any case."""
     size = llvm_types.store_size(type)
     spelled, bits = f"<{size} x i8>", llvm_types.spell(shadow_type(type))

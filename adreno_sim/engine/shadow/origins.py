@@ -2,7 +2,7 @@
 the first time.
 
 Copies of a statement, as an unrolled loop has, share what is remembered. It is kept on the stack, or in the arena for each
-work-item, where the value may matter in another region than the read stands in.
+work-item, where the value may matter in another region than that of the read.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Origins:
                 t.do(f"store i64 {value}, ptr {slot}, align 1")
 
     def is_here(self, origin: ir.Instr) -> bool:
-        """Returns whether the statement stands in this region alone, as far as what is remembered says."""
+        """Returns whether the statement is in this region alone, as far as the remembered reads say."""
         return id(origin) in self._stacked
 
     def flag(self, t: Text, origin: ir.Instr) -> str:
@@ -106,9 +106,9 @@ class Origins:
         self._e.report(t, told, *values)
 
     def report_place(self, t: Text, origin: ir.Instr, use: Use) -> None:
-        """Emits the report of a statement of which nothing is remembered but where it stands."""
+        """Emits the report of a statement if nothing except its place is remembered."""
         view = self._view_of(origin)
-        text = f"reads {view or 'memory'}, some of which nobody has written; {use.why}"
+        text = f"reads {view or 'memory'}, and nobody has written some of them; {use.why}"
         site = DiagnosticSite(Kind.UNINITIALIZED_READ, origin.loc, view=view, text=text, target=use.target, notes=use.notes)
         self._e.report(t, site)
 

@@ -26,7 +26,7 @@ class CellRange:
     """The race cells of one access: operands of the address of the first cell and of their number; bytes of a cell.
 
     `limit`, `since`: as in `race_cells`. `local`: the cells are of local memory, for which both are the epoch of the group.
-    `allows_overwrite`: overwriting a value of one's own is no finding.
+    `allows_overwrite`: overwriting one's own value is not a finding.
     """
 
     address: str

@@ -16,7 +16,7 @@ PRINTED, TAKEN = "printf prints it", "a function takes it"
 
 
 def find_sinks(instr: ir.Instr) -> list[tuple[ir.Value, str]]:
-    """Returns the operands of which it matters that they are defined, each with a clause that says why."""
+    """Returns the operands that must be defined, each with a clause that says why."""
     if instr.op in ("condbr", "switch"):
         return [(instr.operands[0], BRANCH)]
     if instr.op == "select" and is_pointer(instr):

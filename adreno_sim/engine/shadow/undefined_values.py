@@ -1,7 +1,7 @@
 """Values that may be undefined: what is computed from variables that have no value on some path, and from memory that may be
 unwritten.
 
-To compute with such a value is no defect, nor is to store it: only where it decides something (`sinks`) it matters. Each
+Computing with such a value, or storing it, is not a defect: it matters only where it decides something (`sinks`). Each
 value that may be undefined has a shadow while the kernel runs (`values`).
 """
 
@@ -65,7 +65,7 @@ class UndefinedValues:
         return _of_constant(value) if isinstance(value, ir.Const) else self._lanes.get(id(value), {})
 
     def used_lanes(self, value: ir.Value) -> list[int]:
-        """Returns the lanes of `value` that may be undefined and are no mere padding."""
+        """Returns the lanes of `value` that may be undefined and are not mere padding."""
         return [lane for lane, why in self.lanes(value).items() if why != {PADDING}]
 
     def is_deferred(self, load: ir.Instr) -> bool:

@@ -162,7 +162,7 @@ class ShadowValues:
             self._report_unknown(t, use, origins, VARIABLE in reasons)
 
     def _report_unknown(self, t: Text, use: _Use, origins: tuple[ir.Instr, ...], of_variable: bool) -> None:
-        """Emits the report of a value of which no read is remembered: it comes from a variable, from another work-item, or from
+        """Emits the report of a value without a remembered read: it comes from a variable, from another work-item, or from
         more statements than are remembered."""
         if not of_variable and len(origins) == 1:
             self.origins.report_place(t, origins[0], _describe_use(use, origins[0].loc))

@@ -31,7 +31,7 @@ class VectorEmitter(RegionEmitter):
 
     count: the lanes. lanes: values as they hold them. active: which of them are at work. faults: what they do where a check
     fails. elementwise: one instruction for all of them at once; turns: for one after the other. placeholders: operands that are
-    no values of the kernel. private_room: where private variables lie. columns: what strided loads keep. emit_code: emits the
+    not values of the kernel. private_room: where private variables lie. columns: what strided loads keep. emit_code: emits the
     segments of the region (`flow.region.emit_region`), with instructions by the table in `recipes`.
     """
 
@@ -131,7 +131,7 @@ class VectorEmitter(RegionEmitter):
     def report(self, t: Text, site: DiagnosticSite, *values: str | int) -> None:
         if site.kind not in BENIGN_KINDS or not self.unit.deferred_checks or self.active.turn:
             super().report(t, site, *values)
-        elif self.active.has_some:  # done once for all lanes, each of which does it
+        elif self.active.has_some:  # done once for all lanes, since each lane does it
             self.faults.count(t, site, self.active.mask, lambda lane: values)
         else:
             raise NotVectorizable("a note where no lane may be at work")

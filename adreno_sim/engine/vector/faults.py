@@ -42,7 +42,7 @@ class Faults:
         self.raise_if(vt.any_of(t, active, self._active.count), t)
 
     def raise_accessing(self, bad: str, mask: str | None) -> None:
-        """Sets the fault flag if any lane of `bad` makes the access that `mask` makes, as callbacks of checks are told."""
+        """Sets the fault flag if any lane of `bad` makes the access that `mask` makes, as callbacks of checks receive it."""
         among = None if mask is self._active.mask else mask
         self.raise_lanes(vt.emit_and_masks(self._e.body, bad, among, self._active.count) or bad)
 
@@ -61,7 +61,7 @@ class Faults:
         t.block(on)
 
     def count(self, t: Text, site: DiagnosticSite, which: str | None, values: Callable[[str], Sequence[str | int]]) -> None:
-        """Counts `site` for the lanes `which`, of which there is at least one. Lane numbers grow in work-item order."""
+        """Counts `site` for the lanes `which`. There is at least one. Lane numbers grow in work-item order."""
         e, lanes = self._e, self._active.count
         bits = vt.bits_of(t, which, lanes)
         population = e.unit.declare("llvm.ctpop.i32", "i32", "i32")

@@ -63,7 +63,7 @@ _chosen: KernelMemo[LaneShapes | str] = KernelMemo(capacity=8)
 
 
 def _shapes_of(kernel: ir.Function, spec: Specialization, privates: Privates) -> LaneShapes:
-    """Returns what `choose_shapes` does. What is recorded of arguments, and how a failed check is told, changes no shape."""
+    """Returns what `choose_shapes` does. The records of arguments, and the way a failed check is reported, change no shape."""
 
     def choose() -> LaneShapes | str:
         try:

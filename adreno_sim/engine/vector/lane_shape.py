@@ -15,7 +15,7 @@ REGISTER = 64
 
 
 class LaneShape(NamedTuple):
-    """`lane_offsets`: each lane's difference from lane 0; None if it varies. `first`: what is known of lane 0's value."""
+    """`lane_offsets`: each lane's difference from lane 0; None if it varies. `first`: the known limits of lane 0's value."""
 
     lane_offsets: LaneOffsets | None
     first: Congruence = ANY

@@ -170,7 +170,7 @@ class _Cost:
             self.singly += rounds * each * _ITEMS * (count if function else 1)
 
     def _half_operations(self, instr: ir.Instr) -> int:
-        """Returns the operations on halves that differ between lanes of which `instr` consists."""
+        """Returns the operations on halves that differ between lanes, as parts of `instr`."""
         operands = [v for v in instr.operands if is_half(v.type)]
         function = builtin_of(instr).elementwise and is_half(instr.type)
         if not operands or not (function or instr.op in _OPERATIONS) or all(self.shapes.of(v).uniform for v in operands):

@@ -1,4 +1,6 @@
-"""Values that stand for operands: so emitters of single instructions serve where an operand is no value of the kernel."""
+"""Values that stand for operands: with them, emitters of single instructions also serve if an operand is not a value of the
+kernel.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 In an interleaved variable, an access at a uniform offset is one vector. That requires all its accesses to have elements of
 one size. Variables that are copied to one another as wholes, as structs are, have one layout. A variable whose address escapes,
-or of which some bytes are copied, is laid out lane by lane.
+or whose bytes are copied in part, is laid out lane by lane.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def _emit_store(e: VectorEmitter, instr: ir.Instr) -> None:
 
 
 def _is_whole(type: ir.Type) -> bool:
-    """Returns whether a value of a type is no number nor a vector of numbers: lanes have no form for it."""
+    """Returns whether a value of a type is neither a number nor a vector of numbers: lanes have no form for it."""
     return isinstance(type, (ir.Pointer, ir.Array, ir.Struct, ir.Image, ir.Sampler, ir.Event))
 
 

@@ -56,7 +56,7 @@ Item = Union[Segment, Loop]
 
 
 class VirtualNode:
-    """A node that is no segment: the back edge of a loop, or the end of a level."""
+    """A node that is not a segment: the back edge of a loop, or the end of a level."""
 
     def __init__(self, name: str):
         self.name = name

@@ -15,7 +15,9 @@ from .vector_plan import VectorPlan
 
 
 class LaneValues:
-    """The values of one region. Those of which lane 0's says all are with the emitter `e`, as in scalar code."""
+    """The values of one region. Values that are the same in all lanes, or follow from lane 0's, are with the emitter `e`, as in
+    scalar code.
+    """
 
     def __init__(self, e: RegionEmitter, plan: VectorPlan):
         self._e, self._shapes, self._count = e, plan.shapes, plan.lanes
@@ -68,7 +70,7 @@ class LaneValues:
         return self._note_spread(value, self._e.value(value), [vt.splat(t, elem, item, self._count) for item in items])
 
     def _note_spread(self, value: ir.Value, source: str, parts: list[str]) -> list[str]:
-        """Notes of which value each of `parts` is an element in every lane, if they are halves; returns them."""
+        """Notes for each of `parts` the value that it is an element of in every lane, if they are halves; returns them."""
         if is_half(value.type) and source.startswith("%"):
             self._e.halves.spread.update({part: (source, value.type, at) for at, part in enumerate(parts)})
         return parts

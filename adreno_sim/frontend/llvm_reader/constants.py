@@ -28,7 +28,7 @@ _DOUBLE_BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
 _HALF_BITS = re.compile(r"0xH[0-9A-Fa-f]{1,4}")
 
 Expression = Callable[[str, Type, list[ir.Value], Type | None], ir.Value]
-"""Makes the value of a constant expression that is no plain constant: (op, result type, operands, gep element type)."""
+"""Makes the value of a constant expression that is not a plain constant: (op, result type, operands, gep element type)."""
 
 
 class TextReader(TypeReader):

@@ -52,7 +52,7 @@ class FunctionReader(ValueInstructions, MemoryInstructions):
         self.function = name
         self.start: ir.SourceLoc = ir.UNKNOWN_LOC
         self.blocks: dict[str, Block] = {}
-        self.result: tuple[ir.Param, ir.Type] | None = None  # where the caller wants a struct
+        self.result: tuple[ir.Param, ir.Type] | None = None  # where the caller needs a struct
         self._handlers: dict[str, Callable[[str, Instr], Instr | None]] = {
             **dict.fromkeys(BINARY_OPS, self._binary),
             **dict.fromkeys(CAST_OPS, self._cast),

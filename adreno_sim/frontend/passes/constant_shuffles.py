@@ -18,7 +18,7 @@ def expand_constant_shuffles(function: Function) -> None:
 
 
 def _lanes_of_mask(instr: Instr) -> tuple[int, ...] | None:
-    """Returns the lanes of the operands, counted through, that a call picks; None where its mask is no constant."""
+    """Returns the lanes of the operands, counted through, that a call picks; None if its mask is not a constant."""
     *sources, mask = instr.operands
     count = llvm_types.lanes_of(instr.type)
     if not isinstance(mask, Const):

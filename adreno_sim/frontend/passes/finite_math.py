@@ -30,7 +30,7 @@ def tests_finiteness(instr: Instr) -> bool:
 
 
 def _find_answer(instr: Instr) -> bool | None:
-    """Returns what a test then always gives; None for what is no such test."""
+    """Returns what a test then always gives; None for any other instruction."""
     if instr.op == "call" and instr.callee is not None:
         name = instr.callee.name
         return True if name in _TRUE else False if name in _FALSE else None
@@ -44,7 +44,8 @@ def _find_answer(instr: Instr) -> bool | None:
 
 
 def _make_constant(instr: Instr, answer: bool) -> None:
-    """Makes an instruction one that gives a truth: 1 of a scalar, -1 of each lane of a vector, whose lanes are no single bits."""
+    """Makes an instruction one that gives a truth: 1 of a scalar, -1 of each lane of a vector, whose lanes are not single
+    bits."""
     bits = 0
     if answer:
         element = llvm_types.elem_of(instr.type)

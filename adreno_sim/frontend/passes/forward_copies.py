@@ -16,7 +16,7 @@ from ...ir.provenance import is_pointer
 from ...ir.queries import private_bytes
 
 _MOST_STEPS = 1_000_000
-"""Blocks, reads and writes that are looked at for one function. Copies that are left stay."""
+"""The most blocks, reads and writes that are examined for one function. Copies that are left stay."""
 
 _Place = tuple[Block, int]
 """A block and the position of an instruction in it."""

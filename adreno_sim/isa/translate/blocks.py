@@ -47,7 +47,7 @@ def translate(translation: Translation, instr: ir.Instr) -> None:
 
 
 def inline(translation: Translation, function: ir.Function, arguments: list[Values]) -> Values:
-    """Adds a function of the built-in library in the place of its call, of whose line all of it is."""
+    """Adds a function of the built-in library instead of its call. All of it has the call's line."""
     translation.inlined += 1
     for parameter, argument in zip(function.params, arguments, strict=True):
         translation.values[id(parameter)] = argument

@@ -26,7 +26,7 @@ class Spelled:
         self.unsigned, self.bits, self.is_vector = bool(match[1]), BITS[match[2]], bool(match[3])
         self.is_real = match[2] in ("half", "float", "double")
         if match[2] == "double":
-            raise refuse("double: these GPUs have none")
+            raise refuse("double: these GPUs do not have it")
 
 
 def find_function(translation: Translation, name: str, args: tuple[str, ...]) -> Function | None:

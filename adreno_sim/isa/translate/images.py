@@ -14,7 +14,7 @@ _TYPES = {"f": "float32", "h": "float16", "i": "int32", "ui": "uint32"}
 def _find_image(translation: Translation, value: ir.Value, instr: ir.Instr) -> ImageHandle:
     found = translation.images.get(id(value))
     if found is None:
-        raise refuse("an image that is no parameter", instr)
+        raise refuse("an image that is not a parameter", instr)
     return found
 
 
@@ -78,7 +78,7 @@ def write_image(translation: Translation, instr: ir.Instr) -> None:
 
 
 def ask_image(translation: Translation, instr: ir.Instr) -> Values:
-    """Translates get_image_width and its kin. Channel order and type are parameters, which a driver hands over."""
+    """Translates get_image_width and similar functions. Channel order and type are parameters, which a driver hands over."""
     assert instr.callee is not None
     name, program = instr.callee.name, translation.program
     image = _find_image(translation, instr.operands[0], instr)

@@ -1,4 +1,4 @@
-"""Addresses, loads and stores, copies, and vloadN with its kin."""
+"""Addresses, loads and stores, copies, and vloadN and similar functions."""
 
 from __future__ import annotations
 

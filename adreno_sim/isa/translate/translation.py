@@ -49,7 +49,7 @@ class _NearPointer:
 @dataclass
 class Translation:
     """One kernel on its way. arrays: the private arrays (by id) that NIR holds as arrays. stand_ins: functions that the
-    hardware's own stand for. omitted: what the machine code lacks. inlined: how many functions of the library it stands in."""
+    hardware's own stand for. omitted: what the machine code lacks. inlined: how many functions of the library are around it."""
 
     function: ir.Function
     program: NirProgram
@@ -199,7 +199,7 @@ def lane_type(type: ir.Type) -> ir.Type:
 def bits_of(type: ir.Type) -> int:
     """Returns the bits of a scalar type in NIR."""
     if isinstance(type, ir.Float) and type.bits == 64:
-        raise refuse("double: these GPUs have none")
+        raise refuse("double: these GPUs do not have it")
     if isinstance(type, (ir.Int, ir.Float)):
         return type.bits
     if isinstance(type, ir.Pointer):

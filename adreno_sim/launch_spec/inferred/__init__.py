@@ -1,4 +1,4 @@
-"""Launches of a kernel of which only the source is known, meant to find what is wrong with it.
+"""Launches of a kernel that is given only by its source, meant to find what is wrong with it.
 
 ties.py: which numbers and images the code compares with ids, divides, or steps by; choose.py: work sizes and numbers by that;
 needs.py: how much of each argument a launch touches; fit.py: that as a formula of the sizes, without what is one too many;

@@ -1,4 +1,4 @@
-"""Which sizes of a kernel's launches are no more than assumed: what leaves them is no mistake of the kernel."""
+"""Which sizes of a kernel's launches are only assumed: an access beyond them is not a mistake of the kernel."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AssumedExtents:
     def is_assumed(
         self, index: int, formulas: Sequence[Formula], needs: Sequence[Extent], launches: Sequence[Environment]
     ) -> bool:
-        """Whether an argument with these extents, of which calibrations touch `needs`, may be larger than they say: they
+        """Whether an argument with these extents, where calibrations touch `needs`, may be larger than they say: they
         are made of axes alone, along which nothing is guarded.
 
         Reads with a sampler are none: it says what lies outside. Of what is written, one that ends just behind its formula is

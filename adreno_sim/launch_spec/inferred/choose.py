@@ -14,13 +14,13 @@ from .ties import Number, Ties
 FREE = (3, 5, 7, 4, 6)
 """Values of numbers that count no axis, in turn."""
 CALIBRATIONS = ((23, 19, 5), (41, 13, 7), (31, 47, 3))
-"""Sizes along the axes of the launches in which it is looked at what is touched."""
+"""Sizes along the axes of the launches that find out what is touched."""
 CALIBRATION_GROUPS = ((2, 3, 1), (5, 2, 2), (3, 4, 1))
 CALIBRATION_FREE = ((3, 5, 7, 11), (5, 7, 4, 6), (7, 4, 9, 5))
 LEAST_POWER = 8
 """The least size where sizes must be powers of two: more than the numbers are."""
 LEAST_PITCH = 16
-"""Rows of which nothing but how far they lie apart is known have as many elements at least."""
+"""Rows have at least so many elements if only their distance is known."""
 ALIGNED = 8
 """More work-items than the size: up to the next multiple of this, where groups say nothing."""
 

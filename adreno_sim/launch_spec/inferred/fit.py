@@ -86,7 +86,7 @@ def _penalty(rest: int, factor: int) -> int:
 def _fit_nearly(
     needs: Sequence[int], launches: Sequence[Environment], sizes: tuple[tuple[str, ...], ...]
 ) -> tuple[tuple[float, ...], Formula] | None:
-    """A product of several sizes that is off by at most two of its rows."""
+    """A product of several sizes that differs by at most two of its rows."""
     if len(sizes) < 2:
         return None
     best: tuple[tuple[float, ...], Formula] | None = None

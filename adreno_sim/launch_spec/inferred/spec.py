@@ -16,7 +16,7 @@ AXES = "xyz"
 ROOM = 1 << 17
 """Elements of a buffer that has room for all that a launch touches."""
 CONSTANT_ROOM = 1 << 10
-"""Likewise of memory in the constant address space, of which a device has little."""
+"""The same for memory in the constant address space; a device has little of it."""
 IMAGE_ROOM = {1: (4096,), 2: (192, 192), 3: (96, 96, 24)}
 """Texels of an image that has, by its sides: of layers, and of a depth, these are the least."""
 LAYERS_MORE, MOST_LAYERS = 8, 136
@@ -128,7 +128,7 @@ _OURS = ("items", "groups", "total")
 
 
 def _room(param: ir.Param, keys: Mapping[str, Any], most: int) -> Sequence[int]:
-    """Elements or texels of what has room. most: work-items along an axis, each of which may have a layer."""
+    """Elements or texels of what has room. most: work-items along an axis; each of them may have a layer."""
     sides = sum(key in keys for key in SIDES)
     if sides == 3:
         *plane, layers = IMAGE_ROOM[sides]

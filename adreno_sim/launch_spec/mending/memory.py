@@ -38,7 +38,7 @@ def mend_bounds(source: Source, finding: Finding, sizes: Mapping[str, int]) -> I
 
 
 def _make_strict(source: Source, line: int) -> Iterator[str]:
-    """`<` in the place of `<=`, the nearest before the line first."""
+    """`<` instead of `<=`, the nearest before the line first."""
     end = source.line_span(line)
     found = list(re.finditer(r"(?<![<])<=", source.code[: end[1] if end else 0]))
     body = source.code.rfind("kernel", 0, end[1] if end else 0)
@@ -104,7 +104,7 @@ def mend_image(source: Source, finding: Finding) -> Iterator[str]:
 
 
 def clamp_samplers(source: Source, setting: str) -> Iterator[str]:
-    """Yields the text with CLK_ADDRESS_CLAMP_TO_EDGE in the place of a setting of samplers."""
+    """Yields the text with CLK_ADDRESS_CLAMP_TO_EDGE instead of a setting of samplers."""
     if re.search(rf"\b{setting}\b", source.code):
         parts, last = [], 0
         for found in re.finditer(rf"\b{setting}\b", source.code):

@@ -23,7 +23,7 @@ from .values import mend_conversion, mend_format, mend_printed, mend_unset
 MOST_RUNS = 12
 """Launches that are run to find a patch."""
 MOST_STEPS = 3
-"""Findings, of different causes, that one patch may mend together."""
+"""The most findings, of different causes, that one patch may fix together."""
 
 Rerun = Callable[[str], LaunchReport]
 """Builds a text and runs the same launch with it. It raises AdrenoSimError where that is not possible."""
@@ -62,7 +62,7 @@ class _Trials:
 
 
 def offer_patch(report: LaunchReport, rerun: Rerun, sizes: Mapping[str, int]) -> list[Finding]:
-    """Returns the findings of a report, the first that is mended with the patch that makes the launch run clean.
+    """Returns the findings of a report; the first one that can be fixed has the patch that makes the launch run clean.
 
     sizes: integers that are arguments of the kernel, by name. Nothing is offered where the launch has outputs that would then be
     wrong.
@@ -110,7 +110,7 @@ _NOT_ASKED = frozenset({
     Kind.DRIVER_ERRATUM, Kind.GROUP_MAY_BE_REFUSED, Kind.DEVICES_DIFFER, Kind.DEPENDS_ON_READING, Kind.TOO_SLOW, Kind.SLOWER,
     Kind.SLOW_BUILTIN,
 })  # fmt: skip
-"""Kinds that only further options of a launch look for, which the runs for a patch go without."""
+"""Kinds that only further options of a launch look for; the runs for a patch do not use these options."""
 
 
 def _worth(findings: list[Finding]) -> Counter[Kind]:

@@ -106,7 +106,7 @@ def _make_atomic(source: Source, finding: Finding) -> Iterator[str]:
 
 
 def mend_divergence(source: Source, finding: Finding) -> Iterator[str]:
-    """Yields texts in which the barrier stands behind the block that only some work-items run."""
+    """Yields texts in which the barrier is behind the block that only some work-items run."""
     offset = source.offset(finding.line, finding.column)
     span = None if offset is None else source.statement(offset)
     line = source.line_span(finding.line)

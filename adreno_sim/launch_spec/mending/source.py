@@ -26,7 +26,7 @@ class Source:
 
     @cached_property
     def code(self) -> str:
-        """The text with blanks in the place of comments, literals and directives, each of the last begun with a semicolon."""
+        """The text with blanks instead of comments, literals and directives; each directive begins with a semicolon."""
         return _DIRECTIVE.sub(lambda found: ";" + _NOT_END.sub(" ", found[0])[1:], blank_text(self.text))
 
     @cached_property
@@ -144,7 +144,7 @@ class Source:
         return [name[1] if name else "" for name in names]
 
     def replaced(self, span: Span, text: str) -> str:
-        """The whole text with another one in the place of a part."""
+        """The whole text with another one instead of a part."""
         return self.text[: span[0]] + text + self.text[span[1] :]
 
     def inserted_before(self, offset: int, statement: str) -> str:

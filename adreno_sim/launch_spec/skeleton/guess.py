@@ -13,7 +13,7 @@ from .. import expressions, scalars
 from .kernel_use import KernelUse, scalar_name
 
 SIZE = 16
-"""A size of which nothing is known: products of several stay small."""
+"""A size without any hint: products of several stay small."""
 IMAGE_SIDE, IMAGE_LAYERS = 64, 4
 LEAST_COUNT = 1024
 GROUP = {1: (64,), 2: (8, 8), 3: (4, 4, 4)}
@@ -24,7 +24,7 @@ NDRANGE = {1: (1024,), 2: (32, 32), 3: (16, 8, 4)}
 
 _ZERO = re.compile(r"off|start|begin|base|pad|seed|zero|^(i|j|k|x|y|z)?0$", re.IGNORECASE)
 _ONE = re.compile(r"stride|step|dilat|group|batch|inc|ld[abcxy]?$", re.IGNORECASE)
-"""Names of numbers that are no sizes."""
+"""Names of numbers that are not sizes."""
 
 
 @dataclass

@@ -21,8 +21,8 @@ MOST_REPEATS = 1 << 22
 
 
 class Calibration:
-    """Measures one device. least: seconds from which a time is taken; say: told of each step before it begins. largest: bytes of
-    the largest footprint. limits: of `measure`, CL_KERNEL_WORK_GROUP_SIZE of kernels, by the floats that live in them.
+    """Measures one device. least: seconds from which a time is taken; say: called with each step before it begins. largest: bytes
+    of the largest footprint. limits: of `measure`, CL_KERNEL_WORK_GROUP_SIZE of kernels, by the floats that live in them.
 
     A launch is repeated with twice the work until it takes long enough, so that none runs into the limit of a driver.
     """

@@ -28,7 +28,7 @@ PAIRS = {  # what is clean; what is not; a part of the message
         "if (me < n) for (int i = 0; i < 2; i++) y[2 * me + i] = a[i].x;",
         "float2 a[4]; if (me < n) for (int i = 0; i < 4; i++) a[i] = vload2(me, x); a[0] += a[2]; a[1] -= a[3] * a[0].yx;"
         "for (int i = 0; i < 2; i++) y[2 * me + i] = a[i].x;",
-        "of a, some of which nobody has written",
+        "of a, and nobody has written some of them",
     ),
     "a branch": (
         f"{R} if (me < n && r > 3.0f) y[me] = 1.0f;",
@@ -68,7 +68,7 @@ PAIRS = {  # what is clean; what is not; a part of the message
     "local memory": (
         f"{R} tile[at] = r; barrier(CLK_LOCAL_MEM_FENCE); float q = tile[at ^ 1]; if ((me ^ 1) < n) y[me] = q;",
         f"{R} tile[at] = r; barrier(CLK_LOCAL_MEM_FENCE); float q = tile[at ^ 1]; y[me] = q;",
-        ".tile, some of which nobody has written",
+        ".tile, and nobody has written some of them",
     ),
     "behind a barrier": (
         f"{R} r += 1.0f; barrier(CLK_LOCAL_MEM_FENCE); if (me < n) y[me] = r;",
@@ -83,17 +83,17 @@ PAIRS = {  # what is clean; what is not; a part of the message
     "the second result of a function": (
         f"{R} float whole; float rest = fract(r, &whole); if (me < n) y[me] = whole + rest;",
         f"{R} float whole; float rest = fract(r, &whole); y[me] = whole;",
-        "of whole, some of which nobody has written",
+        "of whole, and nobody has written some of them",
     ),
     "a struct": (
         "struct { char c; float f, g; } s, t; if (me < n) s.f = x[me]; s.g = s.f + 1.0f; t = s; if (me < n) y[me] = t.g;",
         "struct { char c; float f, g; } s, t; if (me < n) s.f = x[me]; s.g = s.f + 1.0f; t = s; y[me] = t.g;",
-        "of s, some of which nobody has written",
+        "of s, and nobody has written some of them",
     ),
     "what is replaced before somebody looks": (
         f"{R} y[me] = r; mem_fence(CLK_GLOBAL_MEM_FENCE); float old = y[me]; y[me] = me < n ? old : 0.0f;",
         f"{R} y[me] = r; mem_fence(CLK_GLOBAL_MEM_FENCE); float old = y[me]; y[me] = old + 1.0f;",
-        "of y, some of which nobody has written",
+        "of y, and nobody has written some of them",
     ),
     "a lane of a vector": (
         "float4 v; v.x = 1.0f; v = fmax(v, 0.5f); y[me] = v.x; y[me + 32] = v.xyxy.z;",
@@ -172,4 +172,4 @@ def test_a_later_launch_is_told():
     assert not device.launch(program["b"], (ITEMS,), (GROUP,), [*views[1:], np.int32(20)]).left
     second = device.launch(program["b"], (ITEMS,), (GROUP,), [*views[1:], np.int32(21)])
     ((_, finding),) = second.left
-    assert finding.message.startswith("reads 4 bytes at offset 80 of y, some of which nobody has written")
+    assert finding.message.startswith("reads 4 bytes at offset 80 of y, and nobody has written some of them")

@@ -59,7 +59,7 @@ MISFITTING = {
     '"%v3f", f3': "%v3f: expected hh, h, hl or l for the size of the vector's elements",
     '"%d %d", i': "the format has 2 conversions, but 1 argument follows",
     '"%.2000000000f", f': "%.2000000000f: expected a precision of at most 4095",
-    '"%d %y", f': "%y is no conversion of OpenCL C; %d takes an int, got a float",
+    '"%d %y", f': "%y is not a conversion of OpenCL C; %d takes an int, got a float",
 }
 
 
@@ -83,4 +83,4 @@ def test_printing_without_end_is_cut() -> None:
     assert result.failures == ("the text of printf ends after 4194304 bytes, the most that is kept",)
     result = launch('for (int n = 0; n < 1000000; n++) printf("%d\\n", n);')
     assert result.printed.splitlines() == [str(n) for n in range((1 << 20) // 32)]
-    assert result.failures == ("printf: 32000000 bytes of arguments, of which the first 1048576 are kept, as on a device",)
+    assert result.failures == ("printf: 32000000 bytes of arguments; the first 1048576 are kept, as on a device",)

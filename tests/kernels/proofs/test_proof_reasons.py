@@ -18,7 +18,7 @@ SHAPES = {  # an access to `a` that is not proven; elements of `a`; what the rea
     "one too low": ("a[i - 1] = 1;", 64, ["0 <= gid(0) - 1 is not shown, it may be -1..62"], "if (i > 0) a[i - 1] = 1;"),
     "loaded index": (
         "a[b[i]] = 1;", 64,
-        ["0 <= b[gid(0)] <= 63 is not shown", "missing: nothing is known of b[gid(0)]: 2:73 takes it from b"],
+        ["0 <= b[gid(0)] <= 63 is not shown", "missing: nothing is known about b[gid(0)]: 2:73 takes it from b"],
         "a[b[i] & 63] = 1;",
     ),
     "loaded index with one bound": (
@@ -53,12 +53,12 @@ SHAPES = {  # an access to `a` that is not proven; elements of `a`; what the rea
     ),
     "wrap": (
         "a[(i << 26) >> 26] = 1;", 64,
-        ["nothing is known of %shl: %shl at 2:76 may wrap, as 67108864*gid(0) may not fit i32"],
+        ["nothing is known about %shl: %shl at 2:76 may wrap, as 67108864*gid(0) may not fit i32"],
         "a[(i << 25) >> 25] = 1;",
     ),
     "wrap of what is loaded": (
         "a[b[i] * 8 + l] = 1;", 64,
-        ["missing: nothing is known of b[gid(0)]: 2:73 takes it from b", "so that %add at 2:82 may wrap"],
+        ["missing: nothing is known about b[gid(0)]: 2:73 takes it from b", "so that %add at 2:82 may wrap"],
         "a[(b[i] & 3) * 8 + l] = 1;",
     ),
     "product of variables": (
@@ -68,7 +68,7 @@ SHAPES = {  # an access to `a` that is not proven; elements of `a`; what the rea
     ),
     "float": (
         "a[(int)(0.5f * i)] = 1;", 64,
-        ["missing: nothing is known of %conv6: 2:73 makes it from a float"],
+        ["missing: nothing is known about %conv6: 2:73 makes it from a float"],
         "a[i / 2] = 1;",
     ),
     "quotient": ("a[i / 7] = 1;", 9, ["gid(0) / 7 <= 8 is not shown, it may be 0..9"], "a[i / 8] = 1;"),

@@ -144,11 +144,13 @@ def test_a_literal_longer_than_any_field() -> None:
 
 
 WRONG = {
-    "%y": "%y is no conversion of OpenCL C", "%n": "%n is no conversion", "%*": "%* is no conversion", "%": "% is no conversion",
-    "%5%": "%5% is no conversion", "%v5d": "%v5d is no conversion", "%v2lln": "is no conversion", "%5": "%5 is no conversion",
+    "%y": "%y is not a conversion of OpenCL C", "%n": "%n is not a conversion", "%*": "%* is not a conversion",
+    "%": "% is not a conversion", "%5%": "%5% is not a conversion", "%v5d": "%v5d is not a conversion",
+    "%v2lln": "is not a conversion", "%5": "%5 is not a conversion",
     "%#d": "flag # has no meaning for d", "%0s": "flag 0 has no meaning for s", "%.2c": "c has no precision",
-    "%.2p": "p has no precision", "%v2s": "s takes no vector", "%v4f": "expected hh, h, hl or l", "%hld": "hl is no length of d",
-    "%lld": "ll is no length of d", "%hf": "h is no length of f", "%Lf": "L is no length of f", "%lc": "l is no length of c",
+    "%.2p": "p has no precision", "%v2s": "s takes no vector", "%v4f": "expected hh, h, hl or l",
+    "%hld": "hl is not a length of d", "%lld": "ll is not a length of d", "%hf": "h is not a length of f",
+    "%Lf": "L is not a length of f", "%lc": "l is not a length of c",
     "%4096d": "expected a width of at most 4095", "%.4096f": "expected a precision of at most 4095",
     "%500000000d": "expected a width of at most 4095", f"%.{'9' * 9000}f": "expected a precision of at most 4095",
 }  # fmt: skip
@@ -217,7 +219,7 @@ def test_records_that_found_no_room() -> None:
     buffer = np.array([2, 0, 0, 7, 8, 0, 0, 0], np.uint64)
     calls = [PrintCall("first\n", (), ()), PrintCall("%d %d\n", (Int(32), Int(32)), (None, None))]
     text, cut = print_records(calls, buffer, 80)
-    assert text == "7 8\n" and cut == "printf: 80 bytes of arguments, of which the first 64 are kept, as on a device"
+    assert text == "7 8\n" and cut == "printf: 80 bytes of arguments; the first 64 are kept, as on a device"
 
 
 def test_groups_come_in_order() -> None:

@@ -240,7 +240,7 @@ def test_a_profile_without_machine_code_is_refused(profile):
 def test_a_chip_that_is_not_known_is_named(tmp_path, capsys):
     (tmp_path / "k.cl").write_text("kernel void k(global int *o) { o[get_global_id(0)] = 1; }")
     assert command_line.main(["kernel", str(tmp_path / "k.cl"), "--isa-of", "a631"]) == 2
-    assert "isa-of: 'a631' is no chip" in capsys.readouterr().err
+    assert "isa-of: 'a631' is not a chip" in capsys.readouterr().err
     assert {"a630", "a740", "x1-85"} < set(chips())
 
 

@@ -55,7 +55,7 @@ def test_what_is_not_translated_is_refused_by_name(name):
 
 
 def test_doubles_are_refused():
-    with pytest.raises(UnsupportedError, match="double: these GPUs have none"):
+    with pytest.raises(UnsupportedError, match="double: these GPUs do not have it"):
         translate_kernel(function_of("kernel void k(global double *a) { a[0] *= 2; }"))
 
 

@@ -104,7 +104,7 @@ def test_braces_are_left_alone_where_there_are_no_values(launch):
         ("[values]\nn = 4", '"n*k"', "[[argument]] 1 (x): count: 'n*k': no value is named k; [values] has n"),
         ("", '"n"', "[[argument]] 1 (x): count: 'n': no value is named n; [values] has none"),
         ("[values]\nn = 4", '"n-5"', "[[argument]] 1 (x): count: expected a whole number of 1 or more, got 'n-5', which is -1"),
-        ("[values]\nn = 4", '"n/3"', "[[argument]] 1 (x): count: 'n/3': 4 / 3 is no whole number"),
+        ("[values]\nn = 4", '"n/3"', "[[argument]] 1 (x): count: 'n/3': 4 / 3 is not a whole number"),
         ("[values]\nn = 4", '"4 apples"', "[[argument]] 1 (x): count: '4 apples': not an expression: expected integers"),
         ("[values]\nm = 'n'\nn = 4", '"m"', "[values]: m: 'n': no value is named n; [values] has none"),
         ("[values]\nn = 0.5", '"n"', "[values]: n: expected a whole number, or an expression of the values above it, got 0.5"),

@@ -46,8 +46,8 @@ class Shadows:
         self.epoch = 1
 
     def lay_out(self, analysis: LaunchAnalysis, args: Sequence[Any]) -> dict[int, ShadowRange]:
-        """Returns the shadow range of each view argument that needs one, by position: one that may change, or of which not every
-        byte is initialised. Views of one block share a range."""
+        """Returns the shadow range of each view argument that needs one, by position: one that may change, or one with a byte
+        that is not initialised. Views of one block share a range."""
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
         blocks: dict[MemoryBlock, list[int]] = {}
         for index, view in views.items():

@@ -24,7 +24,8 @@ _NOT_TRACED: Touched | None = {}
 
 
 def find_shared(launch: PreparedLaunch, options: RunOptions) -> list[Finding]:
-    """Returns a finding for each two arguments of a launch, which is about to run, of which one writes what the other accesses.
+    """Returns a finding for each two arguments of a launch if one writes bytes that the other accesses. The launch is about to
+    run.
 
     Two buffers over exactly the same bytes are allowed, because OpenCL C defines what they do. Of other buffers those bytes count
     that the launch accesses, which running it once more without effect tells where those meet that it may access; of images all.

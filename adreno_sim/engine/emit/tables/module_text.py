@@ -18,7 +18,7 @@ class ModuleText:
     notes: findings that every launch has. polls: some loop is not proven short. may_fail: a deferred check is left. flat:
     regions run one sub-group at a time. post_dominated (level full): which sites of texel writes always follow which. lanes:
     work-items that run as one vector; 1 for scalar code, and `reason` then says why. `text` is empty if deferred checks were
-    asked for at level full and the kernel does not vectorise. failures: of analyses that the code then goes without.
+    asked for at level full and the kernel does not vectorise. failures: of analyses; the code then does not use these.
     counted: what the counters of counted code mean. debugged: what the debug block of code under the debugger means.
     """
 

@@ -64,7 +64,7 @@ class MaskedEdges:
         self._skippable.append((self._so_far + 1, {}))
 
     def leave_skippable(self) -> list[MaskedEdge]:
-        """Returns the edges out of the code that was entered last, of which those are one that are alike."""
+        """Returns the edges out of the code that was entered last; equal ones are returned once."""
         first, places = self._skippable.pop()
         left = [place for place in places if place in self._waiting]
         if self._skippable:

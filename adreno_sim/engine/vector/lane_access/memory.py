@@ -158,7 +158,7 @@ def emit_if_inside(
     """Emits what `access_all` emits, an access of `size` bytes at one offset for all lanes, behind the branch on whether the
     object has these bytes; else lanes with work set the fault flag. Returns results of LLVM `types`: zeros if it did not run.
 
-    LLVM knows how long a private variable is: an address beyond it that is merely masked off, or only looked at by a check, would
+    LLVM knows how long a private variable is: an address beyond it that is merely masked off, or only examined by a check, would
     let it conclude that the bounds check never fails.
     """
     past = None if not e.unit.checked or e.unit.proves_in_range(e.current) else _emit_some_outside(e, where, size)

@@ -1,8 +1,8 @@
 """Loads and stores of lanes that lie side by side in memory, one instruction each.
 
 Where no instruction takes some bytes of a vector, LLVM makes a masked access of small elements a branch for each of them; and an
-instruction that stores some lanes may take many times as long as one that stores all. There an access of all lanes is told apart;
-others have a function of their own, in which a load within a page reads it all, and the rest is a loop over lanes.
+instruction that stores some lanes may take many times as long as one that stores all. There an access of all lanes is
+distinguished; others have a separate function, in which a load within a page reads it all, and the rest is a loop over lanes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PAGE = 4096
 
 @dataclass(frozen=True)
 class LaneRows:
-    """`lanes` lanes, of each of which `count` of `step` elements are accessed."""
+    """`lanes` lanes; in each lane, `count` of `step` elements are accessed."""
 
     lanes: int
     count: int = 1
@@ -45,7 +45,7 @@ class LaneRows:
 def emit_row_load(
     e: VectorEmitter, address: str, elem: ir.Type, row: LaneRows, mask: str | None, align: int, *, has_known_end: bool
 ) -> str:  # fmt: skip
-    """Emits the load of a row. Elements outside `mask`, which is one of lanes, are zero, and not accessed but for those in a page
+    """Emits the load of a row. Elements outside `mask`, which is one of lanes, are zero, and only accessed if they are in a page
     with others.
 
     has_known_end: LLVM knows where the object ends (`words.has_known_end`), so that nothing beyond it may be accessed.

@@ -42,7 +42,7 @@ INLINE double reduce_huge(float x, uint *quadrant) {
     return choose(negative, -r, r);
 }
 
-// x - quadrant pi/2, in [-pi/4, pi/4] but for rounding; the quadrant counts modulo 4. Infinity gives NaN.
+// x - quadrant pi/2, in [-pi/4, pi/4] except for rounding; the quadrant counts modulo 4. Infinity gives NaN.
 INLINE double reduce(float x, uint *quadrant) {
     double rounded = (double)x * (2 / PI) + ROUNDER, k = rounded - ROUNDER;
     double r = FMA(-k, 0x1.1a62633145c07p-54, FMA(-k, 0x1.921fb54442d18p+0, (double)x)); // pi/2 in two parts

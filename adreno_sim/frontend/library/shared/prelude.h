@@ -30,7 +30,7 @@
 #define PI 0x1.921fb54442d18p+1
 #define RECIP_PI 0x1.45f306dc9c883p-2
 
-// Adding this to |x| < 2^51 rounds x to the nearest integer, which then stands in the low bits of the sum.
+// Adding this to |x| < 2^51 rounds x to the nearest integer, which is then in the low bits of the sum.
 #define ROUNDER 0x1.8p+52
 
 // Unlike ?: these have both values computed, and so become selects, never branches. For the same reason & and |
