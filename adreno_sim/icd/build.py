@@ -65,7 +65,7 @@ def _libraries_in(parent: Path) -> Libraries:
 
 
 def library_sources() -> list[Path]:
-    """The C files of the driver but for its exports."""
+    """The C files of the driver except for its exports."""
     files = [path for path in SHIM.glob("*.c") if path.name not in _EXPORTS.values() and not path.name.startswith("server_")]
     return sorted([*files, *SHIM.glob("*/*.c")])
 

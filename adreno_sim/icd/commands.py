@@ -33,7 +33,7 @@ _LEAST = {Command.READ: TRANSFER.size, Command.WRITE: TRANSFER.size, Command.WRI
 
 class Commands:
     """Runs commands on the device of `objects`, whose lock the caller holds. strict: a launch with an error fails
-    (CL_OUT_OF_RESOURCES). recorder: is told of each. filter: which launches are checked. At a level of checks `see` looks for
+    (CL_OUT_OF_RESOURCES). recorder: is notified of each. filter: which launches are checked. At a level of checks `see` looks for
     commands that nothing orders. has_error: of the last launch that ran."""
 
     def __init__(

@@ -34,7 +34,7 @@ from .journal import CHANGED, Journal
 from .watches.growing_leaks import GrowingLeaks
 
 MOST_FINDINGS = 10_000
-"""Places of which a session keeps findings; more are only counted."""
+"""The most places whose findings a session keeps; more are only counted."""
 
 SHOWN_FRAMES = 5
 """Of a place in the host's program that are printed; a report has them all."""
@@ -43,17 +43,17 @@ _printed = OutputGuard(is_shared=True)
 
 
 def print_line(text: str) -> None:
-    """Print to standard error; a client's that is gone is no error of ours."""
+    """Print to standard error; a client's that is gone is not our error."""
     with contextlib.suppress(OSError):
         os.write(2, _printed.show(f"{text}\n").encode())
 
 
 @dataclass
 class FindingLog:
-    """report: filled while the session goes on. say: prints a finding's lines (`quiet` runs say nothing). journal: is told of
-    what is new, if there is one. most_said: findings that are printed, None: all. calls: if it is there, the kinds of findings of
-    each call of the host are counted in it. places: where calls of the host came from.
-    growth: is told of launches."""
+    """report: filled while the session goes on. say: prints a finding's lines (`quiet` runs say nothing). journal: gets new
+    findings, if there is one. most_said: findings that are printed, None: all. calls: if it is there, the kinds of findings of
+    each call of the host are counted in it. places: where calls of the host came from. growth: is notified of launches.
+    """
 
     report: ProcessReport
     say: Callable[[str], None] = print_line

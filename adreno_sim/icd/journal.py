@@ -63,7 +63,7 @@ class Journal:
             self._write(("kernels", launched), *counts, (_COUNTS, [found.count for found in self._report.findings]))
 
     def _write(self, *lines: tuple[str, Any]) -> None:
-        with contextlib.suppress(TypeError, ValueError):  # what is no JSON is a bug of ours: the launch goes on
+        with contextlib.suppress(TypeError, ValueError):  # a value that JSON does not have is a bug of ours: the launch goes on
             self._unwritten += "".join(json.dumps(plain_json(line)) + "\n" for line in lines).encode()
         with contextlib.suppress(OSError):  # a full disk may have room later
             while self._unwritten:

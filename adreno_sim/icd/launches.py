@@ -36,7 +36,7 @@ MOST_KNOWN = 4096
 """Parsed launches that are kept."""
 _U64 = struct.Struct("<Q")
 _TAKEN = {Argument.NULL: 0, Argument.SHARED: 16}
-"""Bytes of an argument that is no value, where they are not 8."""
+"""Bytes of an argument that is not a value, if they are not 8."""
 _SHOWN = 12
 """Bytes of an argument by value that a finding shows."""
 
@@ -80,7 +80,7 @@ class DriverLaunch:
 
 
 class LaunchObserver(Protocol):
-    """Is told of each launch that is checked."""
+    """Is notified of each launch that is checked."""
 
     def begin(self, number: int, launch: DriverLaunch, call: HostCall) -> None:
         """It is about to run."""
@@ -93,7 +93,7 @@ class LaunchObserver(Protocol):
 
 class Launches:
     """Runs LAUNCH commands on the device of `objects`. The caller holds the device's lock. filter: which are checked;
-    observer: told of those, where there is one."""
+    observer: notified of those, if there is one."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Launches:
         return any(finding.severity is Severity.ERROR for finding in result.findings)
 
     def _with_maker(self, finding: Finding, launch: DriverLaunch) -> Finding:
-        """The finding with the call that made the memory of which it is."""
+        """The finding with the call that made its memory."""
         if finding.access is None:
             return finding
         names = [param.name for param in launch.kernel.params]

@@ -35,11 +35,11 @@ class LibraryWatch:
         self._thread.join()
 
     def explain(self) -> str:
-        """What is known of why none came."""
+        """The known reasons why none came."""
         if self.roots:
             return (
                 f"a process ran in another root folder ({', '.join(self.roots)}), which has neither the driver nor its Python: "
-                "run adreno-sim inside of it"
+                "run adreno-sim inside it"
             )
         if self.found:
             loaded = ", ".join(self.found)

@@ -35,7 +35,7 @@ _LIBRARY = "-create-library"
 @dataclass(frozen=True)
 class Program:
     """What a program object holds: `units` of clCompileProgram or of a library, or the built program and its kernels. linked:
-    that is of compiled ones, so that `source` is no text that builds."""
+    from compiled ones, so that `source` is not a text that builds."""
 
     source: str
     units: tuple[SourceUnit, ...] = ()
@@ -45,7 +45,7 @@ class Program:
 
 
 class Objects:
-    """Numbers are the shim's; an unknown one is a DeviceError. The caller holds the device's lock, but for `build`, `compile`
+    """Numbers are the shim's; an unknown one is a DeviceError. The caller holds the device's lock, except for `build`, `compile`
     and `link`. generation: changes when a number means something else. shared: numbers of allocations of shared virtual memory,
     and whether each is fine-grained."""
 
@@ -136,7 +136,7 @@ class Objects:
         if whole is None:
             return self.device.create_image(replace(spec, row_pitch=None, slice_pitch=None))  # these are of the host's data
         if spec.kind not in self.device.info.image_views:
-            reason = f"{spec.kind} over a buffer: {self.device.info.name} has none (cl_ext_image_from_buffer)"
+            reason = f"{spec.kind} over a buffer: {self.device.info.name} does not have it (cl_ext_image_from_buffer)"
             raise DeviceError("CL_INVALID_IMAGE_DESCRIPTOR", reason)
         layout = layout_of(spec, self.device.profile)
         check_alignment(spec, layout, whole.offset + offset, self.device.profile)

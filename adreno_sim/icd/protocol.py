@@ -10,9 +10,9 @@ another, writes the result of command n into place n % RESULTS, then n into `com
 command never wraps around the end of the ring: a PAD command fills the rest, and a command takes a rest in which no PAD fits.
 After a change of `head` the shim adds 1 to the futex `work`, and wakes it if `server_sleeps` is set. A thread of the shim that
 sleeps adds 1 to `clients_sleep` and lowers `wanted` to the number for which it waits; when `completed` gets there, the server
-raises `wanted` again (to NOTHING_WANTED), adds 1 to the futex `done` and wakes all, of whom each says anew what it waits for.
-As long as `alive` grows, the shim waits for whatever it asked for, as a build may take long; a server that is silent it gives
-up.
+raises `wanted` again (to NOTHING_WANTED), adds 1 to the futex `done` and wakes all, and each of them says again what it waits
+for. As long as `alive` grows, the shim waits for whatever it asked for, as a build may take long; a server that is silent it
+gives up.
 
 **Heap**, made by the server: all memory of the device, and sealed against shrinking. A buffer is a range of it, so that the shim
 copies to and from a buffer itself when the commands before it are complete. What the shim wrote it reports by WRITTEN. Where the
@@ -106,8 +106,8 @@ REPLY = struct.Struct("<Ii")
 
 MEMORY_BODY = struct.Struct("<IIQQIIQQQQQQIIQ")
 """memory: its number, chosen by the shim, never used twice. kind: place in KINDS. flags, size in bytes (buffers); image order,
-type (cl_channel_order, cl_channel_type), width, height, depth, layers, row pitch, slice pitch; parent: number of the memory of
-which this is a part, 0 for none; 0; offset: byte offset in it."""
+type (cl_channel_order, cl_channel_type), width, height, depth, layers, row pitch, slice pitch; parent: number of the memory that
+this is a part of, 0 for none; 0; offset: byte offset in it."""
 
 MEMORY_REPLY = struct.Struct("<QQQQII")
 """place: byte offset of a buffer in the heap, NO_PLACE of an image; size in bytes; row pitch, slice pitch of an image as its
@@ -117,7 +117,7 @@ NO_PLACE = 2**64 - 1
 KINDS = ("buffer", "image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d")
 """Kinds of memory objects, by number."""
 
-PROGRAM_REPLY = "s log, [KERNEL]; the status says whether it was built (0), or CL_BUILD_PROGRAM_FAILURE and its kin"
+PROGRAM_REPLY = "s log, [KERNEL]; the status says whether it was built (0), or CL_BUILD_PROGRAM_FAILURE or a similar code"
 
 KERNEL = """s name, s attributes, u64 bytes of local memory, u64 bytes of private memory, u32[3] required group size (0: none),
 u32 work-items of a group that every kernel can have (GROUP_LIMIT says what this one can), u32 preferred multiple,
@@ -201,7 +201,7 @@ class Mark(IntEnum):
 class Order(IntEnum):
     """What an ORDER says. From the first one on, waits of commands name also commands that are complete.
 
-    QUEUE: a queue was made, in order or not; one of which nothing is said is in order. KNOWN: the host knows that a command is
+    QUEUE: a queue was made, in order or not; without this event, it is in order. KNOWN: the host knows that a command is
     complete. KNOWN_QUEUE: the host knows that all commands of the ORDER's queue up to this number are.
     """
 

@@ -27,26 +27,26 @@ _MEANINGS = {
     "CL_IMAGE_FORMAT_MISMATCH": "the two images have different formats",
     "CL_IMAGE_FORMAT_NOT_SUPPORTED": "the device has no such image format",
     "CL_MAP_FAILURE": "there is no room to map it",
-    "CL_MISALIGNED_SUB_BUFFER_OFFSET": "the offset is no multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN",
-    "CL_INVALID_VALUE": "an argument has a value that the call does not take, or a region lies outside its object",
-    "CL_INVALID_CONTEXT": "the context is none, or the objects are of different contexts",
-    "CL_INVALID_COMMAND_QUEUE": "the queue is none",
-    "CL_INVALID_HOST_PTR": "the flags want a pointer to the host's memory and got none, or do not want the one that they got",
-    "CL_INVALID_MEM_OBJECT": "the memory object is none, or of another kind",
+    "CL_MISALIGNED_SUB_BUFFER_OFFSET": "the offset is not a multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN",
+    "CL_INVALID_VALUE": "an argument has a value that the call does not take, or a region is outside its object",
+    "CL_INVALID_CONTEXT": "the context is not valid, or the objects are of different contexts",
+    "CL_INVALID_COMMAND_QUEUE": "the queue is not valid",
+    "CL_INVALID_HOST_PTR": "the flags require a pointer to the host's memory, or do not allow the given one",
+    "CL_INVALID_MEM_OBJECT": "the memory object is not valid, or of another kind",
     "CL_INVALID_IMAGE_SIZE": "the image is empty, or larger than the device's images are",
     "CL_INVALID_IMAGE_DESCRIPTOR": "the descriptor of the image contradicts itself or its format",
-    "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR": "the image format is none of OpenCL's",
-    "CL_INVALID_SAMPLER": "the sampler is none",
-    "CL_INVALID_PROGRAM": "the program is none",
+    "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR": "the image format is not one of OpenCL's",
+    "CL_INVALID_SAMPLER": "the sampler is not valid",
+    "CL_INVALID_PROGRAM": "the program is not valid",
     "CL_INVALID_PROGRAM_EXECUTABLE": "the program was not built",
     "CL_INVALID_KERNEL_NAME": "the program has no kernel of this name",
-    "CL_INVALID_KERNEL": "the kernel is none",
+    "CL_INVALID_KERNEL": "the kernel is not valid",
     "CL_INVALID_KERNEL_ARGS": "an argument of the kernel is not set, or was released",
     "CL_INVALID_WORK_DIMENSION": "expected 1 to 3 dimensions",
     "CL_INVALID_GLOBAL_WORK_SIZE": "no global size was given, or one of 0",
     "CL_INVALID_GLOBAL_OFFSET": "the global offset and size exceed what an index can hold",
-    "CL_INVALID_EVENT_WAIT_LIST": "the wait list holds something that is no event, or its length contradicts it",
-    "CL_INVALID_EVENT": "the event is none",
+    "CL_INVALID_EVENT_WAIT_LIST": "the wait list holds something that is not an event, or its length contradicts it",
+    "CL_INVALID_EVENT": "the event is not valid",
     "CL_INVALID_OPERATION": "the device or the object does not allow it",
     "CL_INVALID_BUFFER_SIZE": "the size is 0, or larger than CL_DEVICE_MAX_MEM_ALLOC_SIZE",
 }
@@ -56,7 +56,7 @@ _MADE_UNLIKE = re.compile(r"\s*__constant int pyopencl_defeat_cache_\w+ = 0;\s*$
 
 
 class Refusals:
-    """Logs the calls that are refused. A build that fails is no error where the same source builds with other options."""
+    """Logs the calls that are refused. A build that fails is not an error if the same source builds with other options."""
 
     def __init__(self, log: FindingLog):
         self._log = log
@@ -65,7 +65,7 @@ class Refusals:
         self._last_failed = ""
 
     def note_build(self, source: str, *, succeeded: bool) -> None:
-        """A request to build or compile was answered; the call that made it may be told as refused next."""
+        """A request to build or compile was answered; the call that made it may be reported as refused next."""
         digest = hashlib.sha256(_MADE_UNLIKE.sub("", source).encode("utf-8", "surrogateescape")).hexdigest()
         self._last_failed = "" if succeeded else digest
         if succeeded:

@@ -53,7 +53,7 @@ class ReportFile:
 
 
 def reduce_report(report: ProcessReport, error: Exception) -> ProcessReport:
-    """The least that is to be known of a session whose report cannot be written: each finding by its kind and place alone."""
+    """The least that is shown for a session whose report cannot be written: each finding by its kind and place alone."""
     why = f"internal error: {type(error).__name__} while the report was written, which has the findings' kinds alone (a bug)"
     findings = [
         Finding(found.kind, str(found.message), str(found.kernel), line=int(found.line), count=int(found.count))

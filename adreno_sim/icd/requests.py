@@ -30,8 +30,9 @@ _KINDS = {request: kind for kind, request in REQUESTS.items()}
 
 
 class Requests:
-    """Answers all requests but HELLO. recorder: told of those that make something: of a memory while the lock is held, of a
-    program before it is built."""
+    """Answers all requests except HELLO. recorder: notified of those that make something: of a memory while the lock is held, of
+    a program before it is built.
+    """
 
     def __init__(self, objects: Objects, log: FindingLog, lock: DeviceLock, recorder: Recorder | None = None):
         self._objects, self._log, self._lock, self._recorder = objects, log, lock, recorder
@@ -108,7 +109,7 @@ class Requests:
                 self._log.add(finding, program.source, lambda: HostCall(call, 0, 0))
 
     def _with_files(self, data: bytes) -> bytes:
-        """A BUILD or COMPILE whose source holds the files that it includes, but for headers that come with it."""
+        """A BUILD or COMPILE whose source holds the files that it includes, except for headers that come with it."""
         number, source, options, headers = _read_program(Body(data))
         if headers:
             return data

@@ -1,6 +1,6 @@
 """The link memory as the server sees it: commands are read from the ring, results and progress are written.
 
-Nothing in it is believed: a command is copied before it is looked at, and a ring that makes no sense is a BrokenLinkError.
+Nothing in it is believed: a command is copied before it is examined, and a ring that makes no sense is a BrokenLinkError.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BrokenLinkError(Exception):
 
 
 class Header(NamedTuple):
-    """A command but for its body: kind, number, numbers of the host's call, its thread and the queue, what it waits for."""
+    """A command except for its body: kind, number, numbers of the host's call, its thread and the queue, what it waits for."""
 
     kind: Command
     number: int

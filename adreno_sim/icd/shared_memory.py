@@ -15,7 +15,7 @@ from .protocol import SHARE_BODY
 from .ring import Header
 
 MOST_BYTES = 64 << 20
-"""Larger coarse-grained allocations are not looked at: it would cost more than the commands on them."""
+"""Larger coarse-grained allocations are not compared: it would cost more than the commands on them."""
 
 
 class SharedMemory:

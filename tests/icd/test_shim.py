@@ -104,7 +104,10 @@ def test_ctrl_c_is_for_the_client_alone(lifetime: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("python", "told"),
-    [("/nowhere/python", "/nowhere/python is no program; ADRENO_SIM_PYTHON names"), ("/bin/false", "ended before it answered")],
+    [
+        ("/nowhere/python", "/nowhere/python is not a program; ADRENO_SIM_PYTHON names"),
+        ("/bin/false", "ended before it answered"),
+    ],
 )
 def test_a_server_that_does_not_start_is_told_once(lifetime: str, tmp_path: Path, python: str, told: str) -> None:
     done = run([lifetime, "leak"], env={**os.environ, "ADRENO_SIM_PYTHON": python})

@@ -1,1 +1,1 @@
-"""What is known of the calls of a client: where they come from, and which launches are checked."""
+"""The calls of a client: where they come from, and which launches are checked."""

@@ -11,7 +11,7 @@ from ...base.text.name_pattern import NamePattern
 class LaunchFilter:
     """Launches are numbered from 1 as they come.
 
-    kernels: of which the kernel's name matches; None: all. skip: of those so many are left out first; most: then so many are
+    kernels: those whose kernel's name matches; None: all. skip: of those so many are left out first; most: then so many are
     checked, None: all. first, last: numbers of the first and last launch that is checked. number: of the last that came.
     """
 

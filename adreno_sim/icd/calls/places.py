@@ -14,7 +14,7 @@ Frames = tuple[str, ...]
 
 
 class Places:
-    """Places by number. place_of: the number of the place of a call, 0 where it is not known; without it, as `note` was told."""
+    """Places by number. place_of: the number of the place of a call, 0 where it is not known; without it, as given to `note`."""
 
     def __init__(self, place_of: Callable[[int], int] | None = None):
         self._frames: dict[int, Frames] = {}

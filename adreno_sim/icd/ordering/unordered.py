@@ -1,6 +1,6 @@
-"""Finds two commands that touch the same bytes, one of them writing, of which neither happens before the other.
+"""Finds two commands that touch the same bytes, one of them writing, if neither happens before the other.
 
-A pair is told where there is a byte that both are known to touch. Which bytes those of a launch are is found out by running it
+A pair is reported if there is a byte that both are known to touch. Which bytes those of a launch are is found out by running it
 once more without effect, and only where its arguments share memory with a command that is not ordered with it.
 """
 
@@ -32,7 +32,7 @@ MOST_BYTES = 64 << 20
 MOST_ITEMS = 1 << 24
 """Work-items of launches, of a session, that run once more for this."""
 MOST_KEPT = 64 << 20
-"""Bytes of what is known of launches' touched bytes, of the latest launches."""
+"""The most bytes that the records of touched bytes take, those of the latest launches."""
 _MOST_PAIRS = 4096
 
 _WORDS = {Command.COPY: "a copy", Command.FILL: "a fill"}
@@ -134,7 +134,7 @@ class UnorderedAccesses:
         self._users = {key: users for key, users in self._users.items() if users.readers or users.writers}
 
     def _release(self, memory: int) -> None:
-        """A memory is given up, which no command uses any more; what is known of it must not keep it."""
+        """A memory is given up, which no command uses any more; its records must not keep it."""
         view = self.objects.find(memory)
         users = None if view is None or self.objects.is_part(memory) else self._users.pop(id(view.block), None)
         if users is not None:
@@ -177,7 +177,7 @@ class UnorderedAccesses:
         self.log.add(finding, launch.source if launch is not None else "", lambda: described)
 
     def _judge(self, first: TouchingCommand, second: TouchingCommand) -> Finding | None:
-        """Returns the finding for two unordered commands, of which `second` has not run."""
+        """Returns the finding for two unordered commands; `second` has not run."""
         if not _meeting(first, second):
             return None
         narrow(first)
@@ -236,7 +236,7 @@ class UnorderedAccesses:
 
 
 def _meeting(first: TouchingCommand, second: TouchingCommand) -> list[tuple[Touch, Touch]]:
-    """The touches of two commands that may share a byte of which that matters."""
+    """The touches of two commands that may share a byte, if sharing it matters."""
     return [
         (one, other)
         for one in first.touches

@@ -1,4 +1,4 @@
-/* The server's half of waiting at the ring: `ring.py` says what the function does, `protocol.py` lays the counters out. It is no
+/* The server's half of waiting at the ring: `ring.py` says what the function does, `protocol.py` lays the counters out. It is not
  * part of the shim. */
 typedef unsigned int u32;
 typedef unsigned long u64;
@@ -12,7 +12,7 @@ static inline u32 *word_at(u64 base, u64 at) { return (u32 *)(base + at); }
 static inline u64 head_of(u64 base) { return __atomic_load_n(long_at(base, AT_HEAD), __ATOMIC_ACQUIRE); }
 
 /* Publishes what the server has done, if that is new, and wakes those who sleep if one of them waits for no more than that. One who
- * is about to sleep has read `done` before it said what it wants, so that it does not sleep if that was taken away. */
+ * is about to sleep has read `done` before it said what it waits for, so that it does not sleep if that was taken away. */
 static void publish(u64 base, u64 tail, u64 completed) {
   __atomic_store_n(long_at(base, AT_TAIL), tail, __ATOMIC_RELEASE);
   if (*long_at(base, AT_COMPLETED) == completed) return;

@@ -146,7 +146,7 @@ def decode_failure(body: bytes) -> tuple[EventKind, int]:
 
 
 def read_events(stream: IO[bytes]) -> Iterator[Event | None]:
-    """Yields the events of a session; None, as the last, where it is cut short. Raises ValueError for what is no session."""
+    """Yields the events of a session; None, as the last, where it is cut short. Raises ValueError for anything but a session."""
     if stream.read(len(MAGIC)) != MAGIC:
         raise ValueError(f"expected a session that begins with {MAGIC.decode().strip()!r}")
     place = 0
@@ -172,7 +172,7 @@ def read_events(stream: IO[bytes]) -> Iterator[Event | None]:
 
 
 def count_launches(stream: IO[bytes]) -> int:
-    """How many LAUNCH events a session has, as far as it goes. Raises ValueError for what is no session."""
+    """How many LAUNCH events a session has, as far as it goes. Raises ValueError for anything but a session."""
     if stream.read(len(MAGIC)) != MAGIC:
         raise ValueError(f"expected a session that begins with {MAGIC.decode().strip()!r}")
     count = 0
@@ -186,7 +186,7 @@ def count_launches(stream: IO[bytes]) -> int:
 
 
 def _inflate(stored: bytes, nbytes: int, place: int) -> bytes:
-    """At most `nbytes` and one, of which the caller sees that they are too many."""
+    """At most `nbytes` and one more, which shows the caller that there are too many."""
     try:
         return zlib.decompressobj().decompress(stored, nbytes + 1)
     except zlib.error as error:

@@ -25,7 +25,7 @@ def export_launch(point: LaunchPoint, folder: Path, recording: str) -> Path:
         raise AdrenoSimError(f"launch {number}: its program was linked of compiled ones, whose sources make no single file")
     if not any(kernel is launch.kernel for kernel in program.kernels):
         raise AdrenoSimError(
-            f"launch {number}: it takes pointers into shared virtual memory, of which a launch file knows nothing"
+            f"launch {number}: it takes pointers into shared virtual memory, which a launch file cannot describe"
         )
     try:
         prepared = point.prepare()
@@ -37,7 +37,7 @@ def export_launch(point: LaunchPoint, folder: Path, recording: str) -> Path:
     keys = {"device": str(device)}
     if device.names_file:
         keys = {}
-        comment.append(f"on a device of one's own: adreno-sim kernel --launch {LAUNCH} --device {device}")
+        comment.append(f"on your own device: adreno-sim kernel --launch {LAUNCH} --device {device}")
     options = replace_folders(launch.kernel.options, lambda folder: [])  # the source holds what they had
     write_folder(folder, describe_launch(prepared, launch.local_size, keys, run.options, comment, options))
     return folder / LAUNCH

@@ -68,8 +68,8 @@ def open_launch(
 
     device, options: as of `choose_settings` (checks, seed, ...); what is not given is as recorded. time_limit: seconds for all
     that comes before. What the launch leaves counts as read at once, as with `adreno-sim kernel`. Raises AdrenoSimError in one
-    line: for a file that is no recording, a number that it does not have, a launch whose program did not build, or where the time
-    is over first.
+    line: for a file that is not a recording, a number that it does not have, a launch whose program did not build, or where the
+    time is over first.
     """
     name = os.fspath(path)
     with open_trace(name) as (trace, archive):

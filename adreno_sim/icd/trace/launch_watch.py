@@ -20,7 +20,7 @@ class LaunchWatch:
     """What is asked of all launches of a recording. lists: of each launch a row; times: its predicted time; dumps: what of the
     inside of each kernel's first launch is shown, by `show`.
 
-    counters: by kernel, of a device that counts. time: None where nobody asks. also: told of each launch, too.
+    counters: by kernel, of a device that counts. time: None if nobody asks. also: notified of each launch, too.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class LaunchWatch:
         return self.lists or self.times or bool(self._dumps)
 
     def of_process(self, device: SimDevice, say: Callable[[str], None]) -> ProcessWatch:
-        """What is told of the launches of one process, which has a device of its own. say: of `ProcessWatch`."""
+        """What is shown of the launches of one process, which has its own device. say: of `ProcessWatch`."""
         times = TimesWatch(device, self.time) if self.times else None
         if times is not None:
             self.time = times.report
@@ -56,12 +56,14 @@ class LaunchWatch:
         return wanted
 
     def show(self, inside: Inside) -> None:
-        """Show what is known of a launch."""
+        """Show the facts about a launch."""
         self._show(inside)
 
 
 class ProcessWatch:
-    """A `LaunchObserver`. rows: the launches of its process, if they are listed. say: is told what cannot be shown."""
+    """A `LaunchObserver`. rows: the launches of its process, if they are listed. say: gets the reason if something cannot be
+    shown.
+    """
 
     def __init__(self, whole: LaunchWatch, device: SimDevice, times: TimesWatch | None, say: Callable[[str], None]):
         self._whole, self._device, self._times, self._say = whole, device, times, say

@@ -181,8 +181,9 @@ class Playing:
 
     settings: of the simulated device, which each has for itself; real: beside it. limit: of the time of all, beyond which nothing
     begins. compare: with how calls ended when they were recorded; alike: on the recorded device, so that what failed then fails
-    again. filter: which launches are checked, counted through all sessions; watch: told of those. most_said: as of `FindingLog`.
-    every_reading: launches run again under all readings, else at level full under the cheap ones; readings: what was tried.
+    again. filter: which launches are checked, counted through all sessions; watch: notified of those. most_said: as of
+    `FindingLog`. every_reading: launches run again under all readings, else at level full under the cheap ones; readings: what
+    was tried.
     """
 
     settings: DriverSettings

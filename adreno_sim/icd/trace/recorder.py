@@ -17,8 +17,8 @@ _KINDS = {command: kind for kind, command in COMMANDS.items()}
 
 
 class Recorder:
-    """Events go to `path`. places: where calls come from. stopped: told once why nothing more is recorded, where the disk takes
-    no more."""
+    """Events go to `path`. places: where calls come from. stopped: called once with the reason why nothing more is recorded, if
+    the disk is full."""
 
     def __init__(self, path: Path, stopped: Callable[[str], None]):
         self._stopped, self._lock = stopped, threading.Lock()

@@ -26,7 +26,7 @@ MOST_FINDINGS = 4
 
 
 class ReplayEvidence:
-    """Told of each checked launch, as a `LaunchObserver`; `gather` then looks into those with findings."""
+    """Notified of each checked launch, as a `LaunchObserver`; `gather` then looks into those with findings."""
 
     def __init__(self) -> None:
         self.evidence = Evidence()

@@ -20,7 +20,7 @@ def choose_settings(
     over, in words.
 
     file: the recording's, for errors. device: a simulated one in the recorded one's place. commanded: options of a run by name,
-    None for those of which nothing is said. Raises AdrenoSimError for a device that cannot be, or that a recording may not name.
+    None for those that are not given. Raises AdrenoSimError for a device that cannot be, or that a recording may not name.
     """
     commanded = {name: value for name, value in commanded.items() if value is not None}
     try:

@@ -105,7 +105,7 @@ def _widen(param: KernelParam, view: StorageView, held: Contents) -> tuple[Image
 
 
 def _spread(held: Contents, view: StorageView) -> np.ndarray:
-    """The undefined bits of a view's bytes, of elements that were narrower: all of one of which some are."""
+    """The undefined bits of a view's bytes, of elements that were narrower: all bits of an element if some are undefined."""
     size = view.array().itemsize
     if held.array.itemsize == size:
         return held.undefined

@@ -1,4 +1,4 @@
-"""NaN and infinity that come up in launches of a program: the floats of their arguments before and afterwards tell."""
+"""NaN and infinity that occur in launches of a program: the floats of their arguments before and afterwards tell."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ...memory.storage import StorageView, as_unsigned, before_access
 from ...results.launch_births import find_birth_in_launch, kinds_in
 
 MOST_BYTES = 16 << 20
-"""An argument that a launch writes and that is larger is not looked at: it would cost more than many launches do."""
+"""A larger argument that a launch writes is not examined: it would cost more than many launches do."""
 _FLOATS = re.compile(r"(half|float)(?:2|3|4|8|16)?")
 _PLAIN = re.compile(r"(?:u?char|u?short|u?int|u?long|half|float|double|bool)(?:2|3|4|8|16)?\s*\*")
 _DTYPES = {"half": "float16", "float": "float32"}
 
 
 class LaunchBirths:
-    """What is looked at of launches of `kernel` with `arguments`. Buffers hold what the kernel's pointers point to; where it has
+    """What is examined of launches of `kernel` with `arguments`. Buffers hold what the kernel's pointers point to; where it has
     others, as to structs, floats may come from anywhere, and nothing is said."""
 
     def __init__(self, kernel: SimKernel, arguments: tuple[Any, ...]):
@@ -44,7 +44,7 @@ class LaunchBirths:
             name, view, _ = self._floats[index]
             if view.nbytes > MOST_BYTES:
                 self._written.remove(index)
-                self.left_out.append(f"kernel {kernel.name}: NaN that comes up in {name}, of more than {MOST_BYTES} bytes")
+                self.left_out.append(f"kernel {kernel.name}: NaN that occurs in {name}, of more than {MOST_BYTES} bytes")
         self._meant = nonfinite_constants(kernel.function) if self._written else ()
 
     def look_before(self) -> set[str]:

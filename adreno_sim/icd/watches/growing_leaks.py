@@ -1,4 +1,4 @@
-"""Objects that a program never releases and of which it makes more with every launch: what they would take has no end."""
+"""Objects that a program never releases while it makes more of them with every launch: their memory has no limit."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class GrowingLeaks:
 
     def find(self, leaks: Sequence[Leak]) -> Iterator[Finding]:
         """A finding for each type and place of the program that made objects steadily. Objects of before the first launch, and of
-        a part of the run, as while caches fill, are no growth; nor is what comes before a launch that is the first of its kind: a
-        program, a kernel, the buffers of a layer that runs once."""
+        a part of the run, as while caches fill, are not growth. Objects made before a launch that is the first of its kind are
+        not growth either: a program, a kernel, the buffers of a layer that runs once."""
         made: dict[tuple[str, str], list[int]] = defaultdict(list)
         for leak in leaks:
             if found := _WHERE.fullmatch(leak.where):
@@ -79,7 +79,7 @@ class _Launches:
 
 
 def _find_rate(launches: _Launches, calls: Sequence[int]) -> tuple[float, list[int]]:
-    """Objects for each launch that repeats another, and the calls that made them; 0 for those that did not come up steadily."""
+    """Objects for each launch that repeats another, and the calls that made them; 0 for those that did not appear steadily."""
     placed = [(place, call) for call in calls if (place := launches.place_of(call)) is not None]
     places, count = [place for place, _ in placed], launches.repeats_before[-1]
     if len(places) < LEAST or count < LEAST or places[0] == places[-1]:

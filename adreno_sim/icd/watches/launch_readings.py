@@ -21,7 +21,7 @@ _EXCLUDED = {
 
 class ReadingsWatch:
     """A `LaunchObserver`. It tries readings of the first launch of each kernel and size; what depends on one goes to the log.
-    every: all readings, else the cheap ones. report: gets what was tried. inner: another observer, which is told first."""
+    every: all readings, else the cheap ones. report: gets what was tried. inner: another observer, which is notified first."""
 
     def __init__(
         self, objects: Objects, log: FindingLog, every: bool, report: ReadingsReport, inner: LaunchObserver | None = None

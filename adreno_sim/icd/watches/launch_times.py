@@ -12,7 +12,7 @@ from ..launches import DriverLaunch
 
 class TimesWatch:
     """A `LaunchObserver`. report: gets the times, on the device's model; a new one unless it is given, as one for several
-    sessions is. UnsupportedError for a device that is no chip."""
+    sessions is. UnsupportedError for a device that is not a chip."""
 
     def __init__(self, device: SimDevice, report: TimeReport | None = None):
         self._timer = LaunchTimer(device)

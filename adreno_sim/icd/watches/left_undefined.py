@@ -28,7 +28,7 @@ class _Left:
 
 
 class LeftUndefined:
-    """What is known of the undefined values in the memory of one session. The marks say whether they are still there."""
+    """The records of undefined values in the memory of one session. The marks say whether they are still there."""
 
     def __init__(self, log: FindingLog):
         self._log = log

@@ -19,7 +19,7 @@ from ..ring import Header
 
 
 class UnwrittenReads:
-    """What is known of who wrote the memory of one session."""
+    """The records of who wrote the memory of one session."""
 
     def __init__(self, log: FindingLog):
         self._log = log
@@ -48,7 +48,7 @@ class UnwrittenReads:
         kernel = self._writers.get(view.block, "")
         what = "image" if view.layout is not None else "buffer"
         whole = box.nbytes == count
-        which = "none of which anybody wrote" if whole else f"of which nobody wrote {count}: {_places(unwritten, box)}"
+        which = "and nobody wrote any of them" if whole else f"and nobody wrote {count} of them: {_places(unwritten, box)}"
         message = f"the host reads {box.nbytes} bytes of {what} {number}, {which}"
         call = HostCall(header.call, header.thread, header.queue)
         self._log.add(Finding(Kind.UNWRITTEN_READ_BACK, message, kernel), "", lambda: call)

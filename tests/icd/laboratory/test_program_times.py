@@ -51,7 +51,7 @@ def test_what_has_no_time_and_what_is_slow_is_said(tmp_path, capfd) -> None:
     ("words", "status", "said"),
     [
         (["--max-time", "1ms"], 2, "needs --time"),
-        (["--time", "--device", "sim:reference"], 3, "is no chip"),
+        (["--time", "--device", "sim:reference"], 3, "is not a chip"),
         (["--time", "--compare", "BEFORE"], 2, "holds no predicted times"),
         (["--time", "--max-time", "1"], 2, "expected a time above 0"),
     ],

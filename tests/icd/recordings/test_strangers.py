@@ -67,7 +67,7 @@ shim.launch(1, 0, (1,), (), [buffer(1)])
 
 def test_level_off_is_said_by_every_report(tmp_path, capfd) -> None:
     _, recorded, trace = record(tmp_path, SCALE, "--checks", "off", ITEMS=16)
-    said = "level off looks at none and keeps no kernel inside its memory"
+    said = "level off checks none and keeps no kernel inside its memory"
     assert said in recorded["unchecked"][0] and "level off: no access was checked" in recorded["verdict"]
     page, sarif = tmp_path / "page.html", tmp_path / "found.sarif"
     status, data = replay(tmp_path, trace, "--checks", "off", "--html", str(page), "--sarif", str(sarif))

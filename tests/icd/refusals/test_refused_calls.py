@@ -62,10 +62,11 @@ REFUSED = [
     "clSetKernelArg gives CL_INVALID_ARG_INDEX (-49): argument 7 of k, which has 2",
     "clSetKernelArg gives CL_INVALID_ARG_SIZE (-51): argument 1 (n) of k has 4 bytes (int), and got 8",
     "clEnqueueNDRangeKernel gives CL_INVALID_WORK_ITEM_SIZE (-55): local size 2048 in dimension 0: the device has at most 1024",
-    "clEnqueueNDRangeKernel gives CL_INVALID_WORK_GROUP_SIZE (-54): global size 100 in dimension 0 is no multiple of the local "
-    "size 64",
+    "clEnqueueNDRangeKernel gives CL_INVALID_WORK_GROUP_SIZE (-54): global size 100 in dimension 0 is not a multiple of the "
+    "local size 64",
     "clCreateBuffer gives CL_INVALID_BUFFER_SIZE (-61): a buffer of 1099511627776 bytes: expected 1 to N",
-    "clCreateSubBuffer gives CL_MISALIGNED_SUB_BUFFER_OFFSET (-13): the offset is no multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN",
+    "clCreateSubBuffer gives CL_MISALIGNED_SUB_BUFFER_OFFSET (-13): the offset is not a multiple of "
+    "CL_DEVICE_MEM_BASE_ADDR_ALIGN",
     "clBuildProgram gives CL_BUILD_PROGRAM_FAILURE (-11): kernel:1:41: error: use of undeclared identifier 'x'",
     "clEnqueueReadBuffer gives CL_INVALID_VALUE (-30): 32768 bytes at offset 0 of a buffer of 16384",
 ]

@@ -49,9 +49,9 @@ queue.finish()
 """
 SEEN = [
     # and the like of the copy, as the same finding
-    ("fill", 2, "the host reads 4000 bytes of buffer 1, of which nobody wrote 96: bytes 3904 to 3999"),
-    ("", 1, "the host reads 64 bytes of buffer 4, none of which anybody wrote"),
-    ("paint", 1, "the host reads 512 bytes of image 5, of which nobody wrote 128: row 3"),
+    ("fill", 2, "the host reads 4000 bytes of buffer 1, and nobody wrote 96 of them: bytes 3904 to 3999"),
+    ("", 1, "the host reads 64 bytes of buffer 4, and nobody wrote any of them"),
+    ("paint", 1, "the host reads 512 bytes of image 5, and nobody wrote 128 of them: row 3"),
 ]
 
 

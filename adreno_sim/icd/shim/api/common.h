@@ -144,7 +144,7 @@ size_t texel_bytes(const cl_image_format *format);
 /* Checks a format and a descriptor, whose unused fields it settles; either may be NULL. kind: 0 without a descriptor. */
 cl_int check_image(const struct link *link, const cl_image_format *format, cl_image_desc *desc, uint32_t *kind);
 
-/* image_requirements.c: the bytes of which the address of a buffer under an image is a multiple. texel: bytes. */
+/* image_requirements.c: the address of a buffer under an image is a multiple of these bytes. texel: bytes. */
 size_t base_alignment(const struct link *link, cl_uint type, size_t texel);
 
 /* image_transfers.c: the body and the host's side of a transfer between an image and `host`. */
@@ -162,7 +162,7 @@ cl_int settle_box(const size_t *origin, const size_t *region, size_t *row_pitch,
 
 /* host_memory.c: bytes of a buffer as the host's memory has them. Nothing for a buffer without. */
 
-/* They are the buffer's now, but for what is still mapped. */
+/* They are the buffer's now, except for what is still mapped. */
 void host_memory_known(struct memory *memory, size_t offset, size_t bytes);
 /* The host may change them from now on. */
 void host_memory_unknown(struct memory *memory, size_t offset, size_t bytes);
@@ -191,7 +191,7 @@ static inline struct memory *shared_under(struct memory *memory) {
     while (memory->parent) memory = memory->parent;
     return memory->flags & CL_MEM_SHARED_VIRTUAL ? memory : NULL;
 }
-/* The host maps a buffer, or unmaps it: the server is told where that is coarse-grained shared memory. */
+/* The host maps a buffer, or unmaps it: the server is notified if that is coarse-grained shared memory. */
 void share_mapped(struct memory *memory, bool is_mapped);
 /* Tells of an address that was in an allocation which was freed. */
 void check_freed(const struct link *link, const void *pointer);
@@ -200,7 +200,7 @@ void check_freed(const struct link *link, const void *pointer);
 struct map *add_map(struct memory *memory, const struct map *from);
 /* Takes the last mapping at `pointer` out of the list. The caller frees it. */
 struct map *take_map(struct memory *memory, const void *pointer);
-/* A command begins that may not touch memory which is mapped for writing: told where it does. */
+/* A command begins that may not touch memory which is mapped for writing: reported if it does. */
 void check_mapped(const struct object *memory, const struct event *event);
 
 /* device_copies.c: between two buffers, or over one. `bytes` may be 0. */

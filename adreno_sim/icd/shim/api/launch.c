@@ -28,7 +28,7 @@ static cl_int set_memory(struct slot *slot, const struct param *param, const str
         *slot = (struct slot){.set = true, .kind = ADRENO_ARGUMENT_NULL};
         return CL_SUCCESS;
     }
-    if (!memory_lives(memory)) return REFUSE(CL_INVALID_MEM_OBJECT, "is %s, and got a value that is no memory object", wanted);
+    if (!memory_lives(memory)) return REFUSE(CL_INVALID_MEM_OBJECT, "is %s, and got a value that is not a memory object", wanted);
     if (memory->context != kernel->program->context) return REFUSE(CL_INVALID_MEM_OBJECT, "got a memory object of another context");
     if (is_image(memory) != (param->kind == ADRENO_ARGUMENT_IMAGE))
         return REFUSE(CL_INVALID_MEM_OBJECT, "is %s, and got %s", wanted, is_image(memory) ? "an image" : "a buffer");
@@ -130,7 +130,7 @@ static cl_int check_group(const struct kernel *kernel, cl_uint dimensions, const
         bool uniform = kernel->program->uniform || link->version < 200;
         if (uniform && global[i] % local[i])
             return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name,
-                               "global size %zu in dimension %u is no multiple of the local size %zu", global[i], i, local[i]);
+                               "global size %zu in dimension %u is not a multiple of the local size %zu", global[i], i, local[i]);
     }
     if (items > facts->sure && items > (most = largest_group(kernel)))
         return refuse_call(CL_INVALID_WORK_GROUP_SIZE, facts->name, "%zu work-items in a group: the registers of %s leave %zu",

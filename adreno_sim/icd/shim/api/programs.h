@@ -59,7 +59,7 @@ struct kernel {
     uint32_t reached_count;
 };
 
-/* Memory that a kernel was told of, not held: a program may free it, and may not launch then. */
+/* Memory that a kernel was given by address, not held: a program may free it, and may not launch then. */
 struct reached {
     const struct object *object;
     uint64_t serial, number;

@@ -153,7 +153,7 @@ static cl_int set_pointer(struct slot *slot, const struct kernel *kernel, cl_uin
     const struct context *context = kernel->program->context;
     const struct facts *facts = kernel->facts;
     if (facts->params[place].kind != ADRENO_ARGUMENT_BUFFER)
-        return refuse_call(CL_INVALID_ARG_VALUE, facts->name, "argument %u of %s is no pointer", place, facts->name);
+        return refuse_call(CL_INVALID_ARG_VALUE, facts->name, "argument %u of %s is not a pointer", place, facts->name);
     if (!value) {
         *slot = (struct slot){.set = true, .kind = ADRENO_ARGUMENT_NULL};
         return CL_SUCCESS;

@@ -9,7 +9,7 @@ static cl_int check(const struct queue *queue, cl_uint wait_count, const cl_even
     return shared_capabilities(queue->context->link) ? CL_SUCCESS : CL_INVALID_OPERATION;
 }
 
-/* An address outside of shared virtual memory belongs to the host. One whose memory was freed is told of. */
+/* An address outside of shared virtual memory belongs to the host. One whose memory was freed is reported. */
 static struct memory *find(const struct queue *queue, const void *pointer) {
     struct memory *found = hold_shared(queue->context, pointer);
     if (!found) check_freed(queue->context->link, pointer);

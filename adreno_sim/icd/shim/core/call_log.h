@@ -7,7 +7,7 @@
 
 enum value_kind { VALUE_SIGNED, VALUE_UNSIGNED, VALUE_POINTER, VALUE_TEXT, VALUE_SIZES };
 
-/* An argument, or what a call gives. VALUE_SIZES: an array of size_t, of which the names of arguments say how many. */
+/* An argument, or what a call gives. VALUE_SIZES: an array of size_t; the names of arguments say how many. */
 struct value {
     enum value_kind kind;
     int64_t bits;

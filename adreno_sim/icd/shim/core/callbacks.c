@@ -66,7 +66,7 @@ static void tell_context(void *object, void *text) {
     free(text);
 }
 
-/* A context with a notice is told `text`, which is freed then. */
+/* A context with a notice gets `text`, which is freed then. */
 static struct callback *make_context_notice(struct context *context, char *text) {
     struct callback *made = calloc(1, sizeof *made);
     if (!made) {

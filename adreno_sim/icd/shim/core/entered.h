@@ -22,10 +22,10 @@ extern _Thread_local struct entered entered;
 /* Begins a call; returns what ran in this thread before, which is nothing but in a callback. */
 struct entered begin_call(const char *function, void *caller);
 /* Ends it. status: what it returns, CL_SUCCESS where it returns an object. handle: the object that it was given first, or any
-   other value. A call that is refused is told to the server, and to its context if that wants to know. */
+   other value. A call that is refused is reported to the server, and to its context if that has a notice. */
 void end_call(const struct entered *before, cl_int status, const void *handle);
 
-/* The function that was called is of this version of OpenCL, 21 for 2.1, or of this extension: told where the device has it not. */
+/* The function that was called is of this version of OpenCL, 21 for 2.1, or of this extension: reported if the device does not have it. */
 void check_version(int version);
 void check_extension(const char *extension);
 

@@ -31,7 +31,7 @@ struct link {
     bool shares_addresses; /* the heap lies at the same address as in the server: what kernels read there may be a pointer */
     pthread_mutex_t talk; /* one request at a time */
     pthread_mutex_t looking; /* of the three below */
-    uint64_t looked, silent; /* nanoseconds: when the server's beats were last looked at, how long there were no new ones */
+    uint64_t looked, silent; /* nanoseconds: when the server's beats were last read, how long there were no new ones */
     uint32_t beats;
     _Atomic uint32_t memories, programs, queues; /* numbers given so far */
 
@@ -56,9 +56,9 @@ struct link {
 
     struct pending *pending; /* transfers whose host memory is watched, the oldest first (pending.c) */
     _Atomic uint32_t pending_count;
-    bool crosses_queues; /* a command waited for one of another queue: what is known of one may be known of others */
+    bool crosses_queues; /* a command waited for one of another queue: a fact about one may hold for others */
 
-    _Atomic bool tells_order; /* more than one queue in order: the server is told what the host waits for (order.c) */
+    _Atomic bool tells_order; /* more than one queue in order: the server is notified of what the host waits for (order.c) */
 
     struct memory *shared; /* allocations of shared virtual memory */
 
@@ -74,8 +74,8 @@ struct link {
     pthread_cond_t to_call;
 };
 
-/* Returns the link of this process, started with the server if there is none yet. NULL where no server answers; why is told once
-   on standard error. */
+/* Returns the link of this process, started with the server if there is none yet. NULL where no server answers; the reason is printed
+   once on standard error. */
 struct link *link_open(void);
 /* The link of this process if there is one that was not given up. */
 struct link *link_current(void);

@@ -1,4 +1,4 @@
-/* What the host's program does against OpenCL's rules, where it is sure: told to the server as findings. */
+/* What the host's program does against OpenCL's rules, where it is sure: reported to the server as findings. */
 #pragma once
 
 #include "link.h"
@@ -9,11 +9,11 @@ struct misuse {
     const char *kernel; /* its name, or NULL */
 };
 
-/* Keeps a misuse that nobody told before: what, kernel and text are its place. Takes no lock but its own. */
+/* Keeps a misuse that nobody reported before: what, kernel and text are its place. Takes no lock but its own. */
 __attribute__((format(printf, 2, 3))) void note_misuse(struct misuse misuse, const char *format, ...);
 /* Tells the server what was kept. Call it without a lock. */
 void tell_misuses(void);
-/* Around fork: no thread is inside in the child, which begins with nothing told. */
+/* Around fork: no thread is inside in the child, which begins with nothing reported. */
 void misuses_lock(void);
 void misuses_unlock(void);
 void misuses_after_fork(void);

@@ -1,4 +1,4 @@
-/* Objects of OpenCL: made, counted, ended, and kept for a while so that a stale handle is told from a valid one. */
+/* Objects of OpenCL: made, counted, ended, and kept for a while so that a stale handle is distinguished from a valid one. */
 #include "misuse.h"
 #include "places.h"
 #include <pthread.h>

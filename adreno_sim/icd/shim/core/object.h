@@ -22,7 +22,7 @@ struct object_class {
     void (*begin)(const struct object *, const struct event *);
 };
 
-/* `users` are the references that the host's program counts. `holds` are the shim's own, one of which stands for all users;
+/* `users` are the references that the host's program counts. `holds` are the shim's own, and one of them stands for all users;
    the object dies with the last. A handle is valid until then, as a context is that only its queues still hold. */
 struct object {
     const struct dispatch *dispatch;
@@ -40,7 +40,7 @@ struct object {
 
 struct link;
 
-/* Returns an object, zero but for its head, with one hold and `users` references (0 or 1). NULL: no memory. */
+/* Returns an object, zero except for its head, with one hold and `users` references (0 or 1). NULL: no memory. */
 void *object_new(const struct object_class *class, uint32_t users, void *made_at);
 /* Whether `handle` is an object of this kind that lives. One that is dead is a use after release. Call it without a lock. */
 bool object_is(const void *handle, enum kind kind);

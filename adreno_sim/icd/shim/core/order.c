@@ -1,4 +1,4 @@
-/* What orders commands besides their place in the ring: told to the server, which looks for commands that nothing orders. One queue
+/* What orders commands besides their place in the ring: sent to the server, which looks for commands that nothing orders. One queue
    in order needs none of it. What one thread of the host knows to be complete counts as known to all: how they order each other
    is not seen here. */
 #include "schedule.h"

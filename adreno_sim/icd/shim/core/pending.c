@@ -1,5 +1,5 @@
 /* The host's memory of transfers that do not block: until the host knows that such a command is complete, the device may still read
-   that memory, or write it. So it must hold then what it held when the command was enqueued, but for what other commands brought
+   that memory, or write it. So it must hold then what it held when the command was enqueued, except for what other commands brought
    there. Digests are compared; memory may be gone by then, so it is read by a system call that only fails. */
 #define _GNU_SOURCE
 #include "misuse.h"
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define MOST_PENDING 4096   /* of a program that never waits: older ones are forgotten */
-#define MOST_BYTES (16 << 20) /* of larger memory so much is looked at, evenly */
+#define MOST_BYTES (16 << 20) /* of larger memory so much is compared, evenly */
 #define PIECE 4096
 
 struct pending {
@@ -80,7 +80,7 @@ static bool is_watched(const struct event *event) {
     case CL_COMMAND_SVM_MEMCPY: break;
     default: return false;
     }
-    const struct link *link = event->link; /* memory of the device is no memory of the host, even where it is mapped */
+    const struct link *link = event->link; /* memory of the device is not memory of the host, even where it is mapped */
     return event->copy.way != NO_COPY && !lies_in(event->copy.host, link->heap, link->heap_bytes) &&
            !lies_in(event->copy.host, link->staging, ADRENO_STAGING_BYTES);
 }
@@ -102,7 +102,7 @@ static void tell_change(struct pending *pending) {
     entered.told = told;
 }
 
-/* Whether the memory is what it was, which is told once where it is not. */
+/* Whether the memory is what it was. If it is not, this is reported once. */
 static bool check_pending(struct pending *pending) {
     uint64_t now = pending->digest ? digest_host(&pending->copy) : 0;
     if (!pending->digest || now == pending->digest) return true;
@@ -118,7 +118,7 @@ static bool overlap(const struct copy *one, const struct copy *other) {
 }
 
 /* Settles what is watched of a copy's memory already: what is complete is compared now. Returns whether the copy can be watched as
-   well: not beside a command that may bring data there at any time, of which there may be thousands. */
+   well: not beside a command that may bring data there at any time; there may be thousands of these. */
 static bool settle_overlapping(struct link *link, const struct copy *copy) {
     for (struct pending **at = &link->pending; *at;) {
         struct pending *pending = *at;

@@ -1,4 +1,4 @@
-/* A place is told to the server once, in words, and has a number from then on; the table behind the ring says which call came
+/* A place is sent to the server once, in words, and has a number from then on; the table behind the ring says which call came
    from which place. */
 #define _GNU_SOURCE
 #include "places.h"
@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #define MOST_PLACES 4096 /* of a process: calls from others have none */
-#define DEEPEST 24       /* return addresses that are looked at */
+#define DEEPEST 24       /* return addresses that are examined */
 #define SHOWN 8          /* frames of a place */
 #define ROOM 600         /* characters of a frame */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t known[2 * MOST_PLACES]; /* by hash: what was told; a place's number is that of its slot */
+static uint64_t known[2 * MOST_PLACES]; /* by hash: what was sent; a place's number is that of its slot */
 static char *_Atomic first_frames[2 * MOST_PLACES];
 static uint32_t known_count;
 

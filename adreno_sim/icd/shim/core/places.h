@@ -11,5 +11,5 @@ void note_place(uint32_t call);
 void note_known_place(uint32_t call);
 /* The innermost frame of a place in words, which live as long as the process; NULL where there is none. */
 const char *text_of_place(uint32_t place);
-/* In the child of fork nothing was told yet. */
+/* In the child of fork nothing was sent yet. */
 void places_after_fork(void);

@@ -93,7 +93,7 @@ bool start_server(int socket, char *why, size_t room) {
     const char *python = getenv("ADRENO_SIM_PYTHON");
     if (!python || !*python) python = "python3";
     if (!find_program(python, path, sizeof path)) {
-        snprintf(why, room, "%s is no program; ADRENO_SIM_PYTHON names the Python that adreno-sim is installed in", python);
+        snprintf(why, room, "%s is not a program; ADRENO_SIM_PYTHON names the Python that adreno-sim is installed in", python);
         return false;
     }
     char *words[] = {path, "-c", SERVE, "3", NULL};

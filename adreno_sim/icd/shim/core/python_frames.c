@@ -1,5 +1,5 @@
-/* CPython's own functions, of whatever version is in this process (3.9 to 3.14), found by name. Frames may be looked at by whoever
-   holds the interpreter's lock. A host that calls through ctypes has given it back; it is taken again where this is the only
+/* CPython's own functions, of whatever version is in this process (3.9 to 3.14), found by name. Frames may be read by whoever holds
+   the interpreter's lock. A host that calls through ctypes has given it back; it is taken again where this is the only
    thread that Python knows, so that nobody has it and nobody waits. */
 #define _GNU_SOURCE
 #include "python_frames.h"

@@ -1,4 +1,4 @@
-/* Calls that are refused: told as findings, whatever the host's program makes of their error. */
+/* Calls that are refused: reported as findings, whatever the host's program makes of their error. */
 #define _GNU_SOURCE
 #include "entered.h"
 #include "misuse.h"

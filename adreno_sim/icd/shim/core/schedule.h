@@ -12,7 +12,7 @@ struct context {
     cl_words *properties;
     size_t property_count; /* with the 0 at the end; 0: none were given */
     struct notice *destructors;
-    context_notice notice; /* told of commands that fail; NULL: nobody */
+    context_notice notice; /* called for commands that fail; NULL: nobody */
     void *notice_data;
 };
 
@@ -35,7 +35,7 @@ struct queue {
     struct event *barrier;                /* the last one, while it waits in the shim */
     uint64_t last_number, barrier_number; /* in the ring */
     uint64_t enqueued;                    /* sequence of the last command */
-    uint64_t known_number;                /* the last one in the ring that the host was told to be complete by clFinish */
+    uint64_t known_number;                /* the last one in the ring that clFinish has shown to be complete */
     cl_int failed;                        /* how a command failed that nobody asked about yet */
 };
 
@@ -93,7 +93,7 @@ struct event {
     uint32_t held_count;
     struct callback *callbacks;
     bool watched; /* counted in the link's `watched` */
-    bool known;   /* the server was told that the host knows it complete */
+    bool known;   /* the server has a note that the host knows it complete */
     struct pending *pending; /* the host's memory is watched */
 };
 
@@ -179,7 +179,7 @@ void end_pending(struct event *event, cl_int status);
 /* A command brings data to the host's memory between these two: no change of the host's. */
 void begin_host_write(struct link *link, const struct copy *copy);
 void end_host_write(struct link *link, const struct copy *copy);
-/* The host knows of something in a queue that it is complete; NULL: in any. Memory that was changed before is told. */
+/* The host knows of something in a queue that it is complete; NULL: in any. Memory that was changed before is reported. */
 void host_knows(struct link *link, const struct queue *queue);
 /* The same around a copy by the host's own thread, without the lock. */
 void copy_to_host(struct link *link, uint8_t *host, const uint8_t *from, size_t bytes);
