@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 CHECK_DETAILS = """\
 MODEL is an .onnx file, a program of torch.export (.pt2), a .py file with one TVMScript module, or a saved bundle (.asim).
-Weights that an ONNX file leaves open, and inputs that are not given, follow from the seed. A bundle is compiled already: what
-says how to compile is refused for it.
+Weights that an ONNX file leaves open, and inputs that are not given, follow from the seed. A bundle is compiled already: options
+for compiling are refused for it.
 
 exit code: 0 ok; 1 findings: errors, wrong values, with --strict also warnings; 2 usage or bad input; 3 unsupported
 """
@@ -92,7 +92,7 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
 
 def _check(args: argparse.Namespace) -> int:
     if not args.isolate:
-        cli_options.refuse(args, ("--time-limit",), "is for a check in a process of its own (--isolate)")
+        cli_options.refuse(args, ("--time-limit",), "is for a check in a separate process (--isolate)")
     if args.isolate and args.progress_file is None:
         return _check_isolated(args)
     args.device = cli_options.device_for_all_drivers(args)

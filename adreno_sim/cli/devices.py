@@ -25,7 +25,7 @@ too: --device sim:mine.toml.
     given = { LOCAL_MEM_SIZE = 16384, wave_sizes = [64] }
 
 each value is marked: sourced (read in a public dump or table), inferred (not found; from a related device), given (yours). A
-value that those who sell a device choose is the smallest that its phones were seen with; the range stands after it.
+value that those who sell a device choose is the smallest that its phones were seen with; the range is after it.
 
     adb shell clinfo > phone.txt
     adreno-sim devices --from phone.txt --toml phone.toml    # a profile of the phone, and what differs from the built-in one

@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--device", metavar="DEVICE", help="as of check (default: ADRENO_SIM_DEVICE, else sim:adreno-740)")
-    parser.add_argument("--only", metavar="NAME,...", default="", help="look at these defects only")
+    parser.add_argument("--only", metavar="NAME,...", default="", help="examine these defects only")
     parser.add_argument("--strict", action="store_true", help="a defect that is present counts, fixed or not")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
     parser.add_argument(

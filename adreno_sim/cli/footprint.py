@@ -134,7 +134,7 @@ def _footprint(args: argparse.Namespace) -> int:
     if "optimal" not in names:
         cli_options.refuse(args, ("--seconds",), "is for the planner optimal, which --planners does not name")
     if not (args.plan_json or args.html or args.svg or args.png):
-        cli_options.refuse(args, ("--draw",), "is for --html, --svg, --png and --plan-json, none of which is asked for")
+        cli_options.refuse(args, ("--draw",), "is for --html, --svg, --png and --plan-json, and none of these is given")
     old = read_old(args.compare) if args.compare else None
     rules = _rules(args)
     resolve_budget(args, rules)

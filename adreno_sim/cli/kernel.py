@@ -199,7 +199,7 @@ def _kernel(args: argparse.Namespace) -> int:
     cli_options.refuse(args, OF_ISA, "is for --isa without --launch")
     cli_options.refuse(args, inferred.OF_INFERRED, "is for launches that are inferred: without --launch and --function")
     if args.launch is None:
-        raise AdrenoSimError("expected FILE.cl, --launch SPEC.toml, or FILE.py with --function NAME, which runs a PrimFunc of it")
+        raise AdrenoSimError("expected FILE.cl, --launch SPEC.toml, or FILE.py with --function NAME, which runs a PrimFunc in it")
     _require_npz(args.save_outputs)
     report = _launch(args, args.file, args.variant)
     if args.save_outputs:
@@ -272,7 +272,7 @@ def _launch(args: argparse.Namespace, file: str | None, variant: str | None) -> 
     except BuildError as error:
         write_build_error(args, error.diagnostics)
         raise
-    finally:  # what is known of a launch that is refused, too
+    finally:  # the facts about a launch that is refused, too
         if inside is not None:
             from ..render.launch.inside import inside_text
 
@@ -288,7 +288,7 @@ def _show_machine_code(args: argparse.Namespace, chips: tuple[str, ...]) -> int:
     cli_options.refuse(args, OF_RUNS, "is for a kernel that runs: it needs --launch SPEC.toml")
     inside = _inside(args)
     if inside is not None and inside.wanted != {"isa"}:
-        raise OptionError("dump", "without --launch there is nothing but isa: expected --dump isa, or --launch SPEC.toml")
+        raise OptionError("dump", "without --launch there is only isa: expected --dump isa, or --launch SPEC.toml")
     try:
         report = compile_machine_code(
             args.file, options=args.build_options or "", device=args.device, chips=chips,

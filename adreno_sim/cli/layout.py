@@ -23,7 +23,7 @@ DETAILS = """\
 KIND is image1d, image1d_buffer, image1d_array, image2d, image2d_array or image3d; SIZE is WIDTH, WIDTHxLAYERS,
 WIDTHxHEIGHT or WIDTHxHEIGHTxLAYERS, as the kind has extents.
 
-The driver chooses the layout of an image with memory of its own; over a buffer the host may give the row pitch.
+The driver chooses the layout of an image with its own memory; over a buffer the host may give the row pitch.
 
     adreno-sim layout image2d_array 28x40x9 --type HALF_FLOAT --at 27,39,8 --byte 4096 --svg layout.svg
     adreno-sim layout image2d 28x40 --row-pitch 448        # which rules take it
@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--type", default="FLOAT", metavar="TYPE", help="channel type (default: FLOAT)")
     parser.add_argument("--profile", metavar="NAME", help="as of devices (default: adreno-740)")
     parser.add_argument("--rule", choices=PITCH_RULES, help="pitch rule (default: the profile's for such an image)")
-    parser.add_argument("--over-buffer", action="store_true", help="an image over a buffer (default: with memory of its own)")
+    parser.add_argument("--over-buffer", action="store_true", help="an image over a buffer (default: with its own memory)")
     parser.add_argument("--row-pitch", type=int, metavar="BYTES", help="row pitch that the host gives an image over a buffer")
     parser.add_argument("--at", action="append", default=[], metavar="X[,Y][,LAYER]", help="the byte at which this texel begins")
     parser.add_argument("--byte", action="append", default=[], type=int, metavar="OFFSET", help="the texel this byte is part of")

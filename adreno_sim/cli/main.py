@@ -146,7 +146,7 @@ def _try(args: argparse.Namespace, is_program: bool) -> tuple[int, str, Sequence
         if isinstance(error, MemoryError):
             return EXIT_USAGE, spell_line(f"the host has not enough memory for this: {error or 'out of memory'}"), ()
         if isinstance(error, RecursionError):
-            return EXIT_UNSUPPORTED, "unsupported: nested too deeply to be looked at", ()
+            return EXIT_UNSUPPORTED, "unsupported: nested too deeply to be read", ()
         text = split_lines(f"internal error: {type(error).__name__}: {error}")[0]
         return EXIT_INTERNAL, f"{spell_line(text)} (a bug; {TRACEBACK}=1 shows where)", ()
 
@@ -158,7 +158,7 @@ def _begins_with_place(message: str, diagnostics: Sequence[object]) -> bool:
 
 
 def _explain_system(error: OSError) -> str:
-    """What the system lacks, where an error that nobody expected is no bug; "" where it may be one."""
+    """What the system lacks, if an unexpected error is not a bug; "" if it may be one."""
     from ..base.processes.scratch import find_no_folder
 
     where = "" if error.filename is None else f" {error.filename}"

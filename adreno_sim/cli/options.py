@@ -1,6 +1,6 @@
 """Options that several commands share: how a model is compiled, and with which inputs.
 
-None has a default here: what was not given is not passed on, so that defaults stand in one place (`CompileOptions`), and what
+None has a default here: what was not given is not passed on, so that defaults are in one place (`CompileOptions`), and what
 was given is known, and refused where it means nothing.
 """
 
@@ -112,7 +112,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--layout": {
         "metavar": "DATA[:KERNEL]",
-        "help": "layout of convolutions: NCHW4c (what texture targets make of them), default (as they are), or another one, "
+        "help": "layout of convolutions: NCHW4c (what texture targets make of them), default (unchanged), or another one, "
         "as NHWC, NHWC:OHWI or HWNC",
     },
     "--skip-layers": {
@@ -128,8 +128,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--weights": {
         "choices": ("buffer", "texture", "relay"),
-        "help": "where weights of packed convolutions lie: buffers (default), textures, or as Relay decided: textures, but for "
-        "float32 constants of kernels with no extent of 1",
+        "help": "where weights of packed convolutions lie: buffers (default), textures, or as Relay decided: textures, except "
+        "for float32 constants of kernels with no extent of 1",
     },
     "--tuned": {"metavar": "DIR", "help": "use schedules that adreno-sim tune found, before TVM's own"},
     "--shape": {
@@ -258,7 +258,8 @@ def device_for_all_drivers(args: argparse.Namespace) -> str | None:
 
 
 def level_of_checks(device: str | None, checks: str | None) -> str | None:
-    """The level of checks of a command whose default is full; None where the device's string names one, or is no simulated one's.
+    """The level of checks of a command whose default is full; None if the device's string names one, or is not a simulated
+    device's.
 
     device, checks: what the command line names, if anything.
     """
@@ -284,7 +285,7 @@ def time_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def time_wish(args: argparse.Namespace, device: str) -> TimeWish | None:
     """What the command line holds times on a simulated device against; None without --time. Raises what is wrong with it before
-    anything runs: also UnsupportedError for a device that is no chip, and AdrenoSimError for a baseline that is none of it."""
+    anything runs: also UnsupportedError for a device that is not a chip, and AdrenoSimError for a baseline that is none of it."""
     given = time_options(args)
     if not args.time:
         return None

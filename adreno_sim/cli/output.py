@@ -121,8 +121,8 @@ def write_data(args: argparse.Namespace, encode: Callable[[], dict[str, Any]]) -
 
 
 def write_failure(args: argparse.Namespace, code: int, text: str, diagnostics: Iterable[object]) -> None:
-    """Write why there is no report where the command line asks for one, as JSON, SARIF or a page. Nothing behind a report, nor
-    where outputs were refused, nor over a file that is no report: it may be an input that the command did not get to read.
+    """Write why there is no report where the command line asks for one, as JSON, SARIF or a page. Nothing behind a report, if
+    outputs were refused, or over a file that is not a report: it may be an input that the command did not read yet.
     text: as printed on standard error."""
     from ..base.errors import AdrenoSimError
     from ..base.json_io import print_json, write_json, write_text

@@ -32,7 +32,10 @@ def add(commands: Any) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .pt2, .py)")
     parser.add_argument("--dtype", default="float16", metavar="TYPE", help="of the operands (default: float16)")
     parser.add_argument(
-        "--out-dtype", default="float32", metavar="TYPE", help="of results and sums (default: float32, which Adreno has at hand)"
+        "--out-dtype",
+        default="float32",
+        metavar="TYPE",
+        help="of results and sums (default: float32, which Adreno computes natively)",
     )
     parser.add_argument(
         "--ops", default="nn.conv2d,matmul", metavar="NAME,...", help="operators to recast (default: nn.conv2d,matmul)"

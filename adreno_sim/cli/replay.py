@@ -42,11 +42,11 @@ again; name another with --device sim:PROFILE, or look closer with --checks full
     adreno-sim replay trace.asim --device cl:0        # each launch also on a real device, from the same memory
 
 With --device cl:... what a launch leaves there is compared with what it leaves on the recorded simulated device: integers
-exactly, floats within the tolerance of their type, but for what is undefined, and for how floats become pixels. A difference is
-a finding of the real device, at the launch that made it.
+exactly, floats within the tolerance of their type, except for undefined values and the conversion of floats to pixels. A
+difference is a finding of the real device, at the launch that made it.
 
-exit code: 0 ok; 1 findings, with --strict also warnings; 2 usage, a file that is no recording, one of which nothing builds or
-runs, that takes longer than --time-limit, or calls that end otherwise than they were recorded; 3 something unsupported
+exit code: 0 ok; 1 findings, with --strict also warnings; 2 usage, a file that is not a recording, one in which nothing builds
+or runs, that takes longer than --time-limit, or calls that end otherwise than they were recorded; 3 something unsupported
 """
 
 
@@ -221,7 +221,7 @@ def _play(archive: zipfile.ZipFile, session: RecordedSession, how: Playing, file
 
 
 def _cut(text: str) -> tuple[int, int | None]:
-    """FROM:TO as numbers, of which one may be missing."""
+    """FROM:TO as numbers; one of them may be missing."""
     first, colon, last = text.partition(":")
     if not colon or not re.fullmatch(r"[0-9]{0,9}:[0-9]{0,9}", text) or (first and last and int(first) > int(last)):
         raise argparse.ArgumentTypeError(f"{text!r:.60}: expected FROM:TO, numbers of launches, as 3:8, 3: or :8")

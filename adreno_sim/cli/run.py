@@ -192,7 +192,7 @@ def _run_command(
 
 
 def _merge_times(processes: Sequence[ProcessReport]) -> TimeReport | None:
-    """The predicted times of all processes; says of which there are none."""
+    """The predicted times of all processes; names those that have none."""
     from ..results.time_report import merge_times
 
     merged = merge_times(process.time for process in processes if process.time is not None)
@@ -225,7 +225,7 @@ def _device_of(args: argparse.Namespace) -> tuple[str, str]:
     text = args.device or default_device()
     backend, _, rest = text.partition(":")
     if backend != "sim":
-        raise OptionError("device", f"{text}: expected sim:PROFILE: a real device has a driver of its own")
+        raise OptionError("device", f"{text}: expected sim:PROFILE: a real device has its own driver")
     if args.every_reading:
         how = "record it (--record trace.asim), then replay trace.asim --every-reading"
         raise OptionError("every-reading", f"a program would wait for launches that are not its own: {how}")

@@ -24,7 +24,9 @@ known here."""
 TUNING_FILES = ("CLML_TUNING_CACHE", "CLML_TUNNING_CACHE")
 """Variables that name a file which OpenCL ML reads, or replaces."""
 MOST = 2000
-"""Files beside and below an input up to which each is looked at: every rule takes time. Of more, the folder is open."""
+"""The most files beside and below an input that each get a rule, since every rule takes time. If there are more, the folder is
+open.
+"""
 CONFIGURATION = ("adreno-sim.toml", "pyproject.toml")
 
 
@@ -84,7 +86,7 @@ def _find_reason(args: argparse.Namespace) -> str:
     """Why there is no wall at all; "" where there is one."""
     devices = [getattr(args, "device", None) or os.environ.get("ADRENO_SIM_DEVICE"), getattr(args, "compare_with", None)]
     if any(str(device).partition(":")[0] == "cl" for device in devices if device):
-        return "none, since a real device's driver runs programs and keeps files of its own"
+        return "none, since a real device's driver runs programs and keeps its own files"
     if any(Path(word).suffix.lower() == LOADED_BY_TORCH for word in _words(args)):
         return "none, since PyTorch reads the model"
     if getattr(args, "dap", False) and args.launch is None:
@@ -128,7 +130,7 @@ def _outputs(args: argparse.Namespace) -> list[str]:
 
 
 def _words(args: argparse.Namespace) -> Iterator[str]:
-    """All texts of the command line, but for outputs."""
+    """All texts of the command line, except for outputs."""
 
     def texts(value: Any) -> Iterator[str]:
         if isinstance(value, (str, os.PathLike)):
@@ -171,8 +173,9 @@ def _folders_of(path: str) -> set[Path]:
 
 
 def _readable(path: str) -> Iterator[Path]:
-    """What may be read of an input: a folder whole; a file with what lies beside and below it, as weights and headers do, but for
-    hidden files and folders: beside a file in somebody's home are keys."""
+    """What may be read of an input: a folder whole; a file with the files beside and below it, such as weights and headers,
+    except for hidden files and folders: beside a file in somebody's home are keys.
+    """
     yield Path(path)
     for folder in _folders_of(path):
         found = _unhidden(folder, [MOST])
@@ -180,8 +183,8 @@ def _readable(path: str) -> Iterator[Path]:
 
 
 def _unhidden(folder: Path, left: list[int]) -> list[Path] | None:
-    """The files and folders in a folder that are not hidden, a folder with something hidden below it taken apart likewise; None
-    where these are more than are `left` to be looked at."""
+    """The files and folders in a folder that are not hidden, a folder with something hidden below it is divided in the
+    same way; None if there are more than `left`."""
     found: list[Path] = []
     try:
         entries = list(os.scandir(folder))

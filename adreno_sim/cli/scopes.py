@@ -15,7 +15,7 @@ The pipeline's texture scoping, stage by stage. --stage NAME prints the module a
 back (tvm.script.from_source); --stage list names them. Constants of more than 1 MiB in all are left out unless --constants.
 
 exit code: 0 ok; 1 scopes disagree (a use that expects another scope than its tensor has, a texture that is not five
-dimensions, the last of 4); 2 usage or bad input; 3 unsupported. Needless copies are warnings.
+dimensions, the last of 4); 2 usage or bad input; 3 unsupported. Unnecessary copies are warnings.
 """
 
 

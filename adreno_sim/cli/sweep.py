@@ -23,8 +23,8 @@ COMPILE = ("--pipeline", "--without-fix", "--dtype", "--accumulate", "--rule", "
 """What says how every model is compiled."""
 
 DETAILS = """\
-Every model is checked on every device for every target, each in a process of its own: one that crashes or hangs is a line
-of the table. Results lie in a folder (--results); run again after a kill, the sweep goes on where it was. A case is done
+Every model is checked on every device for every target, each in a separate process: one that crashes or hangs is a line
+of the table. Results are in a folder (--results); run again after a kill, the sweep continues where it stopped. A case is done
 again where its model, options, or the version of adreno-sim or TVM changed. A bundle (.asim) has its own target, and is one
 case for each device; options that say how to compile are refused where one is among the models.
 
@@ -149,7 +149,7 @@ def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
         CompileOptions.of({**options.given_options(args, *COMPILE), "target": target or None}, None)
     for device in devices if args.checks not in (None, "off") else ():
         if device.partition(":")[0] == "cl":
-            raise OptionError("checks", f"{args.checks}: {device} is a real device, which does not look at accesses")
+            raise OptionError("checks", f"{args.checks}: {device} is a real device, which does not check accesses")
 
 
 def _options(args: argparse.Namespace) -> list[str]:

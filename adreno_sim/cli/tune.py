@@ -12,7 +12,7 @@ from .output import declare, report_stream, write_data
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
-Every candidate is compiled, held against the device's limits, run on the simulated device with its accesses checked, and
+Every candidate is compiled, compared with the device's limits, run on the simulated device with its accesses checked, and
 compared with TVM llvm. What fails is rejected with its reason. With --device cl:... the right ones are also run and timed
 there, by the device's own clock; without, predicted times rank them (docs/time.md, docs/tuning.md).
 
@@ -20,7 +20,7 @@ DIR holds a MetaSchedule database and a journal of all candidates. The same comm
 task has --trials candidates. `adreno-sim check MODEL --tuned DIR` compiles with what was found.
 
 --seed decides which candidates are tried: with a simulated device, a new folder and the same TVM, the same ones in the same
-order. A run that goes on where another was ended draws anew, and a real device's clock steers the search by times that vary.
+order. A run that continues an ended run generates new candidates, and a real device's clock steers the search by times that vary.
 
 exit code: 0 every task has an accepted candidate; 1 one has none; 2 usage or bad input; 3 unsupported
 """

@@ -18,13 +18,13 @@ FEATURES = {
     "image-from-buffer": ("cl_ext_image_from_buffer",),
     "sub-groups": ("cl_khr_subgroups", "cl_intel_subgroups"),
 }
-"""Feature -> extensions, one of which gives it."""
+"""Feature -> extensions; one of them is enough."""
 
 ABILITIES = {
     "images": (lambda info: bool(info.limits.get("IMAGE2D_MAX_WIDTH")), "has no images"),
     "checks": (lambda info: info.checks_accesses, "does not check accesses"),
     "stores": (lambda info: info.records_stores, "does not record stores"),
-    "simulated": (lambda info: info.backend == "sim", "is no simulated device"),
+    "simulated": (lambda info: info.backend == "sim", "is not a simulated device"),
     "real": (lambda info: info.backend == "cl", "is a simulated device"),
 }
 """Ability -> its test, and what is said of a device that fails it."""

@@ -34,7 +34,7 @@ def escape(text: str) -> str:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Put HTML in the places @NAME@ of a template, in one pass: what is put in is not looked at. KeyError for an unknown name."""
+    """Put HTML in the places @NAME@ of a template, in one pass: what is put in is not examined. KeyError for an unknown name."""
     return _HOLE.sub(lambda hole: values[hole[1]], template)
 
 

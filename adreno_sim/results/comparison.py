@@ -35,7 +35,7 @@ MOST_LARGEST = 0.25
 and the others still say whether a kernel is right. They must vary by LEAST_SPREAD."""
 
 MOST_UNKNOWN = 0.01
-"""Largest share of elements of which a reference may know nothing."""
+"""Largest share of elements for which a reference may have no value."""
 
 WHY_OPEN = "its type overflows on the way, rounding decides, or NaN is compared"
 

@@ -85,8 +85,8 @@ class TensorNote:
 @dataclass
 class Evidence:
     """arrays: of arguments and results. calls: in the order in which they ran. tensors: of the plan, of `planned` bytes. stores:
-    to the element of a finding, in order, where a launch was run again for them. cut: sentences on what was left out. launch: of
-    which of several launches it is, as findings name them (`launch` of their detail), "" where there is one."""
+    to the element of a finding, in order, where a launch was run again for them. cut: sentences on what was left out. launch: the
+    one of several launches that it belongs to, as findings name them (`launch` of their detail), "" where there is one."""
 
     arrays: list[ArrayPair] = field(default_factory=list)
     calls: list[CallNote] = field(default_factory=list)

@@ -15,7 +15,7 @@ class Expected:
     """One result of a reference. array: in the tensor's own type and shape.
 
     value: float64, without rounding; None = `array` is all there is, and its type's tolerance judges. allowed: the largest error
-    of each element, inf where nothing is known of it; None = none for integers, for floats their type's tolerance.
+    of each element, inf where it is unknown; None = none for integers, for floats their type's tolerance.
     unsure: decisions on control flow that rounding may turn. others: arrays like `array`, stacked: what their elements are is
     right too.
     """

@@ -1,4 +1,4 @@
-"""NaN and infinity that come up in one launch whose reference nobody knows: its arguments before and afterwards tell."""
+"""NaN and infinity that occur in one launch whose reference nobody knows: its arguments before and afterwards tell."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def kinds_in(arrays: Iterable[np.ndarray]) -> set[str]:
 def find_birth_in_launch(
     name: str, kernel: str, after: np.ndarray, changed: np.ndarray | None, given: Collection[str], meant: Collection[str]
 ) -> Birth | None:
-    """What of NaN and infinity comes up in argument `name` of `kernel`, which holds `after`.
+    """The NaN and infinity that occur in argument `name` of `kernel`, which holds `after`.
 
     changed: the elements that may be of this launch; None for all. given: `kinds_in` what the launch may have read, arguments by
-    value too. meant: kinds that stand in the kernel's code, which it stores on purpose. As of a model's calls, an infinity comes
-    up where all that was given is finite, NaN where none of it is NaN.
+    value too. meant: kinds that occur in the kernel's code, which it stores on purpose. As in a model's calls, an infinity occurs
+    if all given values are finite, NaN if none of them is NaN.
     """
     if after.dtype.kind != "f":
         return None

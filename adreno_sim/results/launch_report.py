@@ -99,7 +99,7 @@ class LaunchReport:
     are in. arrays: what the arguments that the kernel may write held afterwards, by name, None if it did not run or nobody asked.
     tried: the launches that were inferred, fewest work-items first, None where a launch file says one; sizes and values are then
     those of the smallest that fails, else of the largest. evidence: what a page shows, None if nobody asked. text, included,
-    unproven, arrays and evidence are no part of the JSON.
+    unproven, arrays and evidence are not part of the JSON.
     """
 
     kernel: str
@@ -138,8 +138,9 @@ class LaunchReport:
 
     @property
     def counting(self) -> list[Finding]:
-        """Findings that make the launch fail. In a test all do that it does not expect, but for values that say nothing: no
-        fault of the kernel's."""
+        """Findings that make the launch fail. In a test these are all that it does not expect, except for values that say
+        nothing, which are not the kernel's fault.
+        """
         if self.is_test and not self.strict:
             return [finding for finding in self.findings if finding.kind is not Kind.UNINFORMATIVE]
         if self.is_test:

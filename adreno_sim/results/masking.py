@@ -15,7 +15,7 @@ LEAST_LEFT = 0.05
 
 
 def unmasked(flat: np.ndarray) -> np.ndarray:
-    """The elements that no mask has set; all of them where there is no mask. An overflow is no mask: the others reach far too."""
+    """The elements that no mask has set; all of them if there is no mask. An overflow is not a mask: the others reach far too."""
     if flat.dtype.kind != "f" or not flat.size:
         return flat
     masked = flat <= -LEAST_MASK

@@ -160,7 +160,7 @@ class InputReport:
 
 @dataclass
 class BufferTensor:
-    """A tensor of a texture target that is in a buffer: its name, the call that makes it, and why it is no texture."""
+    """A tensor of a texture target that is in a buffer: its name, the call that makes it, and why it is not a texture."""
 
     name: str
     producer: str
@@ -272,7 +272,7 @@ class Report:
 
     @property
     def judged_outputs(self) -> set[str]:
-        """The outputs of which some reference said something."""
+        """The outputs that some reference judged."""
         return {output.output for output in self.outputs if not output.vacuous}
 
     def _summary(self) -> str:

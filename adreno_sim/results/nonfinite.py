@@ -1,4 +1,4 @@
-"""Where NaN and infinity come up: in which call, of arguments that held none."""
+"""Where NaN and infinity occur: in which call, from arguments that held none."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .expected import Expected
 _APPEARS = "NaN or infinity appears in {result}, though every input of {function} is finite"
 _NAN_APPEARS = "NaN appears in {result}, though no input of {function} holds NaN"
 _SWALLOWED = (
-    "NaN comes up on the way to {result}, though no input of {function} holds NaN: the device's min or max left it out, and on "
+    "NaN occurs on the way to {result}, though no input of {function} holds NaN: the device's min or max left it out, and on "
     "another device it may pass on"
 )
 
 
 def find_birth(got: np.ndarray, expected: Expected, given: Iterable[np.ndarray], untouched: np.ndarray | None) -> str:
-    """A sentence with {result} and {function} where NaN or infinity comes up in a call, else "".
+    """A sentence with {result} and {function} if NaN or infinity occurs in a call, else "".
 
     got: a result, of the shape of `expected`. given: what the call reads. untouched: where the result held nothing and still
     does. OpenCL leaves open whether min and max pass NaN on: where the reference has it and says nothing of the element, it came

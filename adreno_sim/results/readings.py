@@ -20,7 +20,7 @@ class TriedReading:
 
 @dataclass(frozen=True)
 class LeftOutReading:
-    """A reading under which a launch did not run, or of which nothing follows, and why."""
+    """A reading under which a launch did not run, or whose run says nothing, and why."""
 
     kernel: str
     reading: str

@@ -124,7 +124,7 @@ class RunReport:
     """A command and all its processes.
 
     status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
-    of several processes are one. no_driver: where none did, what is known of why. idle: why a replay says nothing, or not all;
+    of several processes are one. no_driver: if none did, the known reasons. idle: why a replay says nothing, or not all;
     "" where it does. most: findings that are shown; what is judged are all. counters: by kernel, and times: where they were asked
     for; unjudged: what a limit on time says nothing about. readings: under which readings of OpenCL launches of a replay ran
     again, None where none did. evidence: what a page shows, no part of the JSON.
@@ -190,7 +190,7 @@ class RunReport:
 
     @property
     def judgement(self) -> int:
-        """What is said of the run but for the command's own status: 0 ok, 1 findings, 2 failed or not used, 3 unsupported."""
+        """What is said of the run except for the command's own status: 0 ok, 1 findings, 2 failed or not used, 3 unsupported."""
         if not self.opened:
             return EXIT_USAGE
         if self.counting:
@@ -272,9 +272,9 @@ def make_run_report(
     time: TimeReport | None = None,
     wish: TimeWish | None = None,
 ) -> RunReport:
-    """Merge the reports of processes. Findings of one place count as one, as often as all processes saw it. A run of which
-    launches were left out has a warning that says so: none of them is right because nobody looked. time, wish: predicted times of
-    all processes, and what they are held against. AdrenoSimError for a baseline that is none."""
+    """Merge the reports of processes. Findings of one place count as one, as often as all processes saw it. A run whose launches
+    were left out in part has a warning that says so: none of them is right because nobody looked. time, wish: predicted times of
+    all processes, and what they are compared with. AdrenoSimError for a baseline that is none."""
     left_out, checked = (sum(getattr(process, name) for process in processes) for name in ("left_out", "checked_launches"))
     of_filter = []
     if left_out:
@@ -321,7 +321,7 @@ def _merge(processes: Sequence[ProcessReport]) -> list[Finding]:
 
 
 def place_of(finding: Finding) -> tuple[object, ...]:
-    """What tells a finding from others: kernel, kind and line first; without a line its words, but for numbers in them."""
+    """What tells a finding from others: kernel, kind and line first; without a line its words, except for numbers in them."""
     words = "" if finding.line else re.sub(r"\d+", "#", finding.message)
     view = finding.access.view if finding.access else ""
     return finding.kernel, finding.kind, finding.line, words, finding.file, finding.column, view

@@ -1,4 +1,4 @@
-"""What predicted times are held against: a limit, and the times of an earlier run."""
+"""What predicted times are compared with: a limit, and the times of an earlier run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def find_unjudged(report: TimeReport, wish: TimeWish) -> list[str]:
     """Returns what a limit says nothing about, in words: what has no time."""
     if wish.most is None or not report.missing:
         return []
-    return [f"the limit of {show_duration(wish.most)}, for what has no predicted time: {len(report.missing)} of it"]
+    return [f"the limit of {show_duration(wish.most)}, for {len(report.missing)} without a predicted time"]
 
 
 def _find_slow_calls(report: TimeReport) -> Iterator[Finding]:

@@ -119,7 +119,7 @@ class TimeReport:
         args: Sequence[Argument],
         name: str = "",
     ) -> None:
-        """Times a launch that is about to run. What stands in the way is named, and left to the launch to report."""
+        """Times a launch that is about to run. A reason that prevents this is named, and left to the launch to report."""
         name = name or kernel.name
         try:
             estimate = timer.time(kernel, global_size, local_size, args)

@@ -1,4 +1,4 @@
-"""Comparing what a call wrote into memory that held nothing before: pages of a cache of which it writes a few."""
+"""Comparing what a call wrote into memory that held nothing before: a cache whose pages it writes in part."""
 
 from __future__ import annotations
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 LEVEL_OFF = (
-    "memory accesses: level off looks at none and keeps no kernel inside its memory, so that one may read and write whatever its "
+    "memory accesses: level off checks none and keeps no kernel inside its memory, so that one may read and write whatever its "
     "process may"
 )
 LEVEL_BOUNDS = (
     "uninitialised reads, data races, overwritten stores, accesses outside a tensor's extent: level bounds does not look for "
     "them (--checks full does)"
 )
-REAL_DEVICE = "memory accesses: this device does not look at them"
+REAL_DEVICE = "memory accesses: this device does not check them"
 
 LEVELS = ("off", "bounds", "full")
 _LEFT_OUT = {"off": LEVEL_OFF, "bounds": LEVEL_BOUNDS}

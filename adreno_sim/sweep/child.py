@@ -44,7 +44,7 @@ def run_case(case: Case, limit: float, content: bytes | None = None, among: isol
 
 
 FAILURE = "adreno-sim/failure/1"
-"""The schema of what stands in the place of a report where there is none."""
+"""The schema of the record that replaces a report if there is none."""
 
 
 def _complaint(log: str) -> str:

@@ -82,7 +82,7 @@ def _is_number(value: object) -> bool:
 
 
 def _check_finding(finding: dict[str, Any]) -> None:
-    """Raise KeyError, TypeError or ValueError for what is no finding of a report."""
+    """Raise KeyError, TypeError or ValueError for anything but a finding of a report."""
     texts = [finding["message"], *(finding[name] for name in _TEXTS if name in finding)]
     numbers = [finding["count"], *(finding[name] for name in _NUMBERS if name in finding)]
     if finding["kind"] not in _KINDS or finding["severity"] not in _SEVERITIES:

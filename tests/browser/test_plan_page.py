@@ -45,7 +45,7 @@ def test_the_page_draws_every_tensor_and_lists_every_planner(browse):
 def test_a_tensor_tells_what_it_is(browse):
     dom = browse(Problem(ITEMS, "p"), ["arena"], "#add")
     tip = dom[dom.index('id="tip"') :]
-    for said in ("add", "float32 1x2x5x4, global.texture", "1,024 bytes, of which padding 384", "live from 4 to 7"):
+    for said in ("add", "float32 1x2x5x4, global.texture", "1,024 bytes with 384 of padding", "live from 4 to 7"):
         assert said in tip
     assert 'hidden=""' not in tip[: tip.index(">")]
     hidden = browse(Problem(ITEMS, "p"), ["arena"])

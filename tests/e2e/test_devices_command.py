@@ -61,13 +61,13 @@ def test_the_layout_of_an_image(capsys, tmp_path: Path):
     picture = tmp_path / "layout.svg"
     words = ("image2d_array", "28x40x9", "--type", "HALF_FLOAT", "--at", "27,39,8", "--at", "0,0,0", "--byte", "4096")
     code, out, _ = run(capsys, "layout", *words, "--byte", "230", "--svg", str(picture))
-    assert code == 0 and "* hardware  row pitch 512 B, slice pitch 20480 B, 184320 B of which 103680 B (56.2 %) padding" in out
+    assert code == 0 and "* hardware  row pitch 512 B, slice pitch 20480 B, 184320 B with 103680 B (56.2 %) padding" in out
     assert out.splitlines()[-4:] == [
         "texel (27, 39, 8): byte 184024", "texel (0, 0, 0): byte 0", "byte 4096: texel (0, 8, 0)",
         "byte 230: padding",
     ]  # fmt: skip
     code, out, _ = run(capsys, "layout", *words, "--over-buffer")
-    assert code == 0 and "* bytes     row pitch 256 B, slice pitch 10240 B, 92160 B of which 11520 B (12.5 %) padding" in out
+    assert code == 0 and "* bytes     row pitch 256 B, slice pitch 10240 B, 92160 B with 11520 B (12.5 %) padding" in out
     code, out, _ = run(capsys, "layout", "image2d", "28x4", "--row-pitch", "448")
     assert code == 0 and "* bytes     row pitch 448 B" in out and "row_pitch 448: expected a multiple of 1024 bytes" in out
     data = valid(run(capsys, "layout", "image2d", "28x4", "--row-pitch", "448", "--json", "-")[1], "layout")

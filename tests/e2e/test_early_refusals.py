@@ -26,7 +26,7 @@ MISTAKES = {
     "check m.onnx --plan none.json": "cannot read none.json",
     "check m.onnx --without-fix nope": "fix 'nope': expected one of",
     "check m.onnx --pipeline stock --without-fix texture-store": "--without-fix: texture-store: the stock pipeline has no fixes",
-    "check m.onnx --tuned none": "none is no tuning folder",
+    "check m.onnx --tuned none": "none is not a tuning folder",
     "check m.onnx --compare-with sim:nope": "device profile 'nope' does not exist",
     "check m.onnx --accumulate float16": "--accumulate: float16: is for dtype float16",
     "check m.onnx --accumulate float32": "--accumulate: float32: is for dtype float16",

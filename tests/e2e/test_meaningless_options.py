@@ -81,7 +81,7 @@ def test_traces_and_plans_are_no_models(capsys, tmp_path):
     ("args", "reason"),
     [
         ("check m.asim --save n.asim", "--save: this is a bundle already"),
-        ("check m.asim --time-limit 9", "--time-limit: is for a check in a process of its own (--isolate)"),
+        ("check m.asim --time-limit 9", "--time-limit: is for a check in a separate process (--isolate)"),
         ("check m.asim --shape z=4", "shape given for 'z', but the inputs are x"),
         ("check m.onnx --accumulate float16", "--accumulate: float16: is for dtype float16"),
         ("check m.onnx --clml-min-flops 0", "--clml-min-flops: is for OpenCL ML: target clml or clml-texture, not texture"),
@@ -91,7 +91,7 @@ def test_traces_and_plans_are_no_models(capsys, tmp_path):
         ("bundle m.onnx -o n.asim --input x.npz", "--input: is for golden results, which were not asked for (--golden)"),
         ("footprint m.asim --shape x=4", f"--shape: {COMPILED}"),
         ("footprint m.asim --seconds 9", "--seconds: is for the planner optimal, which --planners does not name"),
-        ("footprint m.asim --draw arena", "--draw: is for --html, --svg, --png and --plan-json, none of which is asked for"),
+        ("footprint m.asim --draw arena", "--draw: is for --html, --svg, --png and --plan-json, and none of these is given"),
         ("footprint m.asim --bound n=1:2", "bounds for 'n': the model's symbols are none"),
         ("footprint t.csv --bound n=1:2", "--bound: is for models; t.csv is a trace, whose tensors are known"),
         ("footprint t.csv --pitch-rule bytes", "--pitch-rule: is for tensors with shapes; t.csv is a trace, which gives sizes"),

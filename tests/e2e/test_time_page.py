@@ -96,7 +96,7 @@ def test_a_slow_function(files, capsys):
 
 @pytest.mark.parametrize(("device", "code", "reason"), [
     ("cl", 2, "does not show what a kernel does"),
-    ("sim:reference", 3, "is no chip"),
+    ("sim:reference", 3, "is not a chip"),
 ])  # fmt: skip
 def test_devices_without_times(files, device, code, reason, capsys):
     assert main([*KERNEL, "--device", device]) == code

@@ -1,4 +1,4 @@
-"""`adreno-sim debug`: a launch that is stopped, looked at, and run backwards."""
+"""`adreno-sim debug`: a launch that is stopped, inspected, and run backwards."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
     """Register the command."""
     parser = commands.add_parser(
         "debug",
-        help="stop a launch at lines, look at its variables, step forwards and backwards",
+        help="stop a launch at lines, show its variables, step forwards and backwards",
         description="Run one OpenCL C kernel as a launch file says, under a debugger: in the terminal, or as a debug adapter.",
         epilog=DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,

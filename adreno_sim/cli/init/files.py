@@ -1,4 +1,4 @@
-"""The files that `init` writes: new ones, unless the user wants it otherwise."""
+"""The files that `init` writes: new ones, unless the user chooses otherwise."""
 
 from __future__ import annotations
 

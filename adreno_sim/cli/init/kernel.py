@@ -73,7 +73,7 @@ def _simulated(device: str | None) -> str:
     """The device of the trial: the given one, which must be simulated, or what there is without one."""
     if device is not None and not device.startswith("sim:"):
         raise OptionError(
-            "device", f"{device}: expected a simulated device, sim:PROFILE, which looks at what a trial launch touches"
+            "device", f"{device}: expected a simulated device, sim:PROFILE, which examines the accesses of a trial launch"
         )
     default = os.environ.get("ADRENO_SIM_DEVICE") or ""
     return device or (default if default.startswith("sim:") else "sim:adreno-740")

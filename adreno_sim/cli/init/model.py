@@ -68,7 +68,7 @@ def init_model(args: argparse.Namespace) -> None:
 
 
 def _require_readable(path: Path) -> None:
-    """Raise AdrenoSimError for a file that is no model at all, as far as that is seen without TVM or PyTorch."""
+    """Raise AdrenoSimError for a file that is not a model, as far as this can be seen without TVM or PyTorch."""
     from ...base.archive import open_zip
     from ...base.bounded_read import read_text
 

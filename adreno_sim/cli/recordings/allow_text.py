@@ -20,8 +20,9 @@ _HEAD = """\
 
 
 def list_entries(findings: Iterable[Finding], allowed: Iterable[Allowed] = (), today: datetime.date | None = None) -> str:
-    """The text of a list that accepts these findings, but for notes, from `today` (default: today, UTC) on, and keeps the entries
-    that accepted others."""
+    """The text of a list that accepts these findings, except for notes, from `today` (default: today, UTC) on, and keeps the
+    entries that accepted others.
+    """
     day = today or datetime.datetime.now(datetime.timezone.utc).date()
     kept = {one.entry.where: one.entry for one in allowed}.values()
     found = [_entry_of(finding, day) for finding in findings if finding.severity > Severity.NOTE]
@@ -30,7 +31,7 @@ def list_entries(findings: Iterable[Finding], allowed: Iterable[Allowed] = (), t
 
 
 def _entry_of(finding: Finding, day: datetime.date) -> AllowEntry:
-    reason = f"found on {day}, not looked at: {finding.message}"
+    reason = f"found on {day}, not reviewed: {finding.message}"
     expires = day + datetime.timedelta(days=DAYS)
     entries = (
         AllowEntry(_literal(finding.kernel), finding.kind.label, place, reason, expires, "") for place in _places(finding)

@@ -103,7 +103,7 @@ def detail_lines(counters: LaunchCounters) -> list[str]:
         lines.append(f"barriers: {_ratio(counters.barriers / counters.groups).removesuffix('.00')} a group")
     if counters.branches:
         lines.append(
-            f"branches: {counters.branches:,} by work-items; *{counters.wave_branches:,} by waves, of which "
+            f"branches: {counters.branches:,} by work-items; *{counters.wave_branches:,} by waves, with "
             f"{counters.divergent:,} divergent ({_share(counters.divergent, counters.wave_branches)})"
         )
     for row in _of_local(counters):

@@ -26,7 +26,7 @@ def show_kernels(console: Console, kernels: Sequence[columns.Named]) -> None:
 
 
 def show_kernel(console: Console, name: str, counters: LaunchCounters) -> None:
-    """Print all that is known of one kernel."""
+    """Print all facts about one kernel."""
     say = teller(console)
     say(f"counters of {name}:")
     for line in columns.detail_lines(counters):

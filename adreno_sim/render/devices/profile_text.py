@@ -39,7 +39,7 @@ def show(profile: Profile, file: IO[str]) -> None:
 
 
 def _origin(profile: Profile, key: str) -> dict[str, Any]:
-    """What is known of a value beside its mark: where it was read or what it is a guess from, and the range seen."""
+    """The facts about a value beside its mark: where it was read or what it is a guess from, and the range seen."""
     origin, seen = profile.origins.get(key, ""), profile.seen.get(key)
     return ({"origin": origin} if origin not in ("", profile.marks[key]) else {}) | ({"seen": list(seen)} if seen else {})
 

@@ -36,4 +36,4 @@ def show(found: Examination, file: IO[str]) -> None:
     if unfixed:
         say(f"not right with the fixed pipeline either: {', '.join(unfixed)}")
     else:
-        say("ok: the fixed pipeline is right on every model looked at")
+        say("ok: the fixed pipeline is right on every model examined")

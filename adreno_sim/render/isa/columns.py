@@ -48,9 +48,9 @@ def note_lines(kernels: Sequence[KernelCode]) -> Iterator[str]:
         "unrolled"
     )
     for chip, other in {one.chip: one.code_of for one in kernels if one.code_of}.items():
-        yield f"{chip}: Mesa makes no code of OpenCL for it; {other}'s stands for it"
+        yield f"{chip}: Mesa makes no code from OpenCL for it; shown is the code for {other}"
     for kernel in {one.kernel: one for one in kernels}.values():
         if kernel.stand_ins:
-            yield f"{kernel.kernel}: the hardware's functions stand for the library's {', '.join(kernel.stand_ins)}"
+            yield f"{kernel.kernel}: the hardware's functions are used for the library's {', '.join(kernel.stand_ins)}"
         if kernel.omitted:
             yield f"{kernel.kernel}: left out: {'; '.join(kernel.omitted)}"

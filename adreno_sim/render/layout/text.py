@@ -100,7 +100,7 @@ def show(report: LayoutReport, file: IO[str]) -> None:
         padding, mark = found.nbytes - found.dense_bytes, "*" if rule == report.rule else " "
         print(
             f"  {mark} {rule:<9} row pitch {found.row_pitch} B, slice pitch {found.slice_pitch} B, "
-            f"{found.nbytes} B of which {padding} B ({100 * padding / found.nbytes:.1f} %) padding",
+            f"{found.nbytes} B with {padding} B ({100 * padding / found.nbytes:.1f} %) padding",
             file=file,
         )
         if rule in report.refusing:

@@ -33,7 +33,7 @@ MEANINGS = {
 
 
 def section(footprint: Footprint) -> str:
-    """The part of the page; empty for a trace, of which no plan is compiled."""
+    """The part of the page; empty for a trace, which has no compiled plan."""
     if footprint.advice is None:
         return ""
     runs = footprint.rows[0]
@@ -79,8 +79,8 @@ def _tensors(advice: Advice) -> str:
     rows = "\n".join(_row(number, tensor) for number, tensor in enumerate(advice.tensors, 1))
     rest = f"<p class='soft'>{advice.left_out} smaller tensors at the peak are not listed.</p>" if advice.left_out else ""
     about = (
-        f"Live together at instruction {advice.when}; first those of which a change saves most. Each saving is that of all "
-        f"tensors placed anew by {escape(advice.planner)}, which takes {_size(advice.base)} without a change. A change alone "
+        f"Live together at instruction {advice.when}; first those whose change saves most. Each saving is that of all "
+        f"tensors placed again by {escape(advice.planner)}, which takes {_size(advice.base)} without a change. A change alone "
         "saves nothing where the peak is as high at another time."
     )
     return (

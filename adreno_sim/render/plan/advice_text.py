@@ -36,7 +36,7 @@ def show(footprint: Footprint, file: IO[str]) -> None:
 def title_of(advice: Advice) -> str:
     """What the list of tensors is, and what its savings are measured by."""
     return (
-        f"tensors at the peak, instruction {advice.when}; savings: all tensors placed anew by {advice.planner} "
+        f"tensors at the peak, instruction {advice.when}; savings: all tensors placed again by {advice.planner} "
         f"({advice.base:,} bytes without a change)"
     )
 

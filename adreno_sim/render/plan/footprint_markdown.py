@@ -53,7 +53,7 @@ def _describe_change(old: int, new: int) -> str:
 
 
 def _causes(change: PlanDifference | None) -> list[str]:
-    """Because of which tensors."""
+    """The tensors that are the reason."""
     if change is None:
         return []
     lines = ["", f"Live lower bound: {change.bound:+,} bytes."]

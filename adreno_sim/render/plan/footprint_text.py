@@ -130,7 +130,7 @@ def outside_line(footprint: Footprint) -> str:
 
 
 def show_difference(difference: PlanDifference, file: IO[str]) -> None:
-    """Print what changed, planner by planner, and because of which tensors."""
+    """Print what changed, planner by planner, and the tensors that are the reason."""
     print(f"against {difference.source}:", file=file)
     for planner, (old, new) in difference.totals.items():
         print(f"  {planner}: {old:,} -> {new:,} ({new - old:+,})", file=file)

@@ -146,7 +146,7 @@ def describe(item: Item, storage: int, offset: int) -> str:
     dense = item.dense or item.size
     shape = f"{item.dtype} {'x'.join(map(str, item.shape))}, {item.scope}\n" if item.shape else ""
     return (
-        f"{item.id}\n{shape}{item.size:,} bytes, of which padding {item.size - dense:,}\n"
+        f"{item.id}\n{shape}{item.size:,} bytes with {item.size - dense:,} of padding\n"
         f"storage {storage}, offset {offset:,}\nlive from {item.start} to {item.last}"
     )
 

@@ -156,7 +156,7 @@ function label(draw, t, left, top, wide, tall) {  // the operators of the model,
 function describe(n) {
   const t = tensors[n], kind = t[SHAPE] ? `${t[DTYPE]} ${t[SHAPE]}, ${data.scopes[t[SCOPE]].name}\n` : "";
   const maker = t[MAKER] ? `made by ${t[MAKER]}\n` : "";
-  return `${t[ID]}\n${maker}${kind}${comma(t[SIZE])} bytes, of which padding ${comma(t[SIZE] - t[DENSE])}\n` +
+  return `${t[ID]}\n${maker}${kind}${comma(t[SIZE])} bytes with ${comma(t[SIZE] - t[DENSE])} of padding\n` +
     `storage ${plan.of[n]}, offset ${comma(plan.at[n])}\nlive from ${lives(n)[0]} to ${lives(n)[1] - 1}`;
 }
 

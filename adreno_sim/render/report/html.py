@@ -71,8 +71,9 @@ def list_findings(findings: Sequence[Finding], source_of: Callable[[Finding], st
 
 
 def of_finding(number: int, finding: Finding, source: str, file: str | None = None) -> str:
-    """One finding; the errors open. source: text of its kernel, "" where it is not known. file: of which file in it the line is,
-    "" for the source itself; the finding's where it is not given."""
+    """One finding; the errors open. source: text of its kernel, "" where it is not known. file: the included file with the line,
+    "" for the source itself; the finding's where it is not given.
+    """
     lines = number_lines(source, finding.file if file is None else file)
     head, *rest = finding_text.lines(finding)
     detail = f"<pre>{escape(chr(10).join(line[2:] for line in rest))}</pre>" if rest else ""

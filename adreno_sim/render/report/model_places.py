@@ -1,4 +1,4 @@
-"""Findings of a model at a file that exists: the model's. Their kernels are no files: a compiler made them."""
+"""Findings of a model at a file that exists: the model's. Their kernels are not files: a compiler made them."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def _place_at_model(finding: Finding, model: str) -> Finding:
     kernel = f"{finding.kernel}.cl" if finding.kernel else ""
     notes = [replace(note, file=note.file or kernel) if note.line else note for note in finding.notes]
     if finding.line and kernel:
-        notes.insert(0, Note("here, in the kernel that was made of it", finding.line, finding.column, kernel))
+        notes.insert(0, Note("here, in the kernel that was made from it", finding.line, finding.column, kernel))
     return replace(finding, file=model, line=1, column=0, notes=tuple(notes))

@@ -22,7 +22,7 @@ def subgraph_line(graph: SubgraphReport) -> str:
     """One subgraph: operators, why, copies, memory."""
     bound = f", {graph.bound} bound without a copy" if graph.bound else ""
     on_chip = f"on-chip {graph.on_chip_peak:,} of {graph.on_chip_size:,} bytes at the peak ({graph.on_chip:,} in all)"
-    rejected = f", {graph.rejected:,} for want of room" if graph.rejected else ""
+    rejected = f", {graph.rejected:,} because of too little room" if graph.rejected else ""
     memory = f"{on_chip if graph.on_chip_size else 'no on-chip memory'}, device buffers {graph.buffers:,}{rejected}"
     if graph.placed:
         memory = f"{graph.placed} tensors in the memory plan"

@@ -23,7 +23,7 @@ COMMAND = {"failed": "error", "internal-error": "error", "unsupported": "warning
 
 
 def findings(sweep: Sweep) -> list[Finding]:
-    """Every finding of every case; file: the model's path, where hosts show it, since the kernels are no files there."""
+    """Every finding of every case; file: the model's path, where hosts show it, since the kernels are not files there."""
     found: dict[tuple[Any, ...], tuple[Finding, dict[str, None]]] = {}
     for case, result in sweep.results:
         kind = BROKEN.get(result.outcome.status)

@@ -13,7 +13,7 @@ const theme = (() => {
     for (const listener of listeners) listener();
   }
   let kept = "auto";
-  try { kept = localStorage.getItem("adreno-sim-scheme") || kept; } catch { /* likewise */ }
+  try { kept = localStorage.getItem("adreno-sim-scheme") || kept; } catch { /* the same */ }
   set(ways.includes(kept) ? kept : "auto");
   button.hidden = false;
   button.onclick = () => set(ways[(ways.indexOf(root.dataset.scheme) + 1) % ways.length]);

@@ -29,6 +29,6 @@ function showPlan(chosen) {
   svg.setAttribute("aria-label", `memory plan with ${tensor[NAME]} marked`);
   return [make("h3", `${tensor[NAME]} in the memory plan`), svg,
     make("p.at", `${tensor[PRODUCER] ? `made by ${tensor[PRODUCER]}: ` : ""}${tensor[DTYPE]} ${tensor[SHAPE]}, ${tensor[SCOPE]}\n` +
-      `${comma(tensor[SIZE])} bytes${padding > 0 ? `, of which padding ${comma(padding)}` : ""}, at byte ${comma(tensor[OFFSET])} of storage ${tensor[STORAGE]}; ` +
+      `${comma(tensor[SIZE])} bytes${padding > 0 ? ` with ${comma(padding)} of padding` : ""}, at byte ${comma(tensor[OFFSET])} of storage ${tensor[STORAGE]}; ` +
       `live from ${tensor[FIRST]} to ${tensor[LAST]}; ${shared}`)];
 }

@@ -1,1 +1,1 @@
-"""How many things are told in few words."""
+"""How many things are said in few words."""

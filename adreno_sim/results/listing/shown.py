@@ -10,7 +10,7 @@ from ...findings import Finding, Severity
 from ..run_report import place_of
 
 MOST_ALIKE = 3
-"""Findings of one kind with the same words, but for numbers, that are shown whole."""
+"""The most findings of one kind, equal except for numbers, that are shown whole."""
 MOST_WHOLE = 40
 """Findings that are shown whole."""
 MOST_LINES = 20
@@ -30,7 +30,7 @@ class _Alike:
 
 
 class ShownFindings:
-    """Told of each finding of a session that is in its report for the first time."""
+    """Notified of each finding of a session that is in its report for the first time."""
 
     def __init__(self) -> None:
         self._lines: set[tuple[object, ...]] = set()

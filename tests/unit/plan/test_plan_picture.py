@@ -38,7 +38,7 @@ def test_rectangles_are_to_scale():
     assert other.x - one.x == pytest.approx(one.width / 2)  # half its life later
     assert one.y == pytest.approx(other.y + other.height)  # its storage lies above the other's
     assert one.title.splitlines() == [
-        "a", "float32 1x2x5x4, global.texture", "1,024 bytes, of which padding 384", "storage 0, offset 0", "live from 0 to 3",
+        "a", "float32 1x2x5x4, global.texture", "1,024 bytes with 384 of padding", "storage 0, offset 0", "live from 0 to 3",
     ]  # fmt: skip
     texts = {shape.text for shape in scene_of(picture()).shapes if isinstance(shape, Text)}
     assert {"offset (kB)", "time (VM instruction)", "global", "global.texture", "padding"} <= texts

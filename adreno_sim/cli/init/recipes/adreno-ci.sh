@@ -160,5 +160,5 @@ case ${1:-} in
     install) install ;;
     check) check ;;
     footprint) footprint "${2:-}" ;;
-    *) die "expected install, check or footprint [BASE]; settings are told at the top of $0" ;;
+    *) die "expected install, check or footprint [BASE]; settings are listed at the top of $0" ;;
 esac
