@@ -47,7 +47,7 @@ def skip_unless_adreno_clml(test: Test) -> Test:
     """Skips where there is no code generator of OpenCL ML, TVM's own or the one of this project, which is for TVM 0.27."""
     import pytest
 
-    reason = f"TVM was built without OpenCL ML, whose code generator this test looks at; that of adreno-sim is for TVM {SERIES}"
+    reason = f"TVM was built without OpenCL ML, whose code generator this test needs; that of adreno-sim is for TVM {SERIES}"
     marked: Test = pytest.mark.skipif(not codegen.is_registered(), reason=reason)(test)
     return marked
 

@@ -88,7 +88,7 @@ class KernelExpectations:
         return name in self.truth or name in self._operators
 
     def computes_halves(self, name: str) -> bool:
-        """Whether a function of which a truth is made holds halves."""
+        """Whether a function that a truth is made of holds halves."""
         return name in self._operators.halves or (name in self.truth and self.truth.programs[name].halves)
 
     def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:

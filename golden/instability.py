@@ -28,7 +28,7 @@ Outputs = Sequence[np.ndarray]
 
 
 def measure_movement(run: Callable[[np.random.Generator], Outputs]) -> list[float]:
-    """Returns the largest difference of each output between a run and RUNS others; inf where an element of one is no number.
+    """Returns the largest difference of each output between a run and RUNS others; inf where an element of one is not a number.
 
     run: computes the outputs with each number moved by `nudge`. Raises AdrenoSimError where it cannot.
     """

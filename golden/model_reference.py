@@ -57,8 +57,8 @@ class ModelReference:
             return self._compile_for(target, module)
 
     def _without_checks(self, module: Any) -> dict[str, Any]:
-        """The options by which operators do not look at the shapes and types of their arguments: the virtual machine has looked
-        at the model's inputs, and these checks are most of the code. A PrimFunc that somebody wrote keeps what it asserts."""
+        """The options by which operators do not look at the shapes and types of their arguments: the virtual machine has checked
+        the model's inputs, and these checks are most of the code. A PrimFunc that somebody wrote keeps what it asserts."""
         written = any(isinstance(function, self._tvm.tirx.PrimFunc) for _, function in module.functions_items())
         options = () if written else self._tvm.transform.PassContext.list_configs()
         return {name: True for name in options if name.endswith(".disable_assert")}
@@ -182,7 +182,7 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
         with doing_beside(lambda: _try_onnx(model, inputs, threads), risky=True) as outputs:
             found = outputs()
     except EndedError as error:
-        raise NoReferenceError(f"ONNX Runtime: {error} on this model, a crash of its own") from error
+        raise NoReferenceError(f"ONNX Runtime: {error} on this model, a crash in ONNX Runtime itself") from error
     if isinstance(found, AdrenoSimError):
         raise found
     result_cache.store(key, list[np.ndarray], found)
@@ -239,5 +239,5 @@ def _open_session(content: bytes, threads: int) -> Any:
 
     try:
         return open_with("1")
-    except Exception:  # what no option mends fails again
+    except Exception:  # what no option fixes fails again
         return open_with("0")

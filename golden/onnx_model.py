@@ -96,7 +96,7 @@ class OnnxModel:
     arrays: LargeArrays
 
     def with_weights_as_inputs(self) -> tuple[bytes, dict[str, np.ndarray]]:
-        """The serialised graph with inputs in the place of the initialisers that lie beside it, and what these are given.
+        """The serialised graph with inputs instead of the initialisers that are in files beside it, and what these are given.
 
         Those of type int8 stay initialisers: ONNX Runtime makes only such exact on every processor (see `run_onnx`).
         """

@@ -1,4 +1,4 @@
-"""PrimFuncs that were scheduled for a GPU, with serial loops in the place of threads: what a CPU runs, and a truth is made of.
+"""PrimFuncs that were scheduled for a GPU, with serial loops instead of threads: what a CPU runs, and a truth is made of.
 
 Blocks say what they compute by their axes, whoever runs which iteration: loops that a schedule bound to threads may run one after
 the other. A function that was written for threads does not: what a work-item does depends on the others, through barriers, or

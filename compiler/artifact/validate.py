@@ -141,7 +141,8 @@ def _check_instruction(model: CompiledModel, where: str, instruction: Instructio
     if isinstance(instruction, RunStep):
         ran = model.host_functions.get(instruction.function)
         _expect(
-            ran is not None and len(ran.graphs()) == 1, f"{where} runs a step of {instruction.function!r}, which is no subgraph"
+            ran is not None and len(ran.graphs()) == 1,
+            f"{where} runs a step of {instruction.function!r}, which is not a subgraph",
         )
         assert ran is not None
         _check_step(model, where, instruction, ran.graphs()[0].graph, len(ran.params))

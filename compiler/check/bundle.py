@@ -58,7 +58,7 @@ def _with_golden(
     from .golden_record import record
 
     ready = prepare(source, inputs, options, device.info, stage, lambda compiled: compiled)
-    assert isinstance(ready.golden, LiveGolden)  # its source is no bundle
+    assert isinstance(ready.golden, LiveGolden)  # its source is not a bundle
     with stage("golden"):
         reference = ready.golden.reference
         data = record(ready.compiled, reference, ready.arrays, ready.origin, ready.references, ready.unchecked, device)

@@ -35,7 +35,7 @@ def check(
     compare with, and says so.
     inputs: arrays by name or in order, or a file (.npz, .npy, picture); None = seeded, scaled until nothing saturates.
     device: a device string or an open device; None = ADRENO_SIM_DEVICE, else sim:adreno-740. checks: "off", "bounds" or
-    "full", for a device string. progress: told what happens. options: the fields of CheckOptions.
+    "full", for a device string. progress: notified of what happens. options: the fields of CheckOptions.
 
     Returns a Report; defects are its findings. What the device refuses is a finding. Raises AdrenoSimError for bad input and
     UnsupportedError for what TVM or the device cannot do, unless errors were found before (then the report says where it

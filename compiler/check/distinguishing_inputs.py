@@ -132,7 +132,7 @@ class DistinguishingInputs:
     def run_over_sought(
         self, call: FunctionCall, before: Sequence[np.ndarray | None], golden: Sequence[Expected | None]
     ) -> OtherRun | None:
-        """A call whose results are no floats and say nothing, on the first inputs with values it may look for whose results say
+        """A call whose results are not floats and say nothing, on the first inputs with values it may look for whose results say
         something; None where there are none such, or it does not run. Once for each function."""
         results = [i for i, _ in call.tensors(written=True) if golden[i] is not None]
         read = [i for i, _ in call.tensors(written=False) if (array := before[i]) is not None and array.dtype.kind == "f"]
@@ -182,5 +182,5 @@ def arguments_with(call: FunctionCall, given: Sequence[np.ndarray | None]) -> li
 
 
 def _says_nothing(expected: Expected | None) -> bool:
-    """Whether a result that is no float would agree with nearly any other kernel's."""
+    """Whether a result that is not a float would agree with nearly any other kernel's."""
     return expected is None or (expected.array.dtype.kind != "f" and bool(why_uninformative(expected.array)))

@@ -1,4 +1,4 @@
-"""The references of kernels: their PrimFuncs before scheduling, but for those that the caller gives."""
+"""The references of kernels: their PrimFuncs before scheduling, except for those that the caller gives."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class KernelReferences:
 def settle_references(given: Mapping[str, Any], unscheduled: IRModule, units: Units, exact: bool) -> KernelReferences:
     """given: by function, a callable or a PrimFunc. unscheduled, units, exact: as `golden.expectations` takes them.
 
-    Raises AdrenoSimError for a function that the module does not have, and for what is no reference of it.
+    Raises AdrenoSimError for a function that the module does not have, and for anything but a reference of it.
     """
     from ...golden.expectations import KernelExpectations
     from ...golden.given_references import GivenReferences

@@ -73,7 +73,7 @@ class References:
 class LiveGolden:
     """The model's PrimFuncs before scheduling, and its subgraphs, run on the very arguments of the call.
 
-    given: functions whose reference the caller gave. has_truth: of which functions `reference` knows a truth.
+    given: functions whose reference the caller gave. has_truth: the functions that `reference` has a truth for.
     strays: functions whose PrimFunc accesses memory outside of its tensors whatever it is given -> which, in words.
     """
 

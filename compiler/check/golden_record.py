@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Recorder(Observer):
-    """Stands in for every function that has a reference; the others run on the device."""
+    """Replaces every function that has a reference; the others run on the device."""
 
     def __init__(self, reference: Reference):
         self.calls: dict[str, GoldenCall] = {}

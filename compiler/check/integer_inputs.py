@@ -31,8 +31,8 @@ MOST_RUNS = 4
 
 
 class IntegerInputs:
-    """Judges a device by the first call of each function that only adds and multiplies, on small whole numbers in the place of
-    its floats.
+    """Judges a device by the first call of each function that only adds and multiplies, on small whole numbers instead of its
+    floats.
 
     Their truth must be what the simulator computes of the kernel's own text, to the bit: a text that is exact in no order (a
     division by multiplying with the inverse) tells nothing here.

@@ -34,7 +34,7 @@ Movement = Callable[[str], Union[Sequence[float], None]]
 @dataclass(frozen=True)
 class Circumstances:
     """What is known beside the outputs. kernels_agree: every kernel computed what its PrimFunc says. bound: relative tolerance in
-    place of the element type's. rounding: kernels that round more than their PrimFuncs; if every kernel agrees but for that, a
+    place of the element type's. rounding: kernels that round more than their PrimFuncs; if every kernel agrees except for that, a
     difference of outputs is a warning."""
 
     kernels_agree: bool
@@ -44,7 +44,7 @@ class Circumstances:
     def explain_difference(self) -> tuple[Kind, str]:
         """The kind of an output's difference, and what the kernels say of it."""
         if self.kernels_agree and self.rounding:
-            return Kind.LARGE_ROUNDING, f"; every kernel agrees but for rounding, which is large in {', '.join(self.rounding)}"
+            return Kind.LARGE_ROUNDING, f"; every kernel agrees except for rounding, which is large in {', '.join(self.rounding)}"
         return Kind.WRONG_VALUE, ""
 
     @property
@@ -147,7 +147,7 @@ def _by_place(rows: Sequence[_Row]) -> dict[tuple[str, str], _Row]:
 
 def _explain_rounding(row: _Row, usual: Mapping[tuple[str, str], _Row], known_alone: Mapping[tuple[str, str], _Row]) -> _Row:
     """A warning for an output that rounding alone takes further than its type allows, or that is different where it may be
-    anything. usual: as their types judged them; known_alone: without elements of which nothing is known."""
+    anything. usual: as their types judged them; known_alone: without unknown elements."""
     report = row.report
     place = ("", "") if report is None else (report.output, report.reference)
     before = usual.get(place)
@@ -180,7 +180,7 @@ def _settle(row: _Row, rows: Sequence[_Row], names: Sequence[str], movement: Mov
     if not change >= SHARE_OF_MOVEMENT * row.difference:
         return row
     where = f"one unit in the last place of its weights and inputs moves {report.reference} by {change:.3g} itself"
-    return _silence(report, f"{where}, where the device is off by {row.difference:.3g}")
+    return _silence(report, f"{where}, where the device has an error of {row.difference:.3g}")
 
 
 def _silence(report: OutputReport, why: str) -> _Row:
@@ -189,7 +189,7 @@ def _silence(report: OutputReport, why: str) -> _Row:
 
 
 def count_open(references: Golden) -> int:
-    """Elements of the outputs of which the reference that says the least of them says nothing."""
+    """Unknown elements of the outputs, from the reference that knows the fewest."""
     allowed = [
         [x.allowed for x in outputs if isinstance(x, Expected) and x.allowed is not None] for outputs in references.values()
     ]
@@ -204,7 +204,7 @@ def _no_stricter(known: np.ndarray | Expected) -> np.ndarray | Expected:
 
 
 def _as_its_type_allows(known: np.ndarray | Expected) -> np.ndarray | Expected:
-    """The error of an element's type, but of elements of which nothing is known: that is told by their number."""
+    """The error of an element's type, except for unknown elements, whose number says it."""
     if not isinstance(known, Expected) or known.allowed is None or known.allowed.shape != known.array.shape:
         return known
     return replace(known, allowed=np.where(np.isinf(known.allowed), np.inf, tolerated(known.array)))

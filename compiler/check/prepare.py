@@ -240,7 +240,7 @@ def _make(
     units: Units,
     forks: bool = False,
 ) -> _Made:
-    """Prepare a model that is no bundle. forks: TVM, whose threads a child by fork would wait for, is not there yet."""
+    """Prepare a model that is not a bundle. forks: TVM, whose threads a child by fork would wait for, is not there yet."""
     from ...golden.model_reference import weights_nbytes
     from ...golden.subgraph_reference import SubgraphReference
 

@@ -31,11 +31,11 @@ def tell_rounding_from_defect(
     got: Mapping[int, np.ndarray],
     wrong: Sequence[int],
 ) -> tuple[dict[int, RoundingVerdict], dict[int, Comparison]]:
-    """A verdict on each of the positions `wrong`, and what the rerun was told of all results.
+    """A verdict on each of the positions `wrong`, and what the rerun was given for all results.
 
     before, golden: the arguments before the call and what they should hold after it; got: its results. A result is acquitted if
-    the same text is right in wider types, and if the simulator rounds as much in the types of the call: what a driver alone
-    computes wrongly, or what does not come again, is no rounding.
+    the same text is right in wider types, and if the simulator rounds as much in the types of the call: a result that a
+    driver alone computes wrongly, or that is different the next time, is not rounding.
     """
     if not rerun.can_judge(call):
         return {}, {}

@@ -19,7 +19,7 @@ NEEDS = (
     (re.compile(r"\bcl_khr_fp64\b"), ("cl_khr_fp64",), "arithmetic in double"),
     (re.compile(r"\bsub_group_\w+\s*\("), ("cl_khr_subgroups", "cl_intel_subgroups"), "sub-groups"),
 )
-"""What in a source needs one of which extensions, and what for."""
+"""The parts of a source that need an extension, the extensions, and what for."""
 
 IMAGE = re.compile(r"\bimage[123]d_\w*t\b")
 

@@ -177,7 +177,7 @@ def _compare_all(got: Arrays, expected: Mapping[int, Expected]) -> dict[int, Com
 
 
 def _scale(golden: Sequence[Expected | None]) -> dict[int, Expected]:
-    """What doubles should hold in the place of floats: the same, with a share of their errors."""
+    """What doubles should hold instead of floats: the same, with a share of their errors."""
     return {
         position: replace(one, allowed=one.allowed * (SHARE_OF_FLOATS if one.array.dtype.kind == "f" else 1))
         for position, one in enumerate(golden)

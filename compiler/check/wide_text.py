@@ -67,7 +67,7 @@ TVM prints 7."""
 
 
 def widen_source(source: str) -> str:
-    """OpenCL C with floats in the place of halves; constants keep the value that a half has. Raises BitsMatter."""
+    """OpenCL C with floats instead of halves; constants keep the value that a half has. Raises BitsMatter."""
     if found := _BITS.search(source):
         raise BitsMatter(f"{found[0]} takes the bits of halves")
     text = _CAST.sub(lambda match: f"(float)({_constant(match[1])})", source)
@@ -89,7 +89,7 @@ def _widen_function(match: re.Match[str]) -> str:
 
 
 def widen_floats(source: str, nudge: bool = False) -> str:
-    """OpenCL C with doubles in the place of floats; constants keep the value that a float has. Raises BitsMatter.
+    """OpenCL C with doubles instead of floats; constants keep the value that a float has. Raises BitsMatter.
 
     nudge: constants are moved, by turns up and down, by as much as their printed digits leave open.
     """

@@ -113,7 +113,7 @@ def _convolution(composite: str, by_op: dict[str, Any]) -> Description:
     if "relax.permute_dims" in by_op:
         weights, attrs["kernel_layout"] = by_op["relax.permute_dims"].args[0], "OIHW"
     elif transposed and attrs["kernel_layout"] != "OIHW":
-        raise _refuse(f"weights in {attrs['kernel_layout']} that are no constant")
+        raise _refuse(f"weights in {attrs['kernel_layout']} that are not constant")
     o, i, kh, kw = static_shape(weights)
     if attrs["groups"] != 1 and not transposed:
         if not (attrs["groups"] == o == static_shape(data)[1] and i == 1):
@@ -165,7 +165,7 @@ def _accumulation(product: Any, by_op: dict[str, Any]) -> dict[str, str]:
 
 
 def _bias(addition: Any) -> Any:
-    """The operand of an addition that is no result inside the group: it stands on either side, as patterns of sums match both."""
+    """The operand of an addition that is not a result inside the group: it is on either side, as patterns of sums match both."""
     first, second = addition.args
     return second if read.kind(first) == "DataflowVar" else first
 

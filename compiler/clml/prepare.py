@@ -1,4 +1,4 @@
-"""Rewrites before partitioning: constant weights as OpenCL ML wants them, batch normalisations that patterns can end in."""
+"""Rewrites before partitioning: constant weights as OpenCL ML expects them, batch normalisations that patterns can end in."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Verdict = Callable[[Device, str, tuple[str, ...]], str]
 class Defect:
     """One defect of TVM. summary: what TVM does wrong. fix: names of fixes (`passes.registry`), or in words what replaces them.
 
-    target: of the model that shows it, "texture" or "buffer". build: makes that model; None where it is no Relax module.
+    target: of the model that shows it, "texture" or "buffer". build: makes that model; None if it is not a Relax module.
     """
 
     name: str
@@ -77,7 +77,7 @@ def lowers(build: Callable[[], Any], target: str) -> Verdict:
 
 
 def lowers_entries(build: Callable[[], Any], target: str) -> Verdict:
-    """Whether a module with several functions lowers, for a defect that is mended, and looked for, from 0.27 on."""
+    """Whether a module with several functions lowers, for a defect that is fixed, and looked for, from 0.27 on."""
 
     def judge(device: Device, pipeline: str, without: tuple[str, ...]) -> str:
         from ..lower.pipeline import lower
@@ -106,7 +106,7 @@ def takes_the_pipeline(_device: Device, pipeline: str, _without: tuple[str, ...]
 
 
 def runs_since(series: str, build: Callable[[], Any], target: str) -> Verdict:
-    """`run`, for a defect that is mended, and looked for, from a series of TVM on."""
+    """`run`, for a defect that is fixed, and looked for, from a series of TVM on."""
     judge = run(build, target)
     return lambda device, pipeline, without: OK if tvm_series() < series else judge(device, pipeline, without)
 
@@ -138,8 +138,8 @@ def _in_textures(name: str, fix: str, build: Callable[[], Any], summary: str) ->
 DEFECTS: tuple[Defect, ...] = (
     Defect(
         "pipeline-tuple",
-        "tvm.compile does not take the Adreno TIR pipeline, a bare pass where it wants a triple",
-        "the pipeline's passes are run as the triple that TVM's build wants",
+        "tvm.compile does not take the Adreno TIR pipeline, a bare pass where it requires a triple",
+        "the pipeline's passes are run as the triple that TVM's build requires",
         "buffer",
         takes_the_pipeline,
     ),
@@ -382,7 +382,7 @@ DEFECTS: tuple[Defect, ...] = (
     ),
     Defect(
         "sort-scan",
-        "sort, argsort, topk, cumsum and cumprod are dispatched to kernels on other GPUs, and stay as they are for Adreno",
+        "sort, argsort, topk, cumsum and cumprod are dispatched to kernels on other GPUs, and stay unchanged for Adreno",
         "sort-scan",
         "buffer",
         runs_since("0.26", models.largest_values, "buffer"),
@@ -398,7 +398,7 @@ DEFECTS: tuple[Defect, ...] = (
     ),
     Defect(
         "sampling",
-        "multinomial_from_uniform is dispatched to a kernel on other GPUs, and stays as it is for Adreno",
+        "multinomial_from_uniform is dispatched to a kernel on other GPUs, and stays unchanged for Adreno",
         "sampling",
         "buffer",
         runs_since("0.27", models.samples, "buffer"),
@@ -430,7 +430,7 @@ LANGUAGE = frozenset(
 """Defects of the kernels of language models, which came with 0.27 or are looked for from 0.27 on."""
 
 DISPATCHED = frozenset({"sort-scan", "kernel-locals", "parameter-types"})
-"""Defects of sorts, scans and functions by hand, which are mended and looked for from 0.26 on."""
+"""Defects of sorts, scans and functions by hand, which are fixed and looked for from 0.26 on."""
 
 ABSENT: dict[str, frozenset[str]] = {
     "0.25": frozenset({"texture-store", *LANGUAGE, *DISPATCHED}),

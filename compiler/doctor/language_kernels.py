@@ -54,7 +54,7 @@ def _finding_races(device: Device) -> Device:
 
 
 def runs(make: Reproducer) -> Callable[[Device, str, tuple[str, ...]], str]:
-    """The verdict of the doctor on a kernel: its first error that is no value. TVM before 0.27 has no such kernels."""
+    """The verdict of the doctor on a kernel: its first error that is not a value. TVM before 0.27 has no such kernels."""
 
     def judge(device: Device, pipeline: str, without: tuple[str, ...]) -> str:
         if tvm_series() != "0.27":

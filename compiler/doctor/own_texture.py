@@ -50,7 +50,7 @@ def lowered_by_tvm(function: Any) -> str:
         with target:
             host, _ = split_host_device_mods(passes(module))
             codegen_build(host_passes()(host), target.host)
-    except RuntimeError as error:  # of which TVM derives its own
+    except RuntimeError as error:  # from which TVM derives its own
         return f"does not compile ({reason(error)})"
     return "ok"
 

@@ -79,7 +79,7 @@ PATCHES: dict[str, str] = {
     ),
     "channel-split": (
         "In InferLayoutSplit, divide `indices_or_sections` by the factor of a packed axis, and keep the first layout where "
-        "one of them is no multiple of it."
+        "one of them is not a multiple of it."
     ),
     "packed-stack": "Give `relax.stack` an FRelaxInferLayout that answers with the initial layouts.",
     "packed-mask": "In AlterOpImpl and LegalizeOps of `layout_transform`, make the padding value of the type of the buffer.",
@@ -91,7 +91,7 @@ PATCHES: dict[str, str] = {
     "own-texture": (
         "In LowerTVMBuiltin, open a stack scope for the let statement of `tirx.nd_mem_alloc_with_scope`, as for a call."
     ),
-    "texture-flatten": "In TextureFlatten, return a function without texture buffers as it is.",
+    "texture-flatten": "In TextureFlatten, return a function without texture buffers unchanged.",
     "vector-store-address": (
         "In `codegen_opencl.cc`, print the address of a vector store before writing `vstoreN(`: a Let in it emits a declaration."
     ),
@@ -101,7 +101,7 @@ PATCHES: dict[str, str] = {
     ),
     "neighbour-read": (
         "In `gpu_2d_continuous_cumsum` and `parallel_sampling_from_prob`, read the neighbour's sum into a local buffer in a "
-        "statement of its own: ThreadSync then puts a barrier before the store."
+        "separate statement: ThreadSync then puts a barrier before the store."
     ),
     "sort-scan": (
         "In `relax/backend/adreno/pipeline.py`, run `DispatchSortScan` in `library_dispatch_passes`, as that of other "
@@ -110,8 +110,8 @@ PATCHES: dict[str, str] = {
     "kernel-locals": ("In `topi/gpu/scan.py`, allocate the local buffers of the sweeps behind `T.launch_thread`, not before it."),
     "parameter-types": "In SpecializePrimFuncBasedOnCallSite, compare sizes by their values, and leave the alignment alone.",
     "state-objects": (
-        "In ConvertLayout, emit a tuple of a dataflow block also where an item is no tensor; in AnnotateCustomMemoryScope, leave "
-        "calls alone that are no `call_tir`."
+        "In ConvertLayout, emit a tuple of a dataflow block also where an item is not a tensor; in AnnotateCustomMemoryScope, "
+        "leave calls alone that are not a `call_tir`."
     ),
     "sampling": (
         "In `relax/backend/adreno/pipeline.py`, run `DispatchSampling` in `library_dispatch_passes`, as that of other "

@@ -123,7 +123,7 @@ class ScopeReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong; a needless copy only costs time."""
+        """Whether nothing is wrong; an unnecessary copy only costs time."""
         return not any(violation.severity == "error" for violation in self.violations)
 
     @property
@@ -236,7 +236,7 @@ def _size(value: Any) -> str:
 
 
 def _why(decision: Decision, shape: Sequence[str]) -> str:
-    """Why a tensor is no texture."""
+    """Why a tensor is not a texture."""
     if is_texture(decision.scope):
         return ""
     if not decision.asks:

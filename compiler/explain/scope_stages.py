@@ -110,5 +110,5 @@ def run_stages(
 
 
 def annotate_scopes(target: Any, rule: str = "tvm", weights: str = "buffer") -> Pass:
-    """One pass in the place of TVM's AnnotateCustomMemoryScope."""
+    """One pass instead of TVM's AnnotateCustomMemoryScope."""
     return Scoping(rule, weights).annotate(target)

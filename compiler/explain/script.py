@@ -1,9 +1,9 @@
 """A module as TVMScript that parses back to the same module.
 
-TVM's printer and parser disagree in three places, which are mended in the text: the parser knows no type arguments of operators,
-in which DefineVDevice keeps the scope of a result until LegalizeOps; it makes index maps of int64, where ConvertLayout made some
-of int32; and where a fused function is called with a constant, it wants one and the same virtual device on both sides, but makes
-another for each.
+TVM's printer and parser disagree in three places, which are corrected in the text: the parser knows no type arguments of
+operators, in which DefineVDevice keeps the scope of a result until LegalizeOps; it makes index maps of int64, where ConvertLayout
+made some of int32; and where a fused function is called with a constant, it requires one and the same virtual device on both
+sides, but makes another for each.
 """
 
 from __future__ import annotations

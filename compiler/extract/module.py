@@ -97,10 +97,12 @@ def _assemble(lowered: Lowered, name: str, **interface: Any) -> CompiledModel:
 
 
 def require_names(kernels: set[str]) -> None:
-    """Raise BuildError for a kernel whose name is no identifier: as no driver compiles it, nothing here does."""
+    """Raise BuildError for a kernel whose name is not an identifier: no driver compiles it."""
     for name in sorted(kernels):
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-            raise BuildError(f"kernel {name}: its name is none of OpenCL C, so that no driver compiles it: rename the PrimFunc")
+            raise BuildError(
+                f"kernel {name}: its name is not valid in OpenCL C, so that no driver compiles it: rename the PrimFunc"
+            )
 
 
 def target_name(target: Any) -> str:

@@ -1,4 +1,4 @@
-"""Functions out of which TVM has lifted the packing of their weights: callers still give them the weights as they are."""
+"""Functions whose packing of weights TVM has lifted out: callers still give them the weights as they are."""
 
 from __future__ import annotations
 

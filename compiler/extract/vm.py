@@ -339,7 +339,7 @@ def _describe_callee(name: str, kind: str) -> str:
     """What a program calls, and whose limit it is that nothing runs it."""
     if kind == "ExternFunc":
         return f"{name}, a function of TVM's runtime that adreno-sim does not have,"
-    return f"{name}, which TVM's pipeline leaves as it is," if name.startswith("relax.") else name
+    return f"{name}, which TVM's pipeline leaves unchanged," if name.startswith("relax.") else name
 
 
 _CALLS: dict[str, Emit] = {

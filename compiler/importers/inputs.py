@@ -21,7 +21,7 @@ from .model import Model, ModelInput
 from .value_ranges import ValueRanges, bound_value
 
 SAMPLE = "relax.multinomial_from_uniform"
-"""The operator that samples: it means nothing of inputs that are no probabilities."""
+"""The operator that samples: it means nothing for inputs that are not probabilities."""
 
 INTEGERS_BELOW = 8
 """Seeded integers that no operator takes as an index, a mask or a length are in [0, 8)."""
@@ -95,7 +95,7 @@ def seeded_inputs(model: Model, seed: int = 0, shapes: Mapping[str, Sequence[int
     from [0, 8); random booleans; by seed and input name.
 
     Normal values keep a network with ordinary weights away from saturation and overflow. A mask leaves the first of each row:
-    attention over nothing is no number. Symbolic dimensions of equal name get equal sizes: from `shapes`, else 2.
+    attention over nothing is not a number. Symbolic dimensions of equal name get equal sizes: from `shapes`, else 2.
     """
     sizes = _symbol_sizes(model, shapes or {})
     ranges, shares = integer_bounds(model, sizes), _find_probabilities(model)
@@ -232,7 +232,7 @@ def read_picture(file: Path, item: ModelInput) -> np.ndarray:
 
     The layout is guessed from the shape: NCHW if axis 1 has size 1 or 3, NHWC if axis 3 has (1 = grey, 3 = RGB). Floats
     become value / 127.5 - 1, in [-1, 1]; uint8 stays. A dimension that is symbolic takes the picture's own size.
-    Needs Pillow. AdrenoSimError if the input is no picture, or the file none.
+    Needs Pillow. AdrenoSimError if the input does not take a picture, or the file is not one.
     """
     require("PIL")
     from PIL import Image

@@ -110,7 +110,7 @@ def is_prim_func(function: object) -> bool:
 
 
 def require_prim_func(function: object) -> None:
-    """Raise AdrenoSimError for what is no PrimFunc."""
+    """Raise AdrenoSimError for anything but a PrimFunc."""
     if not is_prim_func(function):
         raise AdrenoSimError(f"kernel of type {type(function).__name__}: expected a TIR PrimFunc, as T.prim_func makes one")
 

@@ -43,7 +43,7 @@ def strip_weights(file: BinaryIO, takes: Takes = lambda rest, nbytes: True) -> t
     """A serialised model without the elements of large initialisers, and where these are, by the number of the initialiser.
 
     takes: whether to leave an initialiser's elements out, by its message without them and by their number of bytes. Raises
-    ValueError for what is no message.
+    ValueError for anything but a message.
     """
     stripper = _Stripper(file, takes)
     return stripper.strip_model(FileBytes(0, file.seek(0, os.SEEK_END))), stripper.found
@@ -59,7 +59,7 @@ class _Stripper:
         self._initializers = 0
 
     def strip_model(self, model: FileBytes) -> bytes:
-        """Raises ValueError for what is no message."""
+        """Raises ValueError for anything but a message."""
         return b"".join(self._strip(model, GRAPH, self._strip_graph))
 
     def _strip_graph(self, graph: FileBytes) -> bytes:

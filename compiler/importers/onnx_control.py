@@ -179,7 +179,7 @@ def require_steps(operator: str, node: str, steps: int) -> None:
     """UnsupportedError for more steps than are unrolled."""
     if steps > MOST_STEPS:
         raise UnsupportedError(
-            f"unsupported: ONNX operator {operator} (node {node}): {steps} steps to unroll, of which this importer takes at most "
+            f"unsupported: ONNX operator {operator} (node {node}): {steps} steps to unroll; this importer takes at most "
             f"{MOST_STEPS} (steps times directions, all layers together): give the model a shorter input with --shape"
         )
 

@@ -62,7 +62,7 @@ def _parse(file: BinaryIO) -> tuple[ModelProto, dict[int, FileBytes]]:
     """The model, and where the elements of initialisers are which it then lacks, by the number of the initialiser."""
     size = file.seek(0, os.SEEK_END)
     if size > MOST:
-        raise ValueError(f"{size:,} bytes, of which protobuf takes {MOST:,}: save it with save_as_external_data=True")
+        raise ValueError(f"{size:,} bytes, and protobuf takes at most {MOST:,}: save it with save_as_external_data=True")
     try:
         content, found = strip_weights(file, lambda rest, nbytes: _nbytes(TensorProto.FromString(rest)) == nbytes)
     except ValueError:  # protobuf says what is wrong

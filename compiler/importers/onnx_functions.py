@@ -17,14 +17,14 @@ OF_OTHER_DOMAINS = ("Attention",)
 """Operators of ONNX whose names TVM's importer knows, from another domain, and reads otherwise."""
 
 FIRST_ALONE = ("LayerNormalization",)
-"""Operators of which TVM's importer computes the first result alone, and makes something up for the others."""
+"""Operators for which TVM's importer computes the first result alone, and makes something up for the others."""
 
 PER_CHANNEL_SINCE = 13
 """The opset that has DequantizeLinear along an axis."""
 
 
 def expand_operators(model: ModelProto, arrays: LargeArrays, known: Collection[str]) -> ModelProto:
-    """The model with simpler operators in the place of those that are not `known`; the same one where there is none to expand.
+    """The model with simpler operators instead of those that are not `known`; the same one where there is none to expand.
 
     known: names of operators that TVM's importer takes. Shapes and types are static. What has no definition stays.
     """

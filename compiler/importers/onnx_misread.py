@@ -30,7 +30,7 @@ WHOLE = 1e-3
 
 
 def write_readably(model: ModelProto, shapes: Shapes) -> None:
-    """Put nodes of the same meaning in the place of those of REWRITES. shapes: of values, where they are known."""
+    """Replace the nodes of REWRITES by nodes of the same meaning. shapes: of values, where they are known."""
     nodes: list[NodeProto] = []
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     there = set(constants)
@@ -89,7 +89,7 @@ def _refuse_resize(node: NodeProto, given: Mapping[str, Any], shapes: Shapes, co
     wanted = values * image if by_scale else values
     if list(wanted[:2]) != list(image[:2]):
         raise _misread(
-            node, "of the batch or of channels", "its importer leaves them as they are", "resize the last two axes alone"
+            node, "of the batch or of channels", "its importer leaves them unchanged", "resize the last two axes alone"
         )
     coordinates = given.get("coordinate_transformation_mode", b"half_pixel")
     if coordinates != b"align_corners" and np.any(np.abs(wanted - np.round(wanted)) > WHOLE):

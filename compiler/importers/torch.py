@@ -115,7 +115,7 @@ def _holds_halves(program: Any) -> bool:
 
 
 def _output_types(program: Any) -> list[str]:
-    """Types of the outputs that a caller gets: "float16", ...; "" for what is no tensor."""
+    """Types of the outputs that a caller gets: "float16", ...; "" for anything but a tensor."""
     names = program.graph_signature.user_outputs
     values = {node.name: node.meta.get("val") for node in program.graph.nodes}
     return [str(getattr(values.get(name), "dtype", "")).removeprefix("torch.") for name in names]

@@ -41,7 +41,7 @@ CHOOSES = {"relax.take", "relax.gather_elements", "relax.gather_nd", "relax.inde
 
 
 class ValueRanges:
-    """Intervals of the tensors of a module's main. Parameters are told apart by their position.
+    """Intervals of the tensors of a module's main. Parameters are distinguished by their position.
 
     module: with the functions that it calls. symbols: sizes of the symbolic dimensions, by name.
     """
@@ -202,7 +202,7 @@ def _exactly(size: int | None) -> Interval:
 
 
 def _if_known(rule: Callable[[Interval, Interval], Interval | None]) -> Callable[[Interval, Interval], Interval | None]:
-    """The rule of an operation of which nothing is known if nothing is known of an operand."""
+    """The rule of an operation whose result is unknown if an operand is unknown."""
     return lambda a, b: None if UNKNOWN in (a, b) else rule(a, b)
 
 

@@ -52,7 +52,7 @@ def layout_scope(
         if layout == PACKED:
             raise OptionError("layout", f"{PACKED}: is for texture targets")
         if skip_layers and types is None and layout is None:
-            raise OptionError("skip_layers", "is for recast, for layout and for texture targets, none of which is asked for")
+            raise OptionError("skip_layers", "is for recast, for layout and for texture targets, and none of these is given")
         return nothing
     if layout not in (None, PACKED) or not fits_texel(types):
         return LayoutConfig(None) if count_layers(mod) else nothing
@@ -75,7 +75,7 @@ def _convert(mod: Any, data: str, kernel: str, layout: str, skip_layers: Sequenc
     try:
         with LayoutConfig(skip_layers):
             made = wanted(mod)
-    except Exception as error:  # TVM raises whatever its C++ layers raise for letters that are no layout
+    except Exception as error:  # TVM raises whatever its C++ layers raise for letters that are not a layout
         raise refused from error
     found = [str(binding.value.attrs.data_layout) for binding in layers(function_of(made, "main"), (CONV2D,))]
     if len(skip) < count and data not in {layout for number, layout in enumerate(found) if number not in skip}:

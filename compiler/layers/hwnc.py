@@ -58,7 +58,7 @@ def _weights(call: Any, number: int, dtype: str) -> np.ndarray:
     layouts = (str(attrs.data_layout), str(attrs.kernel_layout))
     channels = 0 if array is None else array.shape[3 if layouts == HWNC else 1]
     refusals = {
-        "its weights are no constant": array is None,
+        "its weights are not constant": array is None,
         "it is grouped": int(attrs.groups) != 1,
         f"its layouts are {attrs.data_layout}, {attrs.kernel_layout}": layouts not in (("NCHW", "OIHW"), HWNC),
         "its shape is not constant": None in (sizes(call.args[0]) or [None]),

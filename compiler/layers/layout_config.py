@@ -72,7 +72,8 @@ def convert_layout(desired: Mapping[str, Sequence[str]] | None = None) -> Pass:
 
     desired: operator ("nn.conv2d" or "relax.nn.conv2d") -> layouts of data, kernel and, if wanted, result. "default" for a kernel
     is the usual one beside the data's; for the data it leaves the operator alone. The scope counts where the pass is applied; a
-    layer number that no conv2d has ends in TVM's RuntimeError with the text. AdrenoSimError for what is no operator or layout.
+    layer number that no conv2d has ends in TVM's RuntimeError with the text. AdrenoSimError for anything but an operator or
+    layout.
     """
     transform = import_tvm().relax.transform
     steer_convert_layout()

@@ -17,7 +17,7 @@ LAYERS = (
     "relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d", "relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose",
     "relax.matmul",
 )  # fmt: skip
-"""Operators that can give another element type than they take: all that `recast` takes for layers unless told otherwise."""
+"""Operators that can give another element type than they take: all that `recast` takes for layers unless it is given others."""
 
 
 def full_names(ops: str | Iterable[str] | None) -> tuple[str, ...]:

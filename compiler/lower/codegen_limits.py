@@ -24,17 +24,17 @@ def require_printable(device: IRModule) -> None:
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL declares a variable inside a vector "
                 "store (a Let in its address), which no driver compiles; next: the fixed pipeline, whose fix "
-                "vector-store-address mends it"
+                "vector-store-address repairs it"
             )
         if names := sorted({*map(foreign_name, calls)} - {""}):
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL calls {', '.join(names)}, which C has "
-                "and OpenCL C has not; next: the fixed pipeline, whose fix function-suffix mends it"
+                "and OpenCL C has not; next: the fixed pipeline, whose fix function-suffix repairs it"
             )
         if any(map(_stores_vector_of_bools, stores)):
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL stores vectors of bool, which OpenCL C "
-                "has not; next: cast to int8 or int64 before (a sum of booleans is no boolean either)"
+                "has not; next: cast to int8 or int64 before (a sum of booleans is not a boolean either)"
             )
         if any(map(_syncs_warp, calls)) and any(any(map(_syncs_warp, _found(branch)[1])) for branch in conditions):
             raise UncompiledError(

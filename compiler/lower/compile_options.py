@@ -40,11 +40,11 @@ class CompileOptions:
     "NCHW4c" (what texture targets make of them), "default" (as they are) or another, as "NHWC", "NHWC:OHWI" or "HWNC".
     skip_layers: numbers of those that stay as they are. rule: which scope wins where the consumers of a tensor ask for several,
     "tvm" (as TVM's pass, default) or "fewest-copies" (what most ask for, copies merged). weights: where those of packed
-    convolutions lie, "buffer" (default), "texture" or "relay" (textures, but for float32 constants of kernels without an extent
-    of 1). tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's own. clml_min_flops, clml_min_operators: with
-    target clml, what a subgraph must have to be offloaded; None = a cost model decides. shapes: input name -> full shape, where
-    the model leaves it open. input_values: input name -> the number that all its elements are; it is an input no more. seed: of
-    weights and inputs nobody gave.
+    convolutions lie, "buffer" (default), "texture" or "relay" (textures, except for float32 constants of kernels without an
+    extent of 1). tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's own. clml_min_flops, clml_min_operators:
+    with target clml, what a subgraph must have to be offloaded; None = a cost model decides. shapes: input name -> full shape,
+    where the model leaves it open. input_values: input name -> the number that all its elements are; it is an input no more.
+    seed: of weights and inputs nobody gave.
     """
 
     target: TargetLike = "texture"
@@ -92,7 +92,7 @@ class CompileOptions:
                 raise OptionError(name, f"{given[name]}: {NO_TEXTURES}")
         if "accumulate" in given and options.dtype == "float32":
             raise OptionError(
-                "accumulate", f"{options.accumulate}: is for dtype float16; of a model as it is, sums are as it says"
+                "accumulate", f"{options.accumulate}: is for dtype float16; an unchanged model says itself how it sums"
             )
         options.require_known()
         return options
@@ -102,7 +102,7 @@ class CompileOptions:
         require_target(self.target)
         require_fixes(self.pipeline, self.without_fix)
         if self.tuned is not None and not os.path.isdir(self.tuned):
-            raise AdrenoSimError(f"{os.fspath(self.tuned)} is no tuning folder (it does not exist); adreno-sim tune makes one")
+            raise AdrenoSimError(f"{os.fspath(self.tuned)} is not a tuning folder (it does not exist); adreno-sim tune makes one")
 
     @property
     def scoping(self) -> Scoping:

@@ -1,4 +1,4 @@
-"""A Relax pipeline that the caller gives in the place of ours, and what its functions were before it scheduled them."""
+"""A Relax pipeline that the caller gives instead of ours, and what its functions were before it scheduled them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class InputOptions:
 
 @dataclass(frozen=True)
 class LayerOptions:
-    """In which types and layouts conv2d layers compute, but for those that are skipped."""
+    """In which types and layouts conv2d layers compute, except for those that are skipped."""
 
     recast: str | None
     layout: str | None

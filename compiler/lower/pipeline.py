@@ -1,7 +1,7 @@
 """Lower a Relax module with TVM's Adreno pipelines and keep every stage that later steps read.
 
 `stock` runs TVM's own passes unchanged; `fixed` adds the fixes of `passes.registry`. Both run the TIR pipeline as the
-(passes, host passes, device passes) triple that `tvm.tirx.build` wants; TVM's Adreno pipeline is a bare pass, which
+(passes, host passes, device passes) triple that `tvm.tirx.build` requires; TVM's Adreno pipeline is a bare pass, which
 `tvm.compile` rejects with a TypeError in every version.
 """
 
@@ -55,7 +55,7 @@ class Lowered:
     relax: the VM level: after VMShapeLower and AttachGlobalSymbol, before VM code generation; Relax functions, and
         the scheduled PrimFuncs they call.
     unscheduled: the PrimFuncs before ApplyDefaultSchedule, buffers carrying their storage scopes (per-kernel golden); what came
-        scheduled, as the fixes mend it.
+        scheduled, as the fixes repair it.
     tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
     sources: kernel name -> its OpenCL C, each a program of its own.
     fixes: names of the fixes that ran, in order.
@@ -108,7 +108,7 @@ def lower(
     from module to module), after which the fixes of TIR still run. without: names of fixes to leave out (not of `stock`).
     limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
-    tuned: schedules that go before TVM's own; it notes which were taken. planner: in the place of TVM's memory planner
+    tuned: schedules that go before TVM's own; it notes which were taken. planner: instead of TVM's memory planner
     (`plan.planning_pass.plan_memory`). scoping: how scopes are decided.
     Raises AdrenoSimError for an unknown pipeline or fix, UncompiledError where TVM cannot lower the module.
     """
@@ -237,7 +237,7 @@ def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = No
 
 
 def _mend_references(unscheduled: IRModule, fixes: Sequence[Fix]) -> IRModule:
-    """The PrimFuncs with what fixes mend of one that came scheduled: its kernel is right if it computes what that says."""
+    """The PrimFuncs, with the repairs of fixes in one that came scheduled: its kernel is right if it computes what that says."""
     makers = [fix.reference for fix in fixes if fix.reference is not None]
     return import_tvm().transform.Sequential([make() for make in makers])(unscheduled) if makers else unscheduled
 
@@ -249,7 +249,7 @@ def _prim_funcs(mod: IRModule) -> IRModule:
 
 
 def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix], split: Snapshot) -> tuple[IRModule, IRModule]:
-    """The PrimFuncs as `tirx.SplitHostDevice` leaves them, of which `split` takes a copy, and after the whole pipeline."""
+    """The PrimFuncs as `tirx.SplitHostDevice` leaves them, a copy that `split` takes, and those after the whole pipeline."""
     tvm = import_tvm()
     mod = tvm.tirx.transform.BindTarget(target.with_host(tvm.target.Target("llvm")))(mod)
     insertions: dict[str, Any] = {}
@@ -276,7 +276,7 @@ def tir_triple(target: Target) -> tuple[Any, Any, Any]:
 
 
 def _sources(final: IRModule, fixes: Sequence[Fix] = ()) -> dict[str, str]:
-    """OpenCL C of every kernel, by kernel name. UncompiledError for one of which TVM writes no right text."""
+    """OpenCL C of every kernel, by kernel name. UncompiledError for one for which TVM writes no right text."""
     tvm = import_tvm()
     from tvm.tirx.build import split_host_device_mods
 

@@ -89,7 +89,7 @@ def target_kind(given: TargetLike) -> tuple[str, tuple[str, ...]]:
 
 
 def require_target(given: TargetLike) -> None:
-    """Raise AdrenoSimError for a name that TVM cannot know either, and for what is no JSON; imports no TVM for it."""
+    """Raise AdrenoSimError for a name that TVM cannot know either, and for anything but JSON; imports no TVM for it."""
     if isinstance(given, str) and _is_json(given):
         _described(given)
     elif isinstance(given, str) and "/" not in given and given.split()[:1] != ["opencl"]:

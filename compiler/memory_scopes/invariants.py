@@ -15,7 +15,7 @@ from .rules import GLOBAL, is_texture
 
 @dataclass(frozen=True)
 class Violation:
-    """A broken invariant: "error" for what gives wrong code, "warning" for a needless copy; where, and what is wrong."""
+    """A broken invariant: "error" for what gives wrong code, "warning" for an unnecessary copy; where, and what is wrong."""
 
     severity: Literal["error", "warning"]
     function: str

@@ -54,7 +54,7 @@ class Scoping:
         return _SETTLE[self.rule]
 
     def passes(self, target: Any, watch: Watch | None = None) -> list[tuple[str, Pass]]:
-        """The steps in the place of TVM's AnnotateCustomMemoryScope, each with its name. watch: see `define_vdevice`."""
+        """The steps instead of TVM's AnnotateCustomMemoryScope, each with its name. watch: see `define_vdevice`."""
         transform = import_tvm().relax.transform
         merge = [("MergeCopies", merge_copies())] if self.rule == "fewest-copies" else []
         return [
@@ -75,7 +75,7 @@ TVMS = Scoping()
 
 
 def replace_scoping(passes: list[Pass], target: Target, scoping: Scoping) -> list[Pass]:
-    """A texture target's passes, with those of this package in the place of TVM's two where TVM's do not do what is asked for,
+    """A texture target's passes, with those of this package instead of TVM's two if TVM's do not do what is asked for,
     and the schedule for weights in textures.
 
     OptionError for a target without textures, which has nothing to decide.

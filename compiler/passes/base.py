@@ -20,7 +20,7 @@ class Fix:
     relax: takes TVM's list of Relax passes and the target, returns the list to run instead.
     tir: (name of a pass of TVM's TIR pipeline, maker of the pass that runs just before it). instead: the same of a pass that
     takes its place. device: maker of a pass on device code, after TVM's last.
-    reference: maker of a pass that mends a PrimFunc which was scheduled before it came here: what its kernel is compared with.
+    reference: maker of a pass that repairs a PrimFunc which was scheduled before it came here: what its kernel is compared with.
     """
 
     name: str

@@ -54,7 +54,7 @@ def _keep(builder: Any, call: Any) -> Any:
 
 
 def _texels(builder: Any, arg: Any) -> Any:
-    """The NCHW4c tensor of which `arg` is the unpacked form, None if it is not one."""
+    """The NCHW4c tensor whose unpacked form is `arg`, None if it is not one."""
     tvm = import_tvm()
     source: Any = builder.lookup_binding(arg) if isinstance(arg, tvm.relax.Var) else None
     if getattr(getattr(source, "op", None), "name", "") != TRANSFORM:

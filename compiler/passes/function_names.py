@@ -51,6 +51,6 @@ def add(passes: list[Pass], _target: Target) -> list[Pass]:
 FIX = Fix(
     name="function-names",
     versions=ALL_VERSIONS,
-    summary="a function whose name is no identifier, as <lambda>, gets a kernel that compiles",
+    summary="a function whose name is not an identifier, as <lambda>, gets a kernel that compiles",
     relax=add,
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def remove_dropout() -> Pass:
-    """Relax pass: `dropout(x)` becomes the pair of x and a mask of ones, of which only what is used remains."""
+    """Relax pass: `dropout(x)` becomes the pair of x and a mask of ones; only the used ones remain."""
     tvm = import_tvm()
     relax = tvm.relax
     pairs = rewrite_calls("RemoveDropout", ("relax.nn.dropout",), lambda _, call: _pair(call.args[0]))

@@ -24,13 +24,13 @@ SPLIT = "relax.split"
 SQUEEZE = "relax.squeeze"
 MASKS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
          "logical_not", "isnan", "isinf", "isfinite", "where")  # fmt: skip
-"""Operators with operands or results of type bool, of which there are no texels."""
+"""Operators with operands or results of type bool, which no texel holds."""
 
 NORMS = ("nn.group_norm", "nn.instance_norm", "nn.layer_norm", "nn.rms_norm")
 PLAIN = tuple(f"relax.{name}" for name in (*MASKS, "stack", "variance", "std", *NORMS))
 
 BINARY = tuple(f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "power", "maximum", "minimum"))
-"""Operators with two operands, of which one is broadcast."""
+"""Operators with two operands; one of them is broadcast."""
 
 
 def keep_plain() -> Pass:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def inline_private_functions() -> Pass:
-    """Relax pass: no private function is left, but for those that call themselves."""
+    """Relax pass: no private function is left, except for those that call themselves."""
     return import_tvm().relax.transform.InlinePrivateFunctions()
 
 

@@ -9,7 +9,7 @@ with strides). Then it is wrong, or does not compile:
   asks.
 * Where blocks do not divide the axis, sums of the last one are stored without its condition, behind the end of a row.
 
-It also fails on what follows a sum of which no axis is left (the division of a mean over all of a tensor), and no rule behind it
+It also fails on what follows a sum without a remaining axis (the division of a mean over all of a tensor), and no rule behind it
 is asked.
 
 0.25 to 0.27.
@@ -35,7 +35,7 @@ class _WrongTile(Exception):
 
 
 class _NoTile(Exception):
-    """TVM's rule is about to fail on what follows a sum of which no axis is left."""
+    """TVM's rule is about to fail on what follows a sum without a remaining axis."""
 
 
 def schedule_blocked_reduction(func: Any, target: Target) -> Any:

@@ -70,7 +70,7 @@ FIXES: tuple[Fix, ...] = (
 
 
 def require_fixes(pipeline: object, without: Sequence[str]) -> None:
-    """Raise AdrenoSimError for an unknown pipeline, or a name in `without` that is no fix of it. Imports no TVM."""
+    """Raise AdrenoSimError for an unknown pipeline, or a name in `without` that is not a fix of it. Imports no TVM."""
     if pipeline not in ("fixed", "stock") and not callable(pipeline):
         raise AdrenoSimError(
             f"pipeline {pipeline!r}: expected 'fixed' or 'stock', or from Python a pass or a callable on modules"
@@ -84,6 +84,6 @@ def require_fixes(pipeline: object, without: Sequence[str]) -> None:
 
 
 def choose(without: Sequence[str] = ()) -> tuple[Fix, ...]:
-    """The fixes for the installed TVM without those named in `without`. Raises AdrenoSimError for a name that is no fix."""
+    """The fixes for the installed TVM without those named in `without`. Raises AdrenoSimError for a name that is not a fix."""
     require_fixes("fixed", without)
     return tuple(fix for fix in FIXES if fix.name not in without and tvm_series() in fix.versions)

@@ -22,7 +22,8 @@ PAIRWISE = {"relax.sum": "add", "relax.mean": "add", "relax.max": "maximum", "re
 
 
 def add_operands() -> Pass:
-    """Relax pass: `sum(stack((a, b, ...), axis), axis)` becomes a + b + ..., in this order; the other reductions likewise."""
+    """Relax pass: `sum(stack((a, b, ...), axis), axis)` becomes a + b + ..., in this order; the other reductions in the
+    same way."""
     tvm = import_tvm()
     relax = tvm.relax
     sums = rewrite_calls("AddOperands", tuple(PAIRWISE), _rewrite)

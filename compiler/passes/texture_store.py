@@ -1,7 +1,7 @@
 """texture-store: one vector store per texel, where TVM stores a texel once per lane.
 
 TVM 0.26 and 0.27 leave `for lane in vectorized(4): texture2d_store(texel, value(lane))` scalar: VectorizeLoop gives up
-on a call whose return type is no primitive type. Each of the four writes then splats one lane over the whole texel, so
+on a call whose return type is not a primitive type. Each of the four writes then splats one lane over the whole texel, so
 that every channel ends up with the last lane. 0.25 vectorises the call and is right.
 """
 

@@ -29,7 +29,7 @@ class Allocation:
 
     slots: the textures behind storages that are one (storage number -> Slot). unplanned: storages that the planner leaves to the
     runtime, of one tensor each, which exist only while that lives. on_chip: storages that are
-    on-chip memory, of which there is one at most; they take nothing of the device's. bound: bytes the planner proved no plan can
+    on-chip memory, one at most; they take nothing of the device's. bound: bytes the planner proved no plan can
     go below, where it proved any. unit: sizes count in multiples of it. note: what a reader must know.
     """
 

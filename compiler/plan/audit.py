@@ -32,7 +32,7 @@ class Audit:
 
     dense: tensors at the peak without padding; padding: their pitch; slots: storages beyond their tensors, empty ones, and
     gaps inside; item_size: planned beyond right sizes; pages: the pool's rounding; workspace: of the largest call.
-    dense + padding + slots + item_size are the bytes of all storages, of which `unplanned` is left to the runtime.
+    dense + padding + slots + item_size are the bytes of all storages; `unplanned` of them are left to the runtime.
     """
 
     findings: tuple[Finding, ...]
@@ -165,7 +165,7 @@ def _check_images(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
     if textures:
         message = (
             f"{len(textures)} textures of the plan, {_tensor_text(textures[0])} the first, are to be images over buffers; "
-            f"{rules.device} has no image2d_array over a buffer (cl_ext_image_from_buffer): each is memory of its own there"
+            f"{rules.device} has no image2d_array over a buffer (cl_ext_image_from_buffer): each has separate memory there"
         )
         yield Finding(Kind.NO_IMAGE_FROM_BUFFER, message, tensor=textures[0].id, count=len(textures))
 

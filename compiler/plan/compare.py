@@ -99,7 +99,7 @@ def compare(problem: Problem, planners: Iterable[str], *, page: int = PAGE, **op
 
 
 def row(whole: Allocation, page: int = PAGE) -> PlannerResult:
-    """The figures of one plan; those of bytes are of device memory, but for the ones of the chip."""
+    """The figures of one plan; those of bytes are of device memory, except for the ones of the chip."""
     allocation = whole.in_memory()
     bound = bound_of(allocation)
     largest = max(allocation.storages, default=0)

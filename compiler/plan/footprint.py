@@ -144,9 +144,9 @@ def measure(
     graphs: tuple[GraphPlan, ...] = (),
     model: CompiledModel | None = None,
 ) -> Footprint:
-    """Run the planners `names` on the tensors of a plan (its own allocation comes first), or on a problem as it stands.
+    """Run the planners `names` on the tensors of a plan (its own allocation comes first), or on an unchanged problem.
 
-    names: a plan file (.json) in the place of a planner is read. options: planner -> its own options. graphs: of `model`, whose
+    names: a plan file (.json) instead of a planner is read. options: planner -> its own options. graphs: of `model`, whose
     plan it is; planners that choose an order of execution need it. A planner that cannot take the problem, or is not installed,
     gets a row that says so.
     """
@@ -249,7 +249,7 @@ def _run(name: str, problem: Problem, options: Mapping[str, Any]) -> Allocation 
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
-    """Whether `read_source` has nothing to do with the file: it is no plan and no trace. TVM saves modules as .json too."""
+    """Whether `read_source` has nothing to do with the file: it is neither a plan nor a trace. TVM saves modules as .json too."""
     suffix = Path(path).suffix.lower()
     return suffix not in (".csv", ".json") or (suffix == ".json" and is_saved_module(Path(path)))
 

@@ -98,7 +98,8 @@ class Either:
 
 @dataclass(frozen=True)
 class State:
-    """What a function of TVM's runtime gives or takes besides tensors, as a KV cache: its memory is no tensor of the program."""
+    """What a function of TVM's runtime gives or takes besides tensors, as a KV cache: its memory is not a tensor of the
+    program."""
 
 
 Value = Union[Ref, StorageRef, State, ShapeValue, Items, Either, HeapValue, int, float, bool, str, None]

@@ -54,7 +54,7 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def is_saved_module(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is no JSON of ours, but a module that `tvm.ir.save_json` wrote."""
+    """Whether a file is not JSON of ours, but a module that `tvm.ir.save_json` wrote."""
     try:
         data = read_object(path)
     except AdrenoSimError:

@@ -1,4 +1,4 @@
-"""Any planner as a Relax pass, in the place of TVM's StaticPlanBlockMemory."""
+"""Any planner as a Relax pass, instead of TVM's StaticPlanBlockMemory."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 TVM_PASS = "StaticPlanBlockMemory"
 
 OWN_PASS = "adreno_sim.ReplanStorages"
-"""The fix of TVM's plan, which a planner makes needless."""
+"""The fix of TVM's plan, which is not needed with a planner."""
 
 ANY = ("global", "uint8")
 """Scope and element type of a storage that buffers and textures share: both are views of its bytes."""
 
 
 def plan_memory(planner: str, device: str | Device | DeviceRules | None = None) -> Pass:
-    """A pass for the place of StaticPlanBlockMemory: that pass, and its tensors placed anew by `planner`.
+    """A pass that replaces StaticPlanBlockMemory: that pass, and its tensors placed again by `planner`.
 
     planner: a name of `planners.PLANNERS`; "tvm" is TVM's pass alone. device: whose pitch rule, alignments and limits
     hold; None = ADRENO_SIM_DEVICE, else sim:adreno-740. Functions with branches or storages of symbolic size keep TVM's plan.
     The pass raises AdrenoSimError where a planner puts tensors where the device makes no view of them. AdrenoSimError here for an
-    unknown planner or device, UnsupportedError for a planner whose storages are no bytes but textures of given extents.
+    unknown planner or device, UnsupportedError for a planner whose storages are textures of given extents instead of bytes.
     """
     tvm = import_tvm()
     find(planner)

@@ -27,7 +27,7 @@ class Item:
     shape, dtype and scope as in TensorSpec; items without a shape are plain bytes. dense: bytes without padding.
     alignment: its address is a multiple of this power of two. left_alone, call, symbolic: as in PlannedTensor.
     recording: the launches [first, last] of the recording inside which it is written and read, so that it may lie on the chip; ()
-    where there is none. traffic: bytes that its accesses move, each of which reads or writes it once.
+    where there is none. traffic: bytes that its accesses move; each access reads or writes it once.
     """
 
     id: str

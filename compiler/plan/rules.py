@@ -63,7 +63,7 @@ class DeviceRules:
     @property
     def text(self) -> str:
         """The rule in words."""
-        texels = f", of which it takes multiples of {self.pitch} texels" if self.rule.takes_texels else ""
+        texels = f"; it takes multiples of {self.pitch} texels" if self.rule.takes_texels else ""
         layers = f", layers of {self.rule.layer} bytes" if self.rule.layer > 1 else ""
         return f"{self.device}, texture rows of {self.pitch} bytes{texels}{layers}"
 

@@ -20,7 +20,7 @@ CHUNK = 1 << 24
 
 @dataclass(frozen=True)
 class Refusal:
-    """A storage or a tensor's view that the device does not make: OpenCL's code ("" where it is no driver's) and why.
+    """A storage or a tensor's view that the device does not make: OpenCL's code ("" if it is not a driver's) and why.
 
     planned: a planner placed it; else it is so under every plan.
     """

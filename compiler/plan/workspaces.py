@@ -19,7 +19,7 @@ Argument = Union[TensorSpec, np.ndarray, int, float, None]
 
 
 def workspaces(function: HostFunction, args: Sequence[Argument], instruction: int) -> list[PlannedWorkspace]:
-    """What one call of `function` with `args` allocates on the device; a loop's body is looked at once, for its first turn.
+    """What one call of `function` with `args` allocates on the device; a loop's body is examined once, for its first turn.
 
     Raises AdrenoSimError where a size depends on what only the run knows.
     """

@@ -84,7 +84,7 @@ def precision(
     """Which layers must stay in the network's type for its outputs to stay within `bound`; and the model compiled so.
 
     Errors are the largest |difference| over max(|value|, rms). Layers are judged one by one, on TVM's llvm target; the whole
-    network runs on `device` with the fixed pipeline, and is held against the unchanged one without rounding (as TVM's llvm runs
+    network runs on `device` with the fixed pipeline, and is compared with the unchanged one without rounding (as TVM's llvm runs
     it where that is not known). What comes out is also judged as `check` does: a device that computes the recast network wrongly
     says nothing about types. No model is returned then. target, rule, weights, shapes, input_values: as of
     CompileOptions. Errors as `check`.

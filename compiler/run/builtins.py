@@ -29,7 +29,7 @@ def _create(machine: Runtime, args: list[Value]) -> Value:
 
 
 def _method(name: str, *kinds: type, least: int | None = None) -> Builtin:
-    """A method of the cache, which is the first argument; the others are of these kinds, of which `least` must be given."""
+    """A method of the cache, which is the first argument; the others are of these kinds, and `least` of them must be given."""
 
     def call(machine: Runtime, args: list[Value]) -> Value:
         cache, rest = (args[0] if args else None), args[1:]

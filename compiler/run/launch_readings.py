@@ -21,7 +21,7 @@ class ReadingsObserver(Observer):
 
     def __init__(self, device: Device, every: bool, findings: FindingList):
         """every: all readings, else those that level full tries by itself. findings: gets what depends on one. OptionError for a
-        real device of which they are asked."""
+        real device that is asked for them."""
         if every:
             require_variable(device)
         is_full = device.info.profile is not None and device.options.checks == "full"

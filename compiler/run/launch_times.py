@@ -21,4 +21,4 @@ class LaunchTimes(Observer):
         self.report.add_launch(self._timer, launch.kernel, launch.global_size, launch.local_size, launch.args, launch.code.name)
 
     def after_graph(self, graph: GraphCall, run: GraphRun) -> None:
-        self.report.say_missing(f"{graph.graph}: ran as OpenCL ML, of which the model knows nothing")
+        self.report.say_missing(f"{graph.graph}: ran as OpenCL ML, which the model does not cover")

@@ -48,7 +48,7 @@ class _Program:
 
 
 class _OnChip:
-    """On-chip memory of which nothing is known but its size."""
+    """On-chip memory; only its size is known."""
 
     def __init__(self, nbytes: int):
         self._nbytes = nbytes

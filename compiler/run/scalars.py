@@ -47,7 +47,7 @@ def integer(expr: Expr, scope: Scope) -> int:
     """As `evaluate`, for sizes and indices."""
     value = evaluate(expr, scope)
     if isinstance(value, float) and not math.isfinite(value):
-        raise AdrenoSimError(f"host program: {value} is no size or index")
+        raise AdrenoSimError(f"host program: {value} is not a size or index")
     return int(value)
 
 

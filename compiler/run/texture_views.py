@@ -4,7 +4,7 @@ Where an image lies over a buffer, the runtime gives image_row_pitch = align_up(
 IMAGE_PITCH_ALIGNMENT taken for bytes, or 64 where the device reports none; image_slice_pitch stays 0, the device's choice. A
 device that counts A in pixels refuses most of these images. (TVM: src/backend/opencl/runtime/opencl_device_api.cc)
 
-TVM's planner counts a texture's bytes alike, with the `image_base_address_alignment` of its target in the place of A.
+TVM's planner counts a texture's bytes alike, with the `image_base_address_alignment` of its target instead of A.
 """
 
 from __future__ import annotations

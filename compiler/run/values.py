@@ -217,5 +217,5 @@ def release(value: Value) -> None:
 
 
 def leaves_of(value: Value) -> list[Value]:
-    """What is inside `value` and is no tuple, in order."""
+    """The values inside `value` that are not tuples, in order."""
     return [leaf for item in value.items for leaf in leaves_of(item)] if isinstance(value, TupleValue) else [value]

@@ -2,7 +2,7 @@
 
 While it is tuned a function reads its argument from a flat buffer and stages it in a texture. Where the model gives it a
 texture, the stage is a copy of what is there already: it is inlined, which forwards the argument to all who read the copy.
-A copy that also pads is no such copy: its image has other extents, and it stays.
+A copy that also pads is not such a copy: its image has other extents, and it stays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MetaSchedule's JSON database, looked at before TVM reads it: TVM ends the process at some damage, as at a workload that is not
+"""MetaSchedule's JSON database, checked before TVM reads it: TVM ends the process at some damage, as at a workload that is not
 there."""
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _lines(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _find_damage(record: Any, workloads: int) -> str:
-    """Why a value is no record: [number of a workload, [trace, seconds, target, arguments]]; "" where it is one."""
+    """Why a value is not a record: [number of a workload, [trace, seconds, target, arguments]]; "" where it is one."""
     if not isinstance(record, list) or len(record) != 2:
         return "expected the number of a workload and a record"
     number, body = record

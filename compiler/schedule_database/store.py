@@ -152,13 +152,14 @@ class TuningStore:
             others = sorted(item.name for item in self.path.iterdir())
             if others:
                 self.close()
-                raise AdrenoSimError(f"{self.path} holds {others[0]} and is no tuning folder: give a new or empty one")
+                raise AdrenoSimError(f"{self.path} holds {others[0]} and is not a tuning folder: give a new or empty one")
             json_io.write_json(file, {"schema": SCHEMA, **json_io.plain_json(wanted)})
         try:
             found = read_json(file)
         except (OSError, ValueError) as error:
             self.close()
-            raise AdrenoSimError(f"{self.path} is no tuning folder ({SETTINGS}: {error}); adreno-sim tune makes one") from error
+            reason = f"{SETTINGS}: {error}"
+            raise AdrenoSimError(f"{self.path} is not a tuning folder ({reason}); adreno-sim tune makes one") from error
         if not isinstance(found, dict) or found.get("schema") != SCHEMA:
             self.close()
             raise AdrenoSimError(f"{file}: expected an object of schema {SCHEMA!r}")
@@ -236,7 +237,7 @@ def _line(value: Any) -> Line:
             raise ValueError(f"{key} is missing")
     for key, fits in _FIELDS.items():
         if key in value and not fits(value[key]):
-            raise ValueError(f"{key}: {str(value[key])[:60]!r} is no such value")
+            raise ValueError(f"{key}: {str(value[key])[:60]!r} is not such a value")
     return value
 
 

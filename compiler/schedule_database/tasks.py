@@ -55,7 +55,7 @@ def params_of(function: Any) -> list[BufferInfo]:
     """The buffer of every parameter. UnsupportedError for a function with others."""
     infos = [buffer_param(function, param) for param in function.params]
     if any(info is None for info in infos):
-        raise UnsupportedError("unsupported: tuning a function with parameters that are no tensors")
+        raise UnsupportedError("unsupported: tuning a function with parameters that are not tensors")
     return [info for info in infos if info is not None]
 
 

@@ -48,7 +48,7 @@ LIMITS = (
 """Limits of the checking device that decide what is accepted and how it ranks."""
 
 Step = Callable[[Task, CandidateResult], None]
-"""Told of every candidate as soon as it was judged."""
+"""Notified of every candidate as soon as it was judged."""
 
 
 def tune(
@@ -76,7 +76,7 @@ def tune(
     right ones are timed as well, checked before on `check_on` (a simulated device; default sim:adreno-740). Without a real device
     predicted times rank them (docs/time.md). rule, weights, shapes, input_values:
     as of CompileOptions. only: parts of the names of tasks to tune; empty = all. isa: also look at registers,
-    waves and spills of each candidate on the chip of the checking device. step: told of every candidate.
+    waves and spills of each candidate on the chip of the checking device. step: notified of every candidate.
 
     Raises AdrenoSimError for bad input and for a folder made with other settings, UnsupportedError for what TVM cannot do.
     """
@@ -236,7 +236,7 @@ class _Search:
 def _chance(seed: int) -> Any:
     """The cost model. None learns from predicted times: the search goes by what they are, and chance.
 
-    TVM's RandomModel seeds NumPy's global generator, afresh for each run unless told otherwise; this one has its own.
+    TVM's RandomModel seeds NumPy's global generator, afresh for each run unless it is given a seed; this one has its own.
     """
     generator = np.random.default_rng(seed)
 

@@ -105,7 +105,7 @@ def _size(entry: str, place: int, one: int, two: int, lengths: Lengths) -> int:
             f"{entry} computes the {SIZES[min(place, 4)]} of its KV cache: expected a number, or one it is given"
         )
     if lengths.context is None or lengths.tokens is None:
-        raise AdrenoSimError(f"{entry} is told how many positions its KV cache has: give --context")
+        raise AdrenoSimError(f"{entry} gets the number of positions of its KV cache as an argument: give --context")
     return (lengths.batch, lengths.context * lengths.batch, lengths.tokens, lengths.page_size, 0)[place]
 
 

@@ -60,7 +60,7 @@ def stated_bounds(facts: Mapping[str, EntryFacts], entries: Sequence[str]) -> di
 def find_weights(entries: Mapping[str, Sequence[EntryParam]], facts: Mapping[str, EntryFacts]) -> Weights:
     """The weights of all functions, each once.
 
-    They are the parameters behind those that the module counts as inputs. Of functions of which it says nothing: tuples, and
+    They are the parameters behind those that the module counts as inputs. Of functions without such a number: tuples, and
     tensors of known shape that another function takes too.
     """
     counts: dict[Key, int] = {}

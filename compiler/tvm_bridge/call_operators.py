@@ -56,7 +56,7 @@ def match_calls(calls: Calls, called: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _functions(mod: IRModule) -> dict[str, Any]:
-    """The Relax functions that are no groups of fused operators."""
+    """The Relax functions that are not groups of fused operators."""
     return {var.name_hint: f for var, f in mod.functions_items() if kind(f) == "Function" and not _is_group(f)}
 
 

@@ -1,4 +1,4 @@
-"""Which TVM is installed, told by what its files hold: a key for what it makes, without importing it."""
+"""Which TVM is installed, as its files show: a key for what it makes, without importing it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _locations(package: str) -> list[str]:
     """The folders of a package's modules; an editable one may have several."""
     try:
         spec = util.find_spec(package)
-    except ValueError:  # a module that stands in for it
+    except ValueError:  # a module that replaces it
         return []
     return [] if spec is None else list(spec.submodule_search_locations or [])
 

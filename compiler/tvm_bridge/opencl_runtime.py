@@ -77,7 +77,7 @@ def autoload() -> None:
         if not disk_cache.is_enabled() or not place.is_file() or _has_runtime():
             return
         if not may_load(place):
-            warnings.warn(f"{place} is not loaded: it is damaged, or others may have written it; build it anew", stacklevel=2)
+            warnings.warn(f"{place} is not loaded: it is damaged, or others may have written it; build it again", stacklevel=2)
             return
         os.utime(place)  # by this the cache knows what is in use
         try:

@@ -1,6 +1,6 @@
 """Reading TVM's IR in one way for 0.25, 0.26 and 0.27: class names, buffers, types, launch calls.
 
-Nodes are told apart by class name, because modules moved between versions; variables are keyed by object handle,
+Nodes are distinguished by class name, because modules moved between versions; variables are keyed by object handle,
 because names repeat.
 """
 

@@ -128,7 +128,7 @@ def tensor_type(shape: Any, dtype: str) -> Any:
 
 
 def shape_values(kind: Any) -> list[Any] | None:
-    """Dimensions (TIR expressions) of a tensor type, None if it is no tensor or its rank is unknown."""
+    """Dimensions (TIR expressions) of a tensor type, None if it is not a tensor or its rank is unknown."""
     shape = getattr(kind, "shape", None)
     values = getattr(shape, "values", None)
     return None if values is None else list(values)

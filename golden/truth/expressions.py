@@ -27,8 +27,8 @@ class Writer:
     native: values are also computed as halves give them. reducing: the value that is being written is one of many steps, whose
     order is up to the device. terms: how many, in C; stored: the key of the tensor that takes them. taken: where a value is
     evaluated that may not be chosen, the C condition that it is; else "". choices: where the value is written once for every
-    choice of whole numbers. moved: rounding moves a place that it reads. open_to_nan: something is taken for exact of which
-    OpenCL leaves open what it is where a tensor holds NaN; open_to_denormals: or may be computed of zero for a denormal number.
+    choice of whole numbers. moved: rounding moves a place that it reads. open_to_nan: something is taken for exact that OpenCL
+    leaves open if a tensor holds NaN; open_to_denormals: or may be computed of zero for a denormal number.
     """
 
     tensors: dict[int, Tensor] = field(default_factory=dict)

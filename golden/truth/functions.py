@@ -1,4 +1,4 @@
-"""Functions of one float: the C text of their value and of their slope, and how exact OpenCL wants them."""
+"""Functions of one float: the C text of their value and of their slope, and how exact OpenCL requires them to be."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _PIECE = 1 << 20
 
 
 def holds_nan(array: np.ndarray) -> bool:
-    """Whether a tensor holds NaN, of which OpenCL leaves open what min and max make."""
+    """Whether a tensor holds NaN: OpenCL leaves open what min and max make of it."""
     return array.dtype.name in FLOATS and bool(np.isnan(array).any())
 
 
@@ -27,8 +27,8 @@ def holds_flushed(array: np.ndarray, units: Units) -> bool:
 
 
 def as_device_takes(array: np.ndarray, units: Units) -> Truth:
-    """A tensor as a device may take it: what it may flush is off by twice itself at most, so that it may be on either side of
-    zero, as which it compares."""
+    """A tensor as a device may take it: a value that it may flush has an error of at most twice itself, so that it may be on
+    either side of zero, as which it compares."""
     if not holds_flushed(array, units):
         return Truth(array)
     lost = _flushed(array, units.flushed_below(array.dtype.name))

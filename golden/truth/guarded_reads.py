@@ -99,7 +99,7 @@ def _note_reads(found: _Made, node: Any, guarded: bool) -> None:
 
 
 def _operands(node: Any) -> list[Any]:
-    """The operands that are always evaluated, as a list, and then those of which a choice evaluates one."""
+    """The operands that are always evaluated, as a list, and then those that a choice evaluates one of."""
     kind = read.kind(node)
     if kind == "Select":
         return [[node.condition], node.true_value, node.false_value]

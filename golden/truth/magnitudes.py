@@ -19,7 +19,7 @@ _PASSED_ON = ("if_then_else", "likely")
 def write_magnitudes(name: str, function: Any) -> TruthProgram:
     """A program that gives, for magnitudes of the float arguments, an upper bound of the magnitude of every result and of all
     partial sums on the way to it. Raises Unmodelled where a PrimFunc does more to floats than add, multiply, compare for max and
-    min, and move them, or holds a constant that is no whole number."""
+    min, and move them, or holds a constant that is not a whole number."""
     return write_program(name, function, over=_Magnitudes)
 
 
@@ -37,7 +37,7 @@ class _Magnitudes(Statements):
     def visit_FloatImm(self, node: Any) -> Value:
         value = float(node.value)
         if value != round(value):
-            raise Unmodelled(f"the constant {value:g}, which is no whole number")
+            raise Unmodelled(f"the constant {value:g}, which is not a whole number")
         return Value(literal(abs(value)), read.dtype_of(node))
 
     def compare(self, operator: str, a: Value, b: Value) -> Value:

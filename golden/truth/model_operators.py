@@ -41,7 +41,7 @@ WITHOUT_A_VALUE = {
             "relax.invoke_pure_closure", "relax.invoke_closure", "relax.make_closure", "relax.call_py_func",
             "relax.call_dps_packed", "relax.call_inplace_packed", "relax.call_pure_packed", "relax.call_builtin_with_ctx",
         ),
-        "they call what is no part of the module",
+        "they call what is not part of the module",
     ),
     **dict.fromkeys(
         (
@@ -52,7 +52,7 @@ WITHOUT_A_VALUE = {
         "TVM's own passes make them, after the point at which a truth takes the module",
     ),
 }  # fmt: skip
-"""Operators of which no truth is made -> why."""
+"""Operators without a truth -> why."""
 
 
 def called(call: Any) -> tuple[str, Sequence[Any]]:

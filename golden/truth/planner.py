@@ -39,7 +39,7 @@ class Planner:
     def plan(self, name: str, inputs: Sequence[np.ndarray]) -> Plan:
         function = self._functions[name]
         if read.kind(function) != "Function":
-            raise Unmodelled(f"{name}, which is no Relax function")
+            raise Unmodelled(f"{name}, which is not a Relax function")
         self._inputs = inputs
         places: dict[int, Place] = {}
         for param, array in zip(function.params, inputs, strict=True):
@@ -201,7 +201,7 @@ class Planner:
         return self._body(function.body, inner)
 
     def _program(self, name: str, inexact: tuple[int, ...], drifts: bool) -> tuple[int, TruthProgram]:
-        """A PrimFunc's program for arguments of which these are not exact, and its number; drifts: halves made some of them."""
+        """A PrimFunc's program for arguments, these of them not exact, and its number; drifts: halves made some of them."""
         key = (name, inexact, drifts)
         if key not in self._known:
             number = len(self._plan.programs)

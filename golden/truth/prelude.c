@@ -23,8 +23,8 @@ double floor(double), ceil(double), trunc(double), nearbyint(double), fmod(doubl
 #define FN static inline __attribute__((always_inline)) double
 
 /* One float type. rel: u * u / 3 for its unit roundoff u; floor: the least variance of a rounding; largest: its largest number;
-   flushed: what is smaller may be taken for zero; half: 1 where arithmetic is that of halves, else 0; lost: the variance of which
-   8 sigma reach the largest number that is flushed. */
+   flushed: what is smaller may be taken for zero; half: 1 where arithmetic is that of halves, else 0; lost: the variance whose 8
+   sigma reach the largest number that is flushed. */
 typedef struct { double rel, floor, half_largest, largest, flushed, half, lost; } Unit;
 
 /* In this order: clang makes loops of a third of the speed of it where it may choose another. */
@@ -49,7 +49,7 @@ FN rounded(double v, double q, double n, const Unit *u) { return rounded_by(v, q
 
 /* The same of a product or a partial sum on the way to a sum. In an order of its own a device may have a denormal number between,
    and lose it: part: one by the number of terms, so that what they are given together reaches one such. share: terms that are all
-   denormal may be lost together, which is no random walk. */
+   denormal may be lost together, which is not a random walk. */
 FN rounded_in_sum(double v, double q, double n, double part, double share, const Unit *u) {
   return rounded_by(v, q, n, u->floor + u->lost * part, share, u);
 }
@@ -123,7 +123,7 @@ FN also(double a, double qa, double b, double qb) {
   return q + d * d;
 }
 
-/* OpenCL leaves open what comes of NaN. */
+/* OpenCL leaves open the result for NaN. */
 FN max_q(double a, double qa, double b, double qb) {
   if (UNLIKELY(a != a || b != b)) return INF;
   if (near(a, b, qa + qb)) return qa > qb ? qa : qb;
@@ -145,7 +145,7 @@ FN floored_mod(double a, double b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* A device may take a remainder from a rounded quotient: next to a whole one it is off by a divisor. Of whole numbers that the
+/* A device may take a remainder from a rounded quotient: next to a whole one its error is a divisor. Of whole numbers that the
    type holds, all but that is exact. */
 FN mod_q(double a, double qa, double b, double qb, const Unit *u) {
   double t = a / b, size = t * t, edge = nearbyint(t), away = (t - edge) * (t - edge);

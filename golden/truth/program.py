@@ -393,7 +393,7 @@ class Statements(Writer):
 
 
 def _is_given(tensor: Tensor) -> bool:
-    """Whether the elements of a parameter are floats, of which all is known, and which stay as they are."""
+    """Whether the elements of a parameter are floats that are known exactly and do not change."""
     return tensor.exact and not tensor.written and tensor.dtype in FLOATS
 
 
@@ -442,6 +442,6 @@ def _size_text(node: Any, names: Mapping[int, Value]) -> str:
 
 
 _NOT_UNROLLED = '_Pragma("clang loop unroll(disable)")'
-"""Ahead of loops that compute each element once: it takes clang half its time to unroll them all, and the code is no faster."""
+"""Ahead of loops that compute each element once: it takes clang half its time to unroll them all, and the code is not faster."""
 
 _SIZES = {"IntImm": "", "Var": "", "Cast": "", "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "floordiv", "FloorMod": "floormod"}

@@ -100,7 +100,7 @@ def run_program(program: TruthProgram, function: Function, args: Sequence[Given]
 
 
 def _as_floats(program: TruthProgram, args: Sequence[Given]) -> dict[int, np.ndarray]:
-    """The large arguments that the program takes as floats, by position; none where one of them is no float."""
+    """The large arguments that the program takes as floats, by position; none if one of them is not a float."""
     given = {place: arg.value for place in program.large if isinstance(arg := args[place], Truth)}
     if any(array.dtype.name not in ("bfloat16", "float16", "float32") for array in given.values()):
         return {}

@@ -69,7 +69,7 @@ def is_load(node: Any) -> bool:
 def find_strips(statements: Sequence[Any], temporary: Collection[int], uses: Mapping[int, int]) -> list[Strips]:
     """The groups among `statements`, which run one after another.
 
-    temporary: keys of tensors that are no parameters. uses: how often the whole function loads or stores each tensor.
+    temporary: keys of tensors that are not parameters. uses: how often the whole function loads or stores each tensor.
     """
     nests = [find_nest(statement) for statement in statements]
     found: list[Strips] = []

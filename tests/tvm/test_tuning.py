@@ -314,9 +314,9 @@ def test_results_of_other_settings_do_not_mix(tuned: tuple[Path, Any], tmp_path:
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(AdrenoSimError, match=r"was made with limits .*give another folder"):
         tune(padded(), tuned[0], trials=8, device="sim:adreno-740")
-    with pytest.raises(AdrenoSimError, match=r"holds notes\.txt and is no tuning folder"):
+    with pytest.raises(AdrenoSimError, match=r"holds notes\.txt and is not a tuning folder"):
         tune(padded(), tmp_path, trials=1)
-    with pytest.raises(AdrenoSimError, match="is no tuning folder"):
+    with pytest.raises(AdrenoSimError, match="is not a tuning folder"):
         TunedSchedules(tmp_path)
     with pytest.raises(AdrenoSimError, match="trials 0"):
         tune(padded(), tmp_path / "db", trials=0)
@@ -357,7 +357,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["check", str(script), "--tuned", str(tmp_path / "db")]) == 0
     assert "tuned " in capsys.readouterr().out
     assert main(["check", str(script), "--tuned", str(tmp_path)]) == 2
-    assert "is no tuning folder" in capsys.readouterr().err
+    assert "is not a tuning folder" in capsys.readouterr().err
 
 
 def adreno_sim_process(*arguments: str) -> subprocess.Popen[str]:

@@ -1,7 +1,7 @@
 """A prepared model on disk: what of it is kept, and how it is written.
 
 Weights lie beside the rest under the digest of their content: entries of one model for several devices or inputs share them.
-Large ones are looked at where they lie.
+Large ones are viewed without a copy.
 """
 
 from __future__ import annotations

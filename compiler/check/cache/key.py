@@ -51,7 +51,7 @@ class Request:
     device: DeviceInfo
 
     def key(self) -> str:
-        """The key of what is made of it, as the files are now; "" where one of them cannot be read, or an option is no data."""
+        """The key of what is made of it, as the files are now; "" if one of them cannot be read, or an option is not data."""
         return self.begin_key()()
 
     def begin_key(self) -> Callable[[], str]:
@@ -99,7 +99,7 @@ def find_request(
 
 
 def _describe_model(path: Path) -> list[object] | None:
-    """The model's name and content, with the files that it names for its weights; None where these are no files, or too large to
+    """The model's name and content, with the files that it names for its weights; None if these are not files, or too large to
     be kept."""
     content = digest_file(path)
     try:
@@ -133,7 +133,7 @@ def _as_data(value: object) -> object:
         return dict(value)
     if isinstance(value, Sequence):
         return list(value)
-    raise TypeError(f"{type(value).__name__} is no data")
+    raise TypeError(f"{type(value).__name__} is not data")
 
 
 def _describe_device(device: DeviceInfo) -> list[object]:

@@ -83,8 +83,8 @@ class CallJudge:
         how: str = "",
         settled: bool = False,
     ) -> bool:
-        """Judge results by position; False if one is wrong. how: of which other run than the model's they are: what agrees there
-        says no more than the run did. settled: another run tells results that memory held anyway."""
+        """Judge results by position; False if one is wrong. how: the other run than the model's that they are from: what agrees
+        there says no more than the run did. settled: another run tells results that memory held anyway."""
         known = {position: expected for position in got if (expected := golden[position]) is not None}
         results: dict[int, Comparison] = {}
         for position, expected in known.items():

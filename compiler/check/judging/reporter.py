@@ -48,8 +48,9 @@ class ResultReporter:
         note: str,
         own: bool = True,
     ) -> bool:
-        """Report one result; False if it is wrong. how: of which other run than the model's it is. note: what is known of a wrong
-        one. own: on its inputs."""
+        """Report one result; False if it is wrong. how: the other run than the model's that it is from. note: the facts about a
+        wrong one. own: on its inputs.
+        """
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
         got = tensor.read()
@@ -89,7 +90,7 @@ class ResultReporter:
     def report_rounding(
         self, call: FunctionCall, position: int, golden: Expected, got: np.ndarray, result: Comparison, told: Comparison, how: str
     ) -> None:
-        """A warning on a result that is further off than expected by nothing but rounding. told: what its rerun is."""
+        """A warning on a result with a larger error than expected, from rounding alone. told: what its rerun is."""
         assert golden.allowed is not None and self._judges.rerun is not None
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
@@ -101,15 +102,15 @@ class ResultReporter:
         expected = golden.reshape(got.shape)
         assert expected.allowed is not None
         message = (
-            f"{param} of {call.function.name} (call {call.index}){how} is off by {abs(result.got - result.golden):.3g} at "
+            f"{param} of {call.function.name} (call {call.index}){how} has an error of {abs(result.got - result.golden):.3g} at "
             f"{list(result.worst)}, where {float(expected.allowed[result.worst]):.3g} was expected ({result.wrong} of "
             f"{result.elements} elements, rms {result.rms:.3g}): its order of operations rounds more than its PrimFunc's. "
-            f"Evaluated in {self._judges.rerun.describe(call)} it is right, off by {told.max_abs:.3g} at most"
+            f"Evaluated in {self._judges.rerun.describe(call)} it is right, with an error of {told.max_abs:.3g} at most"
         )
         self._found.findings.add([Finding(Kind.LARGE_ROUNDING, message, kernel=name, tensor=tensor.name)])
 
     def report_nonfinite(self, call: FunctionCall, position: int, got: np.ndarray, before: Before, golden: Expected) -> None:
-        """A warning where NaN or infinity comes up in a result."""
+        """A warning if NaN or infinity occurs in a result."""
         given = [array for place, _ in call.tensors(written=False) if (array := before[place]) is not None]
         what = find_birth(got, golden.reshape(got.shape), given, find_untouched(before[position], golden.array))
         tensor = call.args[position]

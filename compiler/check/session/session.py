@@ -109,7 +109,7 @@ class Session:
             why = (
                 "the reference computes in halves too"
                 if given is None
-                else "what halves lose from kernel to kernel is not followed"
+                else "the rounding of halves from kernel to kernel is not followed"
             )
             self._unchecked.append(f"results of calls, closer than {OF_HALVES:.2%}: {why}")
         self._times = LaunchTimes(self._device) if self._options.time else None
@@ -147,7 +147,7 @@ class Session:
             functions = ", ".join(self.model.entries)
             raise AdrenoSimError(f"reference of {unknown[0]}: expected one of {functions}, or of {RUNTIME}...")
         left = [name for name in self.model.entries if name not in given]
-        self._unchecked += [f"results of {name}: no reference was given of it" for name in left]
+        self._unchecked += [f"results of {name}: no reference was given for it" for name in left]
         return CallableReference(given)
 
     def __enter__(self) -> Session:

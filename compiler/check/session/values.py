@@ -32,7 +32,8 @@ class Held:
         return np.dtype(self._tensor().dtype)
 
     def numpy(self) -> np.ndarray:
-        """The contents, copied from the device. AdrenoSimError for what is no tensor, and after `free` or the session's end."""
+        """The contents, copied from the device. AdrenoSimError for anything but a tensor, and after `free` or the session's
+        end."""
         return self._tensor().read()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -80,7 +81,7 @@ def wrap(value: Value, step: int, expected: Any, split: Any, path: tuple[int, ..
 
 
 def settle(given: Any, value: Value, where: str) -> Any:
-    """What a callable gave in the place of a result, as that result is built. AdrenoSimError where it is built otherwise."""
+    """What a callable gave instead of a result, as that result is built. AdrenoSimError if it is built otherwise."""
     from ....golden.session_callables import fit
 
     if given is None or isinstance(value, HostObject):
@@ -88,7 +89,7 @@ def settle(given: Any, value: Value, where: str) -> Any:
     if isinstance(value, TupleValue):
         if not isinstance(given, (tuple, list)) or len(given) != len(value.items):
             count = f"{len(given)} items" if isinstance(given, (tuple, list)) else type(given).__name__
-            raise AdrenoSimError(f"{where}: {count}: expected {len(value.items)} in a tuple, None where nothing is said")
+            raise AdrenoSimError(f"{where}: {count}: expected {len(value.items)} in a tuple, None for those that are not given")
         pairs = enumerate(zip(given, value.items, strict=True))
         return tuple(settle(one, item, f"{where}, result {i}") for i, (one, item) in pairs)
     if isinstance(value, Tensor):

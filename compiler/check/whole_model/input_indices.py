@@ -1,4 +1,4 @@
-"""Refuses inputs from which an operator would get an index that is out of range: what it then reads is no kernel's fault."""
+"""Refuses inputs from which an operator would get an index that is out of range: what it then reads is not a kernel's fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def require_valid_indices(model: Model, arrays: Arrays, generated: bool) -> None
     """Raise AdrenoSimError naming the operator and the value where an index is out of its range.
 
     What intervals do not prove is computed on the CPU: the indices alone, not the rest of the model. generated: nobody gave the
-    inputs, so that the message asks for some. A compiled model does not say what consumes its inputs, and is not looked at.
+    inputs, so that the message asks for some. A compiled model does not say what consumes its inputs, and is not examined.
     """
     if model.module is None:
         return

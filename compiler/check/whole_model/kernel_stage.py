@@ -33,7 +33,7 @@ def find_kernel_stage(model: Model, options: LowerOptions, name: str, args: Sequ
     try:
         before, after = run_passes(model, options, options.pipeline)
         known, found = (_evaluate(module, name, args, units) for module in (before, after))
-    except Exception:  # what TVM raises here, and what is no truth's to evaluate
+    except Exception:  # what TVM raises here, and what no truth can evaluate
         return ""
     if not known or not found:
         return ""

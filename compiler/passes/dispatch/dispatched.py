@@ -39,7 +39,7 @@ def dispatch(added_by: Pass, name: str) -> Pass:
 def _operators_of(before: Mapping[str, Any], mod: Any) -> dict[str, Operator]:
     """The operator of each function that a dispatch added; not of one that several share.
 
-    A dispatch puts one call of a function that it adds in the place of each operator that it takes, and keeps their order.
+    A dispatch replaces each operator that it takes by one call of a function that it adds, and keeps their order.
     """
     relax = import_tvm().relax
     found: dict[str, set[Operator]] = {}

@@ -2,7 +2,7 @@
 
 TVM's scans along another axis than the last, exclusive ones and products declare the private variables of a kernel in the loop of
 the host that launches it. The kernel then takes a pointer to private memory as an argument, which OpenCL does not have. 0.25 to
-0.27; mended from 0.26 on.
+0.27; fixed from 0.26 on.
 """
 
 from __future__ import annotations

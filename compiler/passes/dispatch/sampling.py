@@ -1,7 +1,7 @@
 """sampling: samples of a distribution get TVM's kernel for GPUs.
 
 TVM's pipelines for other GPUs run DispatchSampling, which gives `multinomial_from_uniform` a kernel. The Adreno pipeline does
-not, and nothing else lowers the operator. 0.25 to 0.27; mended in 0.27, where the race of the kernel is too (`neighbour-read`).
+not, and nothing else lowers the operator. 0.25 to 0.27; fixed in 0.27, where the race of the kernel is too (`neighbour-read`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """sort-scan: sorts and scans along an axis get TVM's kernels for GPUs.
 
 TVM's pipelines for other GPUs run DispatchSortScan, which gives `sort`, `argsort`, `topk`, `cumsum`, `cumprod` and `bucketize`
-kernels of their own. The Adreno pipeline does not, and nothing else lowers these operators. 0.25 to 0.27; mended from 0.26 on.
+kernels of their own. The Adreno pipeline does not, and nothing else lowers these operators. 0.25 to 0.27; fixed from 0.26 on.
 """
 
 from __future__ import annotations

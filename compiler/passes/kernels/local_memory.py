@@ -43,7 +43,7 @@ def schedule_large_reduction(func: Any, target: Target) -> Any:
 
 def local_bytes(func: Any) -> float:
     """Bytes of local memory that a scheduled function takes, each buffer cut to what a work-group uses of it. Infinite where a
-    size is no constant: OpenCL C has no such array."""
+    size is not a constant: OpenCL C has no such array."""
     tvm = import_tvm()
     steps = tvm.s_tir.transform
     cut = tvm.transform.Sequential(

@@ -1,4 +1,4 @@
-"""one-term-reduction: a reduction of one term is no reduction for TVM's schedule rules, so that what follows it runs once.
+"""one-term-reduction: a reduction of one term is not a reduction for TVM's schedule rules, so that what follows it runs once.
 
 A block over a reduction axis of extent 1 (a 1x1 convolution of one channel, a matrix product with K = 1) first sets its result,
 then adds the one term. TVM's rules see no loop to reduce and take the block for an elementwise one: they write what follows it (a

@@ -74,6 +74,6 @@ def add(passes: list[Pass], _target: Target) -> list[Pass]:
 FIX = Fix(
     name="parameter-types",
     versions=("0.26", "0.27"),
-    summary="functions by hand whose sizes are no int64 compile for textures",
+    summary="functions by hand whose sizes are not int64 compile for textures",
     relax=add,
 )

@@ -1,7 +1,7 @@
 """condition-range: a condition that reads a buffer at a work-item's own index tests first whether the index is in the buffer.
 
 Work-items beyond the last row, which fill up the last group, evaluate the condition too: appending to the paged cache under TVM's
-Fallback schedule reads `position_map[i]` before it tests i, and attention over trees reads `tree_order` for rows that are no
+Fallback schedule reads `position_map[i]` before it tests i, and attention over trees reads `tree_order` for rows that are not
 queries. They read behind the buffer's end. 0.27.
 """
 
@@ -74,8 +74,8 @@ def _test_first(condition: Any, place: StatementContext, params: Params, owners:
 
 
 def _tests(load: Any, place: StatementContext, param: tuple[BufferInfo, Any] | None) -> list[Any]:
-    """What has to hold for a load from a parameter to be in range, without what is known to hold; [] where the index is no
-    work-item's own."""
+    """What has to hold for a load from a parameter to be in range, without what is known to hold; [] if the index does not
+    depend on the work-item."""
     if param is None:
         return []
     tests = []

@@ -1,6 +1,6 @@
 """state-objects: functions that take, give back or create an object, as a KV cache, compile for textures.
 
-ConvertLayout leaves a tuple with an item that is no tensor out of its dataflow block ("should not rewrite or delete any
+ConvertLayout leaves a tuple with an item that is not a tensor out of its dataflow block ("should not rewrite or delete any
 global-scope Var"), and AnnotateCustomMemoryScope takes a call that gives an object for one of `call_tir` ("Expect output type").
 0.27.
 """

@@ -18,7 +18,7 @@ FLATTEN = "s_tir.backend.adreno.TextureFlatten"
 
 
 def flatten_textures() -> Pass:
-    """TIR pass in the place of TextureFlatten: the same, of functions that hold textures."""
+    """TIR pass instead of TextureFlatten: the same, of functions that hold textures."""
     tvm = import_tvm()
 
     def transform(mod: Any, _ctx: Any) -> Any:

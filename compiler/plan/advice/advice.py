@@ -1,4 +1,4 @@
-"""The tensors at the peak of a plan, who makes and reads them, and what each change would save when all is placed anew."""
+"""The tensors at the peak of a plan, who makes and reads them, and what each change would save when all is placed again."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Advice:
 def advise(plan: MemoryPlan, rules: DeviceRules) -> Advice:
     """Advice about `plan`, whose sizes are those of `rules`.
 
-    A change is a change of the tensors to place, which are then placed anew, whatever one allocation may hold: nothing is
+    A change is a change of the tensors to place, which are then placed again, whatever one allocation may hold: nothing is
     subtracted.
     """
     problem = replace(rules.problem(plan), max_allocation=None)

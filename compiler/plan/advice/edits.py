@@ -52,7 +52,7 @@ class Editor:
         return [self.items[key] for key in read if key != tensor.id]
 
     def _changed(self, changes: Mapping[str, Sequence[Item]]) -> Problem:
-        """The problem with other tensors in the place of some."""
+        """The problem with other tensors instead of some."""
         return replace(self.problem, items=tuple(new for item in self.problem.items for new in changes.get(item.id, (item,))))
 
     def _longer(self, items: Sequence[Item], end: int) -> dict[str, Sequence[Item]]:

@@ -41,7 +41,7 @@ def chip_problem(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Problem:
 
 
 def fill_chip(problem: Problem, planner: str) -> Allocation:
-    """As `place_on_chip`, for tensors of which the problem says in which recording they live."""
+    """As `place_on_chip`, for tensors whose recording the problem names."""
     offsets = choose(problem.items, problem.on_chip)
     stay = [number for number in range(len(problem.items)) if number not in offsets]
     rest = planners.plan(planners.places(planner), replace(problem, items=tuple(problem.items[number] for number in stay)))

@@ -1,4 +1,4 @@
-"""Another order of execution written into a compiled model, whose tensors must then be placed anew."""
+"""Another order of execution written into a compiled model, whose tensors must then be placed again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find_order(model: CompiledModel, rules: DeviceRules) -> tuple[CompiledModel,
 def reorder(model: CompiledModel, order: Sequence[int]) -> CompiledModel:
     """`model` with the steps of `main` in `order`, each behind what makes the storages and tensors that it first uses.
 
-    Storages stay as they were planned for the order before: the model only runs once its tensors are placed anew (`apply`).
+    Storages stay as they were planned for the order before: the model only runs once its tensors are placed again (`apply`).
     Raises AdrenoSimError where `order` is none of the steps, or a step would use what is not there yet.
     """
     whole = inline_calls(model)

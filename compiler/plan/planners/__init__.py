@@ -65,7 +65,7 @@ def names() -> list[str]:
 
 
 def require(name: str) -> None:
-    """Raise AdrenoSimError for a name that is no planner's. Imports none."""
+    """Raise AdrenoSimError for a name that no planner has. Imports none."""
     if name not in PLANNERS:
         close = difflib.get_close_matches(name, PLANNERS, n=2)
         hint = f" (did you mean {' or '.join(close)}?)" if close else ""
@@ -80,7 +80,7 @@ def require_installed(name: str) -> None:
 
 
 def places(name: str) -> str:
-    """The planner that places tensors after `name` has looked at the model; "" for one that needs lifetimes alone."""
+    """The planner that places tensors after `name` has read the model; "" for one that needs lifetimes alone."""
     return PLANNERS[name].places if name in PLANNERS else ""
 
 
@@ -96,7 +96,7 @@ def find(name: str) -> Callable[..., Allocation]:
     require(name)
     if places(name):
         does = "puts on the chip what a recording holds" if uses_chip(name) else "chooses the order of a model's steps"
-        raise UnsupportedError(f"planner {name}: {does}, of which lifetimes alone say nothing; give the model itself")
+        raise UnsupportedError(f"planner {name}: {does}, and lifetimes alone do not show this; give the model itself")
     entry = PLANNERS[name]
     planner: Callable[..., Allocation] = getattr(importlib.import_module(f".{entry.module}", __name__), entry.function)
     return planner

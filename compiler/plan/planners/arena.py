@@ -111,7 +111,7 @@ def _search_each(instance: Instance, storage_of: Ints, offsets: Ints, effort: Ef
 
 
 def _cut(instance: Instance, offsets: Ints, most: int, effort: Effort) -> tuple[Ints, Ints]:
-    """What ends below `most` stays in the first arena; the rest is placed anew in the next, and so on."""
+    """What ends below `most` stays in the first arena; the rest is placed again in the next, and so on."""
     storage_of = np.zeros(len(instance), np.int64)
     offsets = offsets.copy()
     left = np.arange(len(instance))

@@ -29,7 +29,7 @@ def replay(items: Sequence[Item], allocate: Callable[[int], None], release: Call
 
 @dataclass
 class Pool1D:
-    """Storages of which the free ones are kept by size, the one freed first before others of its size.
+    """Storages; the free ones are kept by size, the one freed first before others of its size.
 
     Rule: among free sizes in [size // 16, 16 * size] the smallest that holds the request; else the largest below, which
     grows to the request.

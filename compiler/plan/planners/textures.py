@@ -33,7 +33,7 @@ class ReleaseOrder:
 class Pool2D:
     """Textures, some of them free. `like` says whether a free texture, last made for `items[...]`, may serve an item.
 
-    free: in the order in which they are looked at; ids of textures, which count all storages that are made, buffers too.
+    free: in the order in which they are tried; ids of textures, which count all storages that are made, buffers too.
     """
 
     like: Callable[[Item, Item], bool]

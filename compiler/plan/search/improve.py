@@ -61,8 +61,8 @@ REPAIR_COST = 4
 class Effort:
     """How long to search. The same effort and seed always give the same placement.
 
-    work: items and sections looked at in all, some six nanoseconds each. restart: placements the shortest searches may
-    visit per item; then a search starts anew with what it has learnt. swap: how much searches differ by chance.
+    work: items and sections examined in all, some six nanoseconds each. restart: placements the shortest searches may
+    visit per item; then a search starts again with what it has learnt. swap: how much searches differ by chance.
     """
 
     work: int = 2_000_000_000

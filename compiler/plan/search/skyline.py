@@ -43,7 +43,7 @@ class Skyline:
     def search(self, capacity: int, order: Ints, work: int, swap: float = 0.0, seed: int = 0) -> tuple[int, Ints, int]:
         """(FOUND, FAILED = there is none, or STOPPED; offsets in units; work done).
 
-        order: which item to try first among equal offsets. work: items and sections looked at before it stops. swap:
+        order: which item to try first among equal offsets. work: items and sections examined before it stops. swap:
         probability with which neighbours in that order change places; > 0 makes searches of different seeds differ.
         """
         part = self.instance
@@ -82,7 +82,7 @@ def _find_crowded(
 ) -> int:  # fmt: skip
     """A section in [first, last) that cannot hold what is left of it, -1 where all can. Items come in order of `lows`.
 
-    Each section is looked at once, with the first item that spans it; after[t] leads to the next section not looked at.
+    Each section is examined once, with the first item that spans it; after[t] leads to the next section not examined.
     """
     for t in range(last - first + 1):
         after[t] = t
@@ -178,7 +178,7 @@ def _rest(
 ) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     """What is left after the item at `position`, with its new lows and supports, in the order of lows.
 
-    Items live with it rise to its top, the others to its offset: each of the two stays sorted (but for alignment), so that
+    Items live with it rise to its top, the others to its offset: each of the two stays sorted (except for alignment), so that
     one merge does.
     """
     v = items[position]

@@ -57,7 +57,7 @@ _EMPTY = _History(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 class PageWatch:
-    """report: told of each finding, which names sequence and page."""
+    """report: called with each finding, which names sequence and page."""
 
     def __init__(self, sizes: Sizes, table: PageTable, report: Callable[[Finding], None]):
         self._size, self._table, self._report = sizes.page_size, table, report
@@ -111,7 +111,7 @@ class PageWatch:
         self._copied = source, target
 
     def _moved(self, history: _History) -> _History:
-        """A history of which a page was just copied: what follows it lies in the copy."""
+        """A history with a page that was just copied: what follows it is in the copy."""
         copied, self._copied = self._copied, None
         if copied is None:
             return history
@@ -258,7 +258,7 @@ class PageWatch:
             page = place // self._size
             self._add(
                 kind,
-                f"layer {layer}: page {page} {what}: position {place % self._size} of it, by sequence {number}",
+                f"layer {layer}: page {page} {what}: its position {place % self._size}, by sequence {number}",
                 number,
                 page,
             )

@@ -31,7 +31,7 @@ _FLAGS = ("descending", "largest", "exclusive", "right")
 
 @dataclass(frozen=True)
 class Operator:
-    """name: without "relax.". attributes: by name, in a fixed order; an axis counts from the front, but for the last, -1."""
+    """name: without "relax.". attributes: by name, in a fixed order; an axis counts from the front, except for the last, -1."""
 
     name: str
     attributes: tuple[tuple[str, Attribute], ...] = ()

@@ -22,14 +22,14 @@ MOST_TOKENS = 64
 def compute_multinomial(_operator: Operator, given: Sequence[Truth], kinds: Sequence[np.dtype], units: Units) -> list[Truth]:
     """A token for each number: a row of the distributions says which are its probabilities.
 
-    A token without probability is never right, but for the last one where the number is above the whole sum. Raises OutOfRange
+    A token without probability is never right, except for the last one if the number is above the whole sum. Raises OutOfRange
     for a row that is none.
     """
     prob, numbers, rows = given
     count = prob.value.shape[0]
     wrong = rows.value[(rows.value < 0) | (rows.value >= count)]
     if wrong.size:
-        raise OutOfRange(f"multinomial_from_uniform from {count} distributions: {int(wrong[0])} is no row of these")
+        raise OutOfRange(f"multinomial_from_uniform from {count} distributions: {int(wrong[0])} is not a row of these")
     sums = scan_sum(prob, -1, kinds[0], units)
     assert sums.sigma is not None
     reach = SIGMAS * sums.sigma.astype(np.float64) + SLACK
@@ -46,7 +46,7 @@ def compute_multinomial(_operator: Operator, given: Sequence[Truth], kinds: Sequ
 
 
 def _tokens(possible: np.ndarray, sums: np.ndarray, reach: np.ndarray, number: float) -> list[int]:
-    """The tokens that are right, the likeliest first; none where a probability is no number. reach: how far off sums may be."""
+    """The tokens that are right, the likeliest first; none if a probability is not a number. reach: how far off sums may be."""
     if not np.isfinite(sums).all() or not np.isfinite(reach).all() or not np.isfinite(number):
         return []
     last = len(sums) - 1

@@ -27,9 +27,9 @@ def compute_cumprod(operator: Operator, given: Sequence[Truth], kinds: Sequence[
 def scan_sum(given: Truth, axis: int, dtype: np.dtype, units: Units) -> Truth:
     """Sums in type `dtype`, in whatever order.
 
-    A rounding is off by its unit of a partial sum, which is no larger than the sum of magnitudes. One element after the other
-    gives as many as there are elements; a tree gives fewer, but of sums that are not among these: a few of the last one's size
-    count besides.
+    A rounding has an error of its unit of a partial sum, which is no larger than the sum of magnitudes. One element after the
+    other gives as many as there are elements; a tree gives fewer, but of sums that are not among these: a few of the last one's
+    size count besides.
     """
     if dtype.kind != "f":
         return _scan_integers(np.cumsum, given, axis, dtype)
@@ -50,7 +50,8 @@ def scan_sum(given: Truth, axis: int, dtype: np.dtype, units: Units) -> Truth:
 
 
 def _scan_product(given: Truth, axis: int, dtype: np.dtype, units: Units) -> Truth:
-    """Products in type `dtype`: each rounding is off by its unit; what underflow takes from a partial one, others enlarge."""
+    """Products in type `dtype`: each rounding has an error of its unit; what underflow takes from a partial one, others
+    enlarge."""
     if dtype.kind != "f":
         return _scan_integers(np.cumprod, given, axis, dtype)
     unit = units.unit_of(dtype.name)

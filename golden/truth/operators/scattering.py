@@ -44,7 +44,7 @@ def _require_inside(name: str, index: np.ndarray, extent: int, given: Truth) -> 
     wrong = index[(index < 0) | (index >= extent)]
     if wrong.size:
         raise OutOfRange(
-            f"{name}: {int(wrong.flat[0])} is no index of {extent} elements; give inputs that suit the model (--input)"
+            f"{name}: {int(wrong.flat[0])} is not an index of {extent} elements; give inputs that suit the model (--input)"
         )
     if given.sigma is not None and bool((given.sigma != 0).any()):
         raise OutOfRange(f"{name}: rounding decides an index")
@@ -62,7 +62,7 @@ def _combine(reduction: str, data: Truth, updates: Truth, places: np.ndarray, dt
         counts = np.bincount(places, minlength=value.size).reshape(value.shape)
         others = _others(value, update, places, counts) if reduction == "update" and int(counts.max(initial=0)) > 1 else None
         if updates.sigma is not None and bool((updates.sigma != 0).any()):
-            others = None  # which one it is, is told by its bits
+            others = None  # its bits say which one it is
         unclear = counts > {"update": MOST_UPDATES if others is not None else 1, "mean": 1}.get(reduction, update.size)
         if dtype.kind != "f":
             return replace(_integers(value, data, updates, places, unclear), others=others)
@@ -88,7 +88,7 @@ def _scatter(reduction: str, data: np.ndarray, update: np.ndarray, places: np.nd
 
 
 MOST_UPDATES = 8
-"""Plain updates of one element any of which is right; where they are more, nothing is known."""
+"""Plain updates of one element; any of them is right; where they are more, nothing is known."""
 
 _UNORDERED = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 REDUCTIONS = ("update", "mean", *_UNORDERED)

@@ -37,7 +37,7 @@ def gives_places(operator: Operator) -> bool:
 
 
 def choose(operator: Operator, given: Truth, results: Sequence[Truth], places: np.ndarray) -> list[Truth]:
-    """The results of such an operator in the order of `places`, which a device found; as they are where that is no right order.
+    """The results of such an operator in the order of `places`, which a device found; unchanged if that is not a right order.
 
     It is one where each place is another, and rounding may have exchanged the elements that are not where they should be.
     """

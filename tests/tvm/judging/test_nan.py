@@ -132,7 +132,7 @@ def test_the_birth_of_nan_is_told_where_the_same_kernel_leaves_it_out(adreno, op
     assert not births(make, x, adreno)
     x[AT] = -1
     (message,) = births(make, x, adreno)
-    assert ("NaN comes up on the way to" if operand == "second" else "NaN or infinity appears in") in message
+    assert ("NaN occurs on the way to" if operand == "second" else "NaN or infinity appears in") in message
 
 
 def test_the_birth_of_nan_is_told_where_an_input_is_infinite(adreno):

@@ -159,7 +159,7 @@ def test_a_number_above_the_whole_sum_gives_one_of_the_last_tokens():
 
 def test_a_row_that_is_none_is_refused():
     arrays = [np.full((2, 4), 0.25, np.float32), np.float32([[0.5]]), np.array([[2]])]
-    with pytest.raises(OutOfRange, match="2 distributions: 2 is no row"):
+    with pytest.raises(OutOfRange, match="2 distributions: 2 is not a row"):
         results(SAMPLE, arrays, ["int64"])
 
 
@@ -305,7 +305,7 @@ def test_slices_are_scattered_and_an_index_that_is_none_is_named():
     (expected,) = results(which, [data, np.array([[2]]), update], ["float32"])
     assert compare(np.float32([[0, 0], [0, 0], [1, 2]]), expected).ok
     assert not compare(np.float32([[0, 0], [1, 2], [0, 0]]), expected).ok
-    with pytest.raises(OutOfRange, match="3 is no index of 3 elements"):
+    with pytest.raises(OutOfRange, match="3 is not an index of 3 elements"):
         results(which, [data, np.array([[3]]), update], ["float32"])
 
 

@@ -194,7 +194,7 @@ def test_a_callable_that_says_something_else_is_a_wrong_value_of_its_call():
 def test_what_no_callable_gave_is_what_the_device_gave():
     report = run_recurrent({"step": step})
     assert report.ok and len(report.outputs) == 4 and all(row.ok for row in report.outputs)
-    assert "results of start: no reference was given of it" in report.unchecked
+    assert "results of start: no reference was given for it" in report.unchecked
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_orders_that_are_none_are_refused():
 
 def test_lifetimes_alone_have_no_order():
     problem = RULES.problem(extract_plan(branches()))
-    with pytest.raises(UnsupportedError, match="of which lifetimes alone say nothing; give the model itself"):
+    with pytest.raises(UnsupportedError, match="and lifetimes alone do not show this; give the model itself"):
         planners.plan(REORDERED, problem)
     row = measure(problem, RULES, [REORDERED]).rows[0]
     assert "give the model itself" in row.skipped

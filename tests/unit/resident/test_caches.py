@@ -64,7 +64,7 @@ def test_a_number_that_the_function_is_given_follows_from_the_lengths():
     (cache,) = find_caches(found, Lengths(100, batch=2, chunk=32, page_size=8), None)
     assert (cache.sequences, cache.chunk, cache.page_size, cache.sliding) == (2, 32, 8, False)
     assert cache.pages == 26 and cache.layers == range(2) and cache.dtype == "float16"
-    with pytest.raises(AdrenoSimError, match="create is told how many positions its KV cache has: give --context"):
+    with pytest.raises(AdrenoSimError, match=r"create gets the number of positions of its KV cache as .*: give --context"):
         find_caches(found, Lengths(), None)
 
 

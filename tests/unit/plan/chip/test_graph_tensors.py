@@ -143,7 +143,7 @@ def test_lost_contents_show_in_a_run(program):
     [
         (lambda i: replace(i, step=99), "has no step 99"),
         (lambda i: replace(i, reads=()), "and its tensors differ"),
-        (lambda i: replace(i, function="plus_200"), "which is no subgraph|unknown"),
+        (lambda i: replace(i, function="plus_200"), "which is not a subgraph|unknown"),
         (lambda i: replace(i, writes=(v.Reg("nobody"),)), "unknown register"),
     ],
 )
