@@ -4,7 +4,7 @@
 #   apt-get install qemu-user-static debootstrap
 #   bash ci/arm.sh FOLDER              # makes FOLDER (2.3 GB, some ten minutes) where it is not there, then tests
 #   bash ci/arm.sh FOLDER COMMAND...   # one command in it; FEATURES=-fullfp16 for a processor without halves
-# clang there is the one of x86-64: what it compiles is for the processor that it is told of, and its speed is the machine's.
+# clang there is the one of x86-64: what it compiles is for the processor that it is given, and its speed is the machine's.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ $# -ge 1 ] || { echo "usage: bash ci/arm.sh FOLDER [COMMAND...]" >&2; exit 2; }

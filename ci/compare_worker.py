@@ -79,7 +79,7 @@ class Recorder:
 
 
 def note_launch(record: Record, where: str, result: LaunchResult) -> None:
-    """Notes all that a launch reports but for times."""
+    """Notes all that a launch reports except for times."""
     record[f"{where}: findings"] = "\n".join(map(finding_text, result.findings))
     record[f"{where}: stores"] = "\n".join(map(str, result.stores))
     record[f"{where}: printed"] = result.printed

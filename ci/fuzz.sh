@@ -4,7 +4,7 @@
 #   [JOBS=N] bash ci/fuzz.sh [SECONDS [HARNESS...]]   each harness for SECONDS (60), N of them at a time (1). By hand: 3600 and more
 # Harnesses: those of ci/fuzz/readers.py, shim and runtime. The two need a clang with libFuzzer, which CC names (Debian: clang-16 and
 # libclang-rt-16-dev), or their programs in ADRENO_FUZZ_PROGRAMS, made by `python ci/fuzz/native.py FOLDER`; else they are left out.
-# ADRENO_FUZZ_FOLDER keeps what was found between runs (default: a new one, which is told). Exit code 1: inputs lie in failures/.
+# ADRENO_FUZZ_FOLDER keeps what was found between runs (default: a new one, whose path is printed). Exit code 1: inputs lie in failures/.
 # Python 3.11 or newer; PYTHON=... with adreno-sim and atheris is used as it is, else an environment is made.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -39,7 +39,7 @@ make_venv() {
     echo "$stamp" >"$folder/.adreno-sim"
 }
 
-# keep_bytecode FOLDER: many tests start Python again, which without its bytecode compiles every module anew each time.
+# keep_bytecode FOLDER: many tests start Python again, which without its bytecode compiles every module again each time.
 # It lies in the virtual environment FOLDER, not in the repository.
 keep_bytecode() {
     unset PYTHONDONTWRITEBYTECODE

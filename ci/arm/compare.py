@@ -1,6 +1,6 @@
 """Compares what kernels compute on this machine and in the root of ci/arm.sh: python ci/arm/compare.py FOLDER [--parts ...]
 
-As `ci/compare_versions.py`, of which this uses the worker and the comparison: every buffer after each launch, findings, printed
+As `ci/compare_versions.py`, whose worker and comparison this uses: every buffer after each launch, findings, printed
 text, proofs. A NaN may have any sign and payload. Exit status 1 if anything else differs, or could not be compared.
 """
 

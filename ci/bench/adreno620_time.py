@@ -2,7 +2,7 @@
 
 CHECKOUT is one of https://github.com/a8nova/adreno-llms, whose kernels of language models are counted as they are; the times
 beside them are those of its BENCHMARK.md files (a Motorola Razr of 2020, driver E031.37.12.07, events of the queue). Constants
-follow from the rates below, but for that of barriers (`timing/machines.py`). docs/time.md has what comes out.
+follow from the rates below, except for that of barriers (`timing/machines.py`). docs/time.md has what comes out.
 """
 
 from __future__ import annotations

@@ -93,9 +93,7 @@ def rank(records: list[Record], options: argparse.Namespace) -> None:
         times = sum_times([stack([figures[number] for figures in rows]) for number in range(LAUNCHES)], RECORDS)
         places.append(float(np.mean(times[1:] < times[0])) if len(others) else 0.0)
     tenth = float(np.mean([place <= 0.1 for place in places]))
-    print(
-        f"\n{len(places)} workloads: {sum(map(len, drawn))} random schedules, of which in the median {np.median(places):.1%} are"
-    )
+    print(f"\n{len(places)} workloads: {sum(map(len, drawn))} random schedules; in the median {np.median(places):.1%} are")
     print(f"predicted to be faster than the one that won; it is in the top tenth for {tenth:.0%}")
 
 

@@ -108,7 +108,7 @@ def kernel_text(kernel: str) -> str:
 
 
 Launch = tuple[tuple[int, int, int], tuple[int, int, int], list[Tensor]]
-"""Global size, local size, arguments but for local memory."""
+"""Global size, local size, arguments except for local memory."""
 
 
 def buffer(*extents: int, scale: float = 1.0) -> Tensor:

@@ -1,4 +1,4 @@
-"""A launch of a size that people use, for a kernel of which nothing but the signature is known.
+"""A launch of a size that people use, for a kernel that is given only by its signature.
 
 What the scalars mean is guessed from their names: extents, steps of rows, offsets. Whether the guess fits, the simulator says: a
 launch without findings accesses what it was given, and nothing else.

@@ -1,4 +1,4 @@
-"""Sections of RESULTS.md: tables, and the rows of which something was wrong."""
+"""Sections of RESULTS.md: tables, and the rows in which something was wrong."""
 
 from __future__ import annotations
 

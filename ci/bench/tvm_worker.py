@@ -89,7 +89,7 @@ def light_model(name: str) -> Path:
 def _scheduled(module: Any, target: Any) -> Any:
     """The module fused as for the CPU, every loop nest with a default schedule: outer loops in parallel, inner ones vectors.
 
-    TVM brings rules for few operators; without one a nest runs on one thread, which is no yardstick.
+    TVM brings rules for few operators; without one a nest runs on one thread, which is not a yardstick.
     """
     tvm = import_tvm()
     passes = tvm.relax.transform

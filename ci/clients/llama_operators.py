@@ -2,8 +2,8 @@
 
     python llama_operators.py TEST_BACKEND_OPS CASES [--jobs N] [--results FILE]
 
-Exit code 1 where a case disagrees, or does not run, for no known reason. Cases of which the program says in the end that they are
-not supported count as such.
+Exit code 1 where a case disagrees, or does not run, for no known reason. Cases that the program reports as not supported at the
+end count as such.
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ def tell_end(client: Client, status: int, log: str) -> str:
     """Returns "ok", with the known tests that failed if no other did, or the status."""
     failed = set(re.findall(r"^(?:FAIL|ERROR): (\w+)", log, re.MULTILINE))
     if status and failed and failed <= client.known:
-        return f"ok but for {', '.join(sorted(failed))}"
+        return f"ok except for {', '.join(sorted(failed))}"
     return f"**{status}**" if status else "ok"
 
 

@@ -61,7 +61,7 @@ def run(reader: Reader, data: bytes) -> None:
     except reader.allowed as error:
         shown = show_error(error) if isinstance(error, AdrenoSimError) else "one"
         if not shown or "\n" in shown:
-            raise AssertionError(f"an error that is no line: {shown!r}") from error
+            raise AssertionError(f"an error that is not a line: {shown!r}") from error
 
 
 def seeds_of(name: str) -> list[bytes]:
@@ -199,7 +199,7 @@ _KINDS = (program_cache._Stored, dict[str, tuple[int, ...]])
 
 def _stored(data: bytes) -> None:
     for kind in _KINDS:
-        with contextlib.suppress(ValueError):  # what is no such value is no entry
+        with contextlib.suppress(ValueError):  # anything else is not an entry
             values.read_value(kind, memoryview(bytearray(data)))
 
 

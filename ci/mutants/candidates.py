@@ -11,7 +11,7 @@ from pathlib import Path
 from selection.durations import Durations, split_id
 
 UNKNOWN = 0.01
-"""Seconds of a test of which nothing is known."""
+"""Seconds of a test that was never measured."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 HIDDEN = (ast.JoinedStr, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.match_case)
-"""Nodes whose insides are none of the function's own: a text, or a function that is looked at by itself."""
+"""Nodes whose insides are none of the function's own: a text, or a function that is examined by itself."""
 
 
 @dataclass(frozen=True)

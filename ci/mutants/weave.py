@@ -1,4 +1,4 @@
-"""A copy of the project in which every chosen mutant stands beside the code it replaces, and a variable picks one.
+"""A copy of the project in which every chosen mutant is next to the code it replaces, and a variable picks one.
 
 One tree serves all mutants, and the processes that a test starts, which inherit the variable.
 """

@@ -1,7 +1,7 @@
 """Compiles what a wheel for Linux on x86-64 brings along into TREE/adreno_sim/prebuilt: python ci/release/prebuild.py TREE
 
 It is the C runtime as LLVM text, the library of OpenCL's built-in functions as far as a launch needs it, and the OpenCL driver.
-Keys are those of the cache on disk: what does not fit the installed compiler or LLVM is not used, and made anew.
+Keys are those of the cache on disk: what does not fit the installed compiler or LLVM is not used, and made again.
 """
 
 from __future__ import annotations

@@ -71,8 +71,9 @@ class System:
         self._rows: list[tuple[dict[int, int], int]] = []
 
     def add_point(self, constraints: Iterable[Linear], values: Iterable[Linear], execution: int = 0) -> None:
-        """Adds what holds at a point of an execution: the path conditions `constraints`, and what is known of the symbols of
-        these, of `values`, and of all that they depend on."""
+        """Adds what holds at a point of an execution: the path conditions `constraints`, and the facts about the symbols of
+        these, of `values`, and of all that they depend on.
+        """
         rows = {id(constraint): constraint for constraint in constraints}
         pending = [number for part in (*values, *rows.values()) for number in part.terms]
         seen: set[int] = set()

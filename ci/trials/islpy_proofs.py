@@ -192,7 +192,7 @@ def compare_pairs(
 
 
 def _pairs_with_a_write(several: Sequence[local_races.LocalAccess]) -> Iterator[tuple[AccessRange, AccessRange]]:
-    """Yields the pairs of accesses between two barriers of which one is a write."""
+    """Yields the pairs of accesses between two barriers if one of the two is a write."""
     writes = [access.write for access in several if access.write is not None]
     reads = [access.read for access in several if access.write is None and access.read is not None]
     for number, write in enumerate(writes):

@@ -2,8 +2,8 @@
 
 python ci/trials/onnx_operators.py [PATTERN ...] [--most 4] [--jobs 2] [--targets texture,buffer]
 
-A case whose inputs TVM wants to know is checked once more with all but its first input as constants, as networks have them. Where
-ONNX Runtime does not judge a case, its outputs are held against those that onnx gives. Left out are cases of training, of random
+A case whose inputs TVM must know is checked once more with all but its first input as constants, as networks have them. Where
+ONNX Runtime does not judge a case, its outputs are compared with those that onnx gives. Left out are cases of training, of random
 numbers, of bits, and of types that no float or half network holds. Exit code: 0 all are right or refused in one line, else 1.
 """
 

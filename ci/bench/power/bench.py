@@ -58,7 +58,7 @@ class RightResults(KernelExpectations):
 
 
 class WatchedRerun(WidePrecisionRerun):
-    """Keeps what the rerun of the last call was told. None: it was not asked. appealed: the bound alone had found something."""
+    """Keeps what the rerun of the last call was given. None: it was not asked. appealed: the bound alone had found something."""
 
     told: dict[int, Comparison] | None = None
     appealed: bool = False
@@ -220,7 +220,7 @@ class Bench:
         return sum(f.count for f in self._observer.found.findings.as_list() if f.kind is Kind.LARGE_ROUNDING)
 
     def run_wide(self, arrays: Sequence[np.ndarray], planted: Planted) -> np.ndarray:
-        """The result with floats in the place of halves, unjudged; of float kernels, as the device computes them."""
+        """The result with floats instead of halves, unjudged; of float kernels, as the device computes them."""
         (got,) = self._call(self._wide, self._rerun_device, arrays, planted, FLOATS.dtype_of)
         return got
 

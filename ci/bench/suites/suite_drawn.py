@@ -34,7 +34,7 @@ ROUNDS = 6
 SECONDS = 20.0
 """That a launch at level full may take."""
 ARCHIVES = "ADRENO_SIM_CORPORA"
-"""Names the folder that keeps the archives; else they are fetched anew."""
+"""Names the folder that keeps the archives; else they are fetched again."""
 
 Row = dict[str, Any]
 

@@ -105,7 +105,7 @@ def _compare(case: Case, outputs: dict[str, list[np.ndarray]], row: Row) -> None
 def error_of(found: np.ndarray, expected: np.ndarray) -> float:
     """Largest difference over what is expected or over its rms, whichever is larger, as `adreno-sim check` judges it.
 
-    Infinite where nothing is expected or something is no number.
+    Infinite if nothing is expected or something is not a number.
     """
     rms = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
     if not rms > 0:

@@ -34,7 +34,7 @@ FOLLOW = """kernel void probe(global int *out, global const int *from, int mask,
   out[0] = at;
 }
 """
-"""Reads of a buffer by one work-item, each of which says where the next one is."""
+"""Reads of a buffer by one work-item; each says where the next one is."""
 SHORTEST, LONGEST, LONGEST_ROW = READS * ITEMS * TEXEL, 16 << 20, 1 << 16
 """Bytes of footprints; of a row of texels, what ArchProbe measured rises again behind."""
 
@@ -71,7 +71,7 @@ def read_sections(text: str) -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def list_rows(sections: dict[str, list[list[str]]]) -> Iterator[tuple[str, str, float, Probe, int]]:
-    """Yields what is measured, of which size, the figure, the kernel, and how often its work was repeated (0: the
+    """Yields what is measured, its size, the figure, the kernel, and how often its work was repeated (0: the
     figure is a rate)."""
     for name, make in (("BufferBandwidth", read_buffer), ("ImageBandwidth", read_image)):
         for size, _, rate in sections[name]:

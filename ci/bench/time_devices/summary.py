@@ -12,7 +12,7 @@ def summarize(title: str, measured: np.ndarray, predicted: np.ndarray) -> str:
     common = float(np.median(off))
     return (
         f"{title}: {len(off)} rows, Spearman {correlate_ranks(measured, predicted):.3f}, measured over predicted "
-        f"{np.exp(common):.2f} in the median; factors {_quantiles(off)}; but for that {_quantiles(off - common)}"
+        f"{np.exp(common):.2f} in the median; factors {_quantiles(off)}; except for that {_quantiles(off - common)}"
     )
 
 

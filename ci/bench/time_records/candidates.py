@@ -16,7 +16,7 @@ MOST_ITEMS = 1024
 
 
 def draw_schedules(record: Record, count: int, seed: int) -> list[Record]:
-    """Returns up to `count` other schedules of the record's workload, each once. The reduction's inner parts are 1 but for
+    """Returns up to `count` other schedules of the record's workload, each once. The reduction's inner parts are 1 except for
     channels; the space of a small workload may have fewer."""
     generator = random.Random(f"{seed} {record.workload}")
     height, width = record.output

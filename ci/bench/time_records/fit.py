@@ -45,7 +45,7 @@ def fit(launches: Sequence[LaunchFigures], seconds: np.ndarray, start: Machine) 
 
 
 def _minimise(residuals: Callable[[np.ndarray], np.ndarray], point: np.ndarray) -> np.ndarray:
-    """Levenberg and Marquardt's method, with differences in the place of derivatives."""
+    """Levenberg and Marquardt's method, with differences instead of derivatives."""
     damping, now = 1e-2, residuals(point)
     for _ in range(STEPS):
         slopes = np.stack([(residuals(point + 1e-5 * axis) - now) / 1e-5 for axis in np.eye(len(point))], axis=1)

@@ -109,7 +109,7 @@ class Record:
         return self.x.items, self.y.items, self.fc.items
 
     def real_parts(self) -> tuple[int, int, int]:
-        """Parts of a work-item along fc, y and x of which outputs exist: a compiler removes the others."""
+        """Parts of a work-item along fc, y and x whose outputs exist: a compiler removes the others."""
         extents = zip((self.fc, self.y, self.x), (self.channel_blocks, *self.output), strict=True)
         fc, y, x = (min(split.parts, math.ceil(extent / split.items)) for split, extent in extents)
         return fc, y, x
@@ -197,8 +197,8 @@ SLOW_OUTPUTS = frozenset((24, 546))
 
 
 def is_slow(record: Record) -> bool:
-    """Whether the record is of the session whose clock was lower: that of MobileNet-SSD, of which no other network has the
-    shapes."""
+    """Whether the record is of the session whose clock was lower: that of MobileNet-SSD, whose shapes no other network
+    has."""
     height = record.shape[2]
     return (
         height in SLOW_HEIGHTS
