@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from typing import NamedTuple
 from ..base import disk_cache
 from ..base.errors import AdrenoSimError
 from ..base.host.current import current_family
+from ..base.installed.package_version import find_version
 from ..base.processes.scratch import make_scratch_folder, scratch_folder
 from ..base.stored.libraries import is_own_file, may_load, note_digest
 from ..base.stored.ownership import find_intruder
@@ -89,6 +91,30 @@ def version_script() -> str:
     return "\n".join([*lines, ""])
 
 
+def find_brought_along() -> Path | None:
+    """Returns the folder of this installation that has the driver compiled, for this version and processor; None if there is
+    none."""
+    known = disk_cache.PREBUILT / _KIND / _digest()
+    return known if all((known / library).is_file() for library in (DRIVER, LOADER)) else None
+
+
+def bring_along() -> None:
+    """Compile the driver into this installation, which needs no C compiler for it from then on. Raises AdrenoSimError."""
+    target = disk_cache.PREBUILT / _KIND / _digest()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with scratch_folder("driver", target.parent) as scratch:
+            made = scratch / "made"
+            made.mkdir()
+            compile_libraries(made)
+            for header in (*generate_headers(), "versions.map"):
+                (made / header).unlink()
+            shutil.rmtree(target, ignore_errors=True)
+            os.rename(made, target)
+    except OSError as error:
+        raise AdrenoSimError(f"{target.parent}: the OpenCL driver cannot be kept there ({error.strerror})") from None
+
+
 def _digest() -> str:
     parts = [identify_zig(), current_family().shim_target, *FLAGS, *generate_headers().values()]
     for path in [Path(__file__), *sorted([*SHIM.rglob("*.c"), *SHIM.rglob("*.h")])]:
@@ -128,9 +154,9 @@ def _build(parent: Path, folder: Path) -> None:
             made = scratch / "made"
             made.mkdir(mode=0o700)
             (made / ICD).parent.mkdir(mode=0o700)
-            known = disk_cache.PREBUILT / _KIND / folder.name
+            known = find_brought_along()
             for library in (DRIVER, LOADER):
-                if (known / library).is_file():
+                if known is not None:
                     shutil.copyfile(known / library, made / library)
                 else:
                     _compile_library(library, made, scratch)
@@ -173,6 +199,12 @@ def _compile_library(library: str, made: Path, scratch: Path) -> None:
     )
 
 
+def explain_return(package: Path) -> str:
+    """Returns the sentence that says how the folders come back that `adreno-sim prune` removed."""
+    version = find_version(str(package), "ziglang")
+    return f"This brings it back: {sys.executable} -m pip install --force-reinstall --no-deps ziglang=={version}"
+
+
 def compile_shim(words: Sequence[str], library: Path, scratch: Path) -> None:
     """Run `zig cc`, which keeps what it makes of libc in `scratch`. AdrenoSimError with its first line."""
     environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(scratch / "zig"), "ZIG_LOCAL_CACHE_DIR": str(scratch / "local")}
@@ -184,5 +216,10 @@ def compile_shim(words: Sequence[str], library: Path, scratch: Path) -> None:
     except subprocess.TimeoutExpired:
         raise AdrenoSimError(f"the OpenCL driver did not compile within {_TIME_LIMIT} s") from None
     if done.returncode:
+        package = Path(find_zig()).parent
+        if not (package / "lib" / "libc").is_dir():
+            raise AdrenoSimError(
+                f"the OpenCL driver does not compile: {package} has no C library any more. {explain_return(package)}"
+            )
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no message"]
         raise AdrenoSimError(f"the OpenCL driver does not compile: {lines[0]}")

@@ -8,14 +8,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-DETAILS = """\
-Kernels and the OpenCL driver are compiled by the package ziglang, which is more than half of a plain installation. A third of it
-is the C libraries of other systems. Only folders of that package in this environment are removed. Afterwards a kernel is compiled
-and run, and the driver is compiled, without any cache: half a minute. Where one fails, everything is put back.
-`python -m ziglang` compiles for Linux alone from then on.
+from .other_systems import Part, find_parts, measure
 
-    adreno-sim prune                  # what would go, and how much of it there is
-    adreno-sim prune --yes            # remove it
+DETAILS = """\
+Kernels and the OpenCL driver are compiled by the package ziglang, which is more than half of a plain installation. More than
+half of that package is C libraries. Kernels need none of them, and the driver needs those of Linux. An installation from a wheel
+for Linux on x86-64 has the driver compiled, so it needs no C library; --compile-driver compiles it into any other installation.
+Only folders of that package in this environment are removed. Afterwards a kernel is compiled and run, and the driver is made,
+without any cache: half a minute. If one fails, everything is put back. From then on `python -m ziglang` compiles only for Linux,
+or not at all.
+
+    adreno-sim prune                          # the folders that would be removed, and their size
+    adreno-sim prune --yes                    # remove them
+    adreno-sim prune --yes --compile-driver   # compile the driver first, and remove all C libraries
 
 exit code: 0 removed, or nothing to be removed; 2 the package cannot be changed, or is needed whole
 """
@@ -26,42 +31,69 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "prune",
         help="remove what the installed compiler has for other systems",
-        description="List the folders of the installed compiler that are for other systems than Linux; remove them with --yes.",
+        description="List the folders of the installed compiler that nothing here needs; remove them with --yes.",
         epilog=DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--yes", action="store_true", help="remove them, if a kernel and the OpenCL driver compile without")
+    parser.add_argument("--yes", action="store_true", help="remove them, if a kernel and the OpenCL driver work without")
+    parser.add_argument(
+        "--compile-driver",
+        action="store_true",
+        help="with --yes: keep the compiled OpenCL driver in this installation, and remove what compiled it; another version of "
+        "adreno-sim needs the whole package again",
+    )
     parser.set_defaults(run=_prune)
 
 
 def _prune(args: argparse.Namespace) -> int:
-    from ...base.installed.package_version import find_version
-    from .other_systems import find_parts, measure
+    from ...base.errors import OptionError
+    from .removal import changing
+
+    if args.compile_driver and not args.yes:
+        raise OptionError("compile_driver", "changes this installation: give --yes, too")
+    package = find_package()
+    if not args.yes:
+        _list_parts(package)
+        return 0
+    require_own(package)
+    with changing(package):
+        _remove_parts(package, args.compile_driver)
+    return 0
+
+
+def _list_parts(package: Path) -> None:
+    from ...icd.build import explain_return, find_brought_along
+
+    if _show_parts(package, find_parts(package, has_driver=find_brought_along() is not None)):
+        print(f"nothing was removed: --yes does that. {explain_return(package)}")
+
+
+def _remove_parts(package: Path, compile_driver: bool) -> None:
+    from ...icd.build import bring_along, explain_return, find_brought_along
     from .removal import remove, restore
     from .trial import find_harm
 
-    package = find_package()
-    if args.yes:
-        require_own(package)
-    if args.yes and restore(package):
+    if restore(package):
         print("what an interrupted call had put aside is back")
-    parts = find_parts(package)
+    if compile_driver and find_brought_along() is None:
+        bring_along()
+    parts = find_parts(package, has_driver=find_brought_along() is not None)
+    total = _show_parts(package, parts)
+    if total:
+        remove(package, [part.path for part in parts], lambda: find_harm(package))
+        print(f"removed {_megabytes(total)}; a kernel and the OpenCL driver work without. {explain_return(package)}")
+
+
+def _show_parts(package: Path, parts: list[Part]) -> int:
+    """Prints what may go, by system, and returns its bytes."""
     total = sum(part.nbytes for part in parts)
-    print(f"{package}: {_megabytes(measure(package))}, {_megabytes(total)} of it for other systems")
+    print(f"{package}: {_megabytes(measure(package))}; {_megabytes(total)} of it are not needed")
     for system in dict.fromkeys(part.system for part in parts):
         own = [part for part in parts if part.system == system]
         print(f"  {system:13} {_megabytes(sum(part.nbytes for part in own)):>7}")
         for part in own:
             print(f"    {part.path}")
-    if not parts:
-        return 0
-    back = f"{sys.executable} -m pip install --force-reinstall --no-deps ziglang=={find_version(str(package), 'ziglang')}"
-    if not args.yes:
-        print(f"nothing was removed: --yes does that, and this brings it back: {back}")
-        return 0
-    remove(package, [part.path for part in parts], lambda: find_harm(package))
-    print(f"removed {_megabytes(total)}; a kernel and the OpenCL driver compile without. This brings it back: {back}")
-    return 0
+    return total
 
 
 def find_package() -> Path:

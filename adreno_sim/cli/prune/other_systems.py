@@ -1,14 +1,14 @@
-"""What of the package ziglang is for other systems than Linux: a third of it.
+"""The folders of the package ziglang that nothing here needs.
 
-It holds the C libraries of all systems that it compiles for, as headers and sources. Kernels are compiled without any, and the
-OpenCL driver with glibc's.
+The package holds the C libraries of all systems that it compiles for, as headers and sources: more than half of it. Kernels are
+compiled without any. The OpenCL driver is compiled with glibc's, unless an installation has the compiled driver.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,10 @@ _SYSTEMS = {
 """By the name that people know: its folders below `lib`."""
 
 
+_C_LIBRARIES = "C libraries"
+"""The same for all that is below `lib`, where the OpenCL driver need not be compiled."""
+
+
 class Part(NamedTuple):
     """A folder that may go, relative to the package. nbytes: on disk."""
 
@@ -32,9 +36,15 @@ class Part(NamedTuple):
     nbytes: int
 
 
-def find_parts(package: Path) -> list[Part]:
-    """Returns the folders for other systems of the package, in the order of their names. Links are not followed, nor counted."""
+def find_parts(package: Path, has_driver: bool = False) -> list[Part]:
+    """Returns the folders of the package that may go, in the order of their names. Links are not followed, nor counted.
+
+    has_driver: whether this installation has the OpenCL driver compiled. Without it, only folders for other systems than Linux
+    may go.
+    """
     lib = package / "lib"
+    if has_driver:
+        return [Part(_C_LIBRARIES, f"lib/{name}", measure(lib / name)) for name in sorted(_list_folders(lib, ("",)))]
     return [
         Part(system, f"lib/{name}", measure(lib / name))
         for name in sorted(_list_folders(lib))
@@ -43,9 +53,9 @@ def find_parts(package: Path) -> list[Part]:
     ]
 
 
-def _list_folders(lib: Path) -> Iterator[str]:
+def _list_folders(lib: Path, folders: Sequence[str] = ("", "libc/", "libc/include/")) -> Iterator[str]:
     """Folders of `lib`, of its `libc`, and of the headers there."""
-    for below in ("", "libc/", "libc/include/"):
+    for below in folders:
         folder = lib / below
         if folder.is_dir() and not folder.is_symlink():
             yield from (f"{below}{entry.name}" for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))

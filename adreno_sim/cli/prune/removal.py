@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ...base.errors import AdrenoSimError
 
 ASIDE = ".adreno-sim-pruned"
 """The folder in the package where what is removed lies until it is known not to be needed."""
+_DROPPED = ".adreno-sim-dropped"
+"""The same folder from then on: what is left of it is not put back."""
+
+
+@contextlib.contextmanager
+def changing(package: Path) -> Iterator[None]:
+    """Lets no second call change the package meanwhile: the folder is locked until the block, or the process, ends.
+
+    AdrenoSimError if another call changes it.
+    """
+    try:
+        handle = os.open(package, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise AdrenoSimError(f"{package}: cannot be opened ({error.strerror}); nothing was removed") from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AdrenoSimError(f"{package}: another `adreno-sim prune` changes it: wait until it ends") from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
 
 
 def restore(package: Path) -> bool:
     """Puts back what lies aside, as after an interruption; returns whether there was anything."""
+    shutil.rmtree(package / _DROPPED, ignore_errors=True)
     aside = package / ASIDE
     if not aside.is_dir() or aside.is_symlink():
         return False
@@ -45,4 +72,5 @@ def remove(package: Path, paths: Sequence[str], find_harm: Callable[[], str]) ->
     if harm:
         restore(package)
         raise AdrenoSimError(f"{harm}; everything was put back, nothing is removed")
-    shutil.rmtree(package / ASIDE)
+    os.rename(package / ASIDE, package / _DROPPED)
+    shutil.rmtree(package / _DROPPED, ignore_errors=True)

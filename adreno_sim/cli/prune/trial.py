@@ -1,4 +1,4 @@
-"""Whether a package ziglang still does what it is here for: a kernel is compiled and run, and the OpenCL driver is compiled.
+"""Whether a package ziglang still does what it is here for: a kernel is compiled and run, and the OpenCL driver is made.
 
 It runs in a process of its own, without any cache, which finds this package first.
 """
@@ -21,7 +21,8 @@ import numpy as np
 from adreno_sim import open_device
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.frontend.driver import find_zig
-from adreno_sim.icd.build import compile_libraries
+from adreno_sim.icd.build import build_libraries, compile_libraries, find_brought_along
+from adreno_sim.icd.waiting import load_waiting
 
 assert Path(find_zig()).parent == Path(sys.argv[1]), f"{find_zig()} was found in place of {sys.argv[1]}"
 device = open_device("sim:adreno-740", checks="full")
@@ -36,8 +37,12 @@ device.launch(device.build(source)["probe"], (1024,), (64,), [view])
 numbers = np.arange(1024, dtype=np.float64)
 right = np.sin(numbers) + numbers + 1 / np.sqrt(1 + numbers)
 assert np.allclose(device.read(view), right, atol=1e-3), "a kernel computes wrongly"
-with tempfile.TemporaryDirectory() as folder:
-    compile_libraries(Path(folder))
+load_waiting()
+if find_brought_along():
+    build_libraries()
+else:
+    with tempfile.TemporaryDirectory() as folder:
+        compile_libraries(Path(folder))
 """
 
 

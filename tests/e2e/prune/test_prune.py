@@ -1,5 +1,6 @@
 """`adreno-sim prune`: what it would remove, what comes back; slow, on a copy: kernels and the driver compile without."""
 
+import fcntl
 import os
 import shutil
 import sysconfig
@@ -10,8 +11,9 @@ import ziglang
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli.main import main
 from adreno_sim.cli.prune.other_systems import find_parts, measure
-from adreno_sim.cli.prune.removal import ASIDE, remove, restore
+from adreno_sim.cli.prune.removal import ASIDE, changing, remove, restore
 from adreno_sim.cli.prune.trial import find_harm
+from adreno_sim.icd import build
 
 GOES = ("lib/docs", "lib/libc/include/any-darwin-any", "lib/libc/include/x86_64-netbsd-none", "lib/libc/mingw")
 STAYS = (
@@ -86,29 +88,94 @@ def test_what_a_killed_call_left_aside_comes_back(package):
     assert restore(package) and is_whole(package)
 
 
-def test_the_command_lists_and_removes_nothing_without_yes(package, monkeypatch, capsys):
-    monkeypatch.setattr("adreno_sim.frontend.driver.find_zig", lambda: str(package / "zig"))
-    assert main(["prune"]) == 0
-    said = capsys.readouterr().out
-    assert all(f"    {path}\n" in said for path in GOES) and not any(f"    {path}\n" in said for path in STAYS)
-    assert (
-        "nothing was removed: --yes does that" in said and "--force-reinstall --no-deps ziglang==" in said and is_whole(package)
-    )
+@pytest.fixture
+def driver(tmp_path, monkeypatch):
+    """The folder of this installation for what a wheel brings along; the driver is compiled by writing two files."""
+
+    def compile_nothing(folder):
+        for name in (build.DRIVER, build.LOADER, "versions.map", *build.generate_headers()):
+            (folder / name).write_text("")
+
+    monkeypatch.setattr("adreno_sim.base.disk_cache.PREBUILT", tmp_path / "prebuilt")
+    monkeypatch.setattr(build, "compile_libraries", compile_nothing)
+    return tmp_path / "prebuilt" / "driver"
 
 
-def test_a_package_of_another_environment_is_refused(package, monkeypatch, capsys):
-    monkeypatch.setattr("adreno_sim.frontend.driver.find_zig", lambda: str(package / "zig"))
-    assert main(["prune", "--yes"]) == 2
-    assert "lies outside this environment" in capsys.readouterr().err and is_whole(package)
-
-
-def test_the_command_removes_in_its_own_environment(package, monkeypatch, capsys):
+@pytest.fixture
+def own(package, driver, monkeypatch):
+    """The package, as that of this environment, with a trial that finds no harm."""
     monkeypatch.setattr("adreno_sim.frontend.driver.find_zig", lambda: str(package / "zig"))
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(package.parent))
     monkeypatch.setattr("adreno_sim.cli.prune.trial.find_harm", lambda package: "")
+    return package
+
+
+def test_what_was_removed_in_part_does_not_come_back(package, monkeypatch):
+    monkeypatch.setattr(shutil, "rmtree", lambda folder, ignore_errors: None)  # as if it was killed here
+    remove(package, paths_of(package), lambda: "")
+    monkeypatch.undo()
+    assert not restore(package) and paths_of(package) == [] and sorted(os.listdir(package)) == ["docs", "lib", "zig"]
+
+
+def test_the_command_lists_and_removes_nothing_without_yes(own, capsys):
+    assert main(["prune"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"    {path}\n" in said for path in GOES) and not any(f"    {path}\n" in said for path in STAYS)
+    assert "nothing was removed: --yes does that" in said and "--force-reinstall --no-deps ziglang==" in said and is_whole(own)
+    assert main(["prune", "--compile-driver"]) == 2 and "give --yes" in capsys.readouterr().err
+
+
+def test_a_package_of_another_environment_is_refused(own, monkeypatch, capsys):
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: "/elsewhere")
+    assert main(["prune", "--yes"]) == 2
+    assert "lies outside this environment" in capsys.readouterr().err and is_whole(own)
+
+
+def test_the_command_removes_in_its_own_environment(own, capsys):
     assert main(["prune", "--yes"]) == 0
-    assert paths_of(package) == [] and "compile without" in capsys.readouterr().out
+    assert paths_of(own) == [] and "work without" in capsys.readouterr().out
     assert main(["prune", "--yes"]) == 0  # again
+
+
+def test_all_c_libraries_go_where_the_driver_is_compiled(own, driver, capsys):
+    assert main(["prune", "--yes", "--compile-driver"]) == 0
+    assert not os.listdir(own / "lib") and (own / "docs").is_dir() and (own / "zig").is_file()
+    (kept,) = driver.iterdir()
+    assert sorted(os.listdir(kept)) == sorted([build.DRIVER, build.LOADER]) and build.find_brought_along() == kept
+    assert main(["prune", "--yes"]) == 0 and "0 MB of it are not needed" in capsys.readouterr().out
+
+
+def test_a_driver_of_another_version_does_not_count(own, driver, monkeypatch):
+    build.bring_along()
+    monkeypatch.setattr(build, "FLAGS", (*build.FLAGS, "-DOTHER"))
+    assert main(["prune", "--yes"]) == 0
+    assert (own / "lib" / "libc" / "glibc").is_dir() and build.find_brought_along() is None
+
+
+def test_the_driver_names_what_brings_the_c_library_back(own, monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "find_zig", lambda: str(own / "zig"))
+    (own / "zig").write_text("#!/bin/sh\necho no installation >&2; exit 1\n")
+    with pytest.raises(AdrenoSimError, match="does not compile: no installation"):
+        build.compile_shim([], tmp_path / "library", tmp_path)
+    shutil.rmtree(own / "lib")
+    with pytest.raises(AdrenoSimError, match=r"no C library any more\. This brings it back: .*--no-deps ziglang=="):
+        build.compile_shim([], tmp_path / "library", tmp_path)
+
+
+def test_two_calls_at_the_same_time_do_not_meet(own, capsys):
+    """The second call would put back what the first has aside for its trial."""
+
+    def call_again():
+        assert main(["prune", "--yes"]) == 2
+        assert "another `adreno-sim prune` changes it" in capsys.readouterr().err
+        return ""
+
+    with changing(own):
+        remove(own, paths_of(own), call_again)
+    assert paths_of(own) == [] and not (own / ASIDE).exists()
+    handle = os.open(own, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock is free again
+    os.close(handle)
 
 
 @pytest.mark.slow
@@ -119,8 +186,9 @@ def test_kernels_and_the_driver_compile_with_what_is_left(tmp_path):
     before = measure(copy)
     remove(copy, paths_of(copy), lambda: find_harm(copy))
     assert measure(copy) < before - 120e6
-    shutil.move(copy / "lib" / "include", tmp_path / "include")
-    assert "do not compile" in find_harm(copy)  # the trial finds what is missing
+    if build.find_brought_along() is None:
+        shutil.move(copy / "lib" / "include", tmp_path / "include")
+        assert "do not compile" in find_harm(copy)  # the trial finds what is missing
 
 
 def link_or_copy(source, target):
