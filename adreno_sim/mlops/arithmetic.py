@@ -1,4 +1,4 @@
-"""Arithmetic modes of OpenCL ML, and sums of products in them.
+"""Arithmetic modes of OpenCL ML, and sums of products and softmax in them.
 
 float32: tensors and sums are float32. float16: both are half, every product and every sum is rounded, in the order of the
 summed index (a device may take another order). float16-acc32: halves are summed in float32 and rounded once. Sums in float32
@@ -48,3 +48,11 @@ def product(a: np.ndarray, b: np.ndarray, mode: Mode, block: int = 0) -> np.ndar
             return half_product(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32))
     with np.errstate(over="ignore", invalid="ignore"):
         return round_to_storage(a.astype(np.float64) @ b.astype(np.float64), mode).astype(np.float32)
+
+
+def softmax(data: np.ndarray, axis: int, mode: Mode) -> np.ndarray:
+    """exp(x) / sum(exp(x)) along `axis`, in the accurate form: the largest value is subtracted first."""
+    wide = data.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(wide - wide.max(axis=axis, keepdims=True))
+        return round_to_storage(powers / powers.sum(axis=axis, keepdims=True), mode)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import UnsupportedError
-from . import convolution, elementwise, matrix, pooling, rearranging, reductions
-from .arithmetic import Mode, mode_of, round_to_storage
+from . import convolution, elementwise, matrix, pooling, rearranging
+from .arithmetic import Mode, mode_of, round_to_storage, softmax
 from .convolution import Window
 from .graph import Graph, Node
 from .kinds import kind_of
@@ -234,7 +234,7 @@ def _softmax(r: _Reader, mode: Mode) -> Compute:
     axis += len(data) if axis < 0 else 0
     known = axis == 1 or (len(data) == 4 and axis == 3)
     r.require(len(data) >= 2 and known, f"axis {axis} of {data}: the runtime's softmax is over channels")
-    return lambda a: reductions.softmax(a[0], axis, mode)
+    return lambda a: softmax(a[0], axis, mode)
 
 
 def _concatenate(r: _Reader, mode: Mode) -> Compute:

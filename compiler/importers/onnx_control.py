@@ -13,6 +13,7 @@ from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
 from ...base.errors import UnsupportedError
 from ...golden.onnx_model import LargeArrays
+from .onnx_names import node_label
 
 MOST_STEPS = 128
 """Steps that are unrolled at most, those of all loops or of all recurrent layers together: each becomes operators of its own."""
@@ -77,7 +78,7 @@ class _Inliner:
         results = [self._add(branches[name], {}) for name in ("then_branch", "else_branch")]
         for output, one, other in zip(node.output, *results, strict=True):
             self._graph.node.append(helper.make_node("Where", [node.input[0], one, other], [output], name=f"{output}/chosen"))
-            self._chosen[output] = label(node)
+            self._chosen[output] = node_label(node)
 
     def add_steps(self, node: NodeProto) -> None:
         """A Loop of known trip count whose condition stays true: its body once for each step."""
@@ -85,11 +86,11 @@ class _Inliner:
         trips, condition = self._value(node.input[0]), self._value(node.input[1]) if node.input[1] else np.array(True)
         if trips is None or condition is None or not _keeps_going(body):
             raise UnsupportedError(
-                f"unsupported: ONNX operator Loop (node {label(node)}): expected a trip count that is known and a condition that "
-                "stays true, got one that depends on data: export the model with a fixed number of steps"
+                f"unsupported: ONNX operator Loop (node {node_label(node)}): expected a trip count that is known and a condition "
+                "that stays true, got one that depends on data: export the model with a fixed number of steps"
             )
         steps = int(trips.reshape(-1)[0]) if bool(condition.reshape(-1)[0]) else 0
-        require_steps("Loop", label(node), steps)
+        require_steps("Loop", node_label(node), steps)
         carried = list(node.input[2:])
         scanned: list[list[str]] = [[] for _ in range(len(body.output) - 1 - len(carried))]
         going = self._constant(np.array(True))
@@ -100,7 +101,9 @@ class _Inliner:
             for parts, part in zip(scanned, results[len(carried) :], strict=True):
                 parts.append(self._add_axis(part))
         if not steps and scanned:
-            raise UnsupportedError(f"unsupported: ONNX operator Loop (node {label(node)}): expected a step at least, got none")
+            raise UnsupportedError(
+                f"unsupported: ONNX operator Loop (node {node_label(node)}): expected a step at least, got none"
+            )
         kept = len(carried)
         self._give(carried, list(node.output[:kept]))
         for parts, output in zip(scanned, node.output[kept:], strict=False):
@@ -182,8 +185,3 @@ def require_steps(operator: str, node: str, steps: int) -> None:
             f"unsupported: ONNX operator {operator} (node {node}): {steps} steps to unroll; this importer takes at most "
             f"{MOST_STEPS} (steps times directions, all layers together): give the model a shorter input with --shape"
         )
-
-
-def label(node: NodeProto) -> str:
-    """A node's name, or what it gives."""
-    return node.name or f"giving {node.output[0]}"

@@ -11,8 +11,8 @@ from onnx import ModelProto, NodeProto, helper
 
 from ...base.errors import UnsupportedError
 from ...golden.onnx_model import LargeArrays
-from .onnx_control import label, require_steps
-from .onnx_names import attributes_of
+from .onnx_control import require_steps
+from .onnx_names import attributes_of, node_label
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 ACTIVATIONS = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}
@@ -38,7 +38,7 @@ def unroll_recurrent(model: ModelProto, arrays: LargeArrays, shapes: Mapping[str
         known = {name: arrays.array(constants[name]) for name in node.input if name in constants}
         layer = _read_layer(node, known, shapes)
         total += layer.steps * len(layer.weights)
-        require_steps(node.op_type, label(node), total)
+        require_steps(node.op_type, node_label(node), total)
         _Writer(model, arrays, f"recurrent{number}").add(layer)
 
 
@@ -89,7 +89,7 @@ def _read_layer(node: NodeProto, known: Mapping[str, np.ndarray], shapes: Mappin
 
 
 def _refuse(node: NodeProto, why: str) -> NoReturn:
-    raise UnsupportedError(f"unsupported: ONNX operator {node.op_type} (node {label(node)}): {why}")
+    raise UnsupportedError(f"unsupported: ONNX operator {node.op_type} (node {node_label(node)}): {why}")
 
 
 class _Writer:

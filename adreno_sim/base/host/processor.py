@@ -57,7 +57,7 @@ class Processor:
 
     @property
     def needs_soft_float(self) -> bool:
-        """Whether LLVM calls functions for conversions of halves or for fused multiply-add (`engine/llvm/soft_float.py`)."""
+        """Whether LLVM calls functions for conversions of halves or for fused multiply-add (`runtime/soft_float.c`)."""
         return not all(map(self.has, self.family.conversions))
 
     @property

@@ -21,7 +21,7 @@ from ...base.host.family import ProcessorFamily
 from ...base.host.processor import Processor
 from ...base.processes.helper import Helper, HelperEndedError, Limits, NoHelperError
 from ...frontend.compiler_process import MEMORY_LIMIT, TIME_LIMIT, WALL_FACTOR
-from . import soft_float
+from ..runtime.compiled import compile_files
 from .cached_choices import keep_choices
 from .float_table import move_to_table
 from .flush_after_rounding import flush_after_rounding, flushes
@@ -52,6 +52,12 @@ _NUMBER = itertools.count(1)
 MOST_DROPPED = 8192
 """Modules that are loaded between two collections of garbage: where mappings are not joined, each takes two, and what held one
 may be garbage that Python has not collected."""
+
+
+def soft_float_text() -> str:
+    """Returns the module of fallbacks (`runtime/soft_float.c`): conversions of halves and fused multiply-add for processors that
+    have none."""
+    return compile_files("", ("soft_float.c",)).text()
 
 
 class Machine:
@@ -89,8 +95,8 @@ class Machine:
 
     @cached_property
     def _soft_float(self) -> bytes:
-        """The object code of functions that this processor lacks (`soft_float`); empty if it lacks none."""
-        return self.compile(soft_float.text()) if self.processor.needs_soft_float else b""
+        """The object code of functions that this processor lacks (`soft_float_text`); empty if it lacks none."""
+        return self.compile(soft_float_text()) if self.processor.needs_soft_float else b""
 
     def compile(self, text: str) -> bytes:
         """Returns the object code of a module.

@@ -12,6 +12,7 @@ import numpy as np
 from ...device.protocol import StoreEvent
 from ...findings import VARIABLE, Access, Finding, Kind, WorkItem
 from ...ir import ir
+from ...ir.induction_variables import signed
 from ..abi import context
 from ..emit.diagnostic_sites import DiagnosticSite
 from .finding_notes import NULL, explain_access, explain_divergence
@@ -143,13 +144,13 @@ def access_of(compiled: CompiledKernel, site: DiagnosticSite, values: list[int],
     if site.shape == "offset":
         return _offset_access(compiled, site, values, args)
     if site.shape == "coordinate":
-        coordinate = tuple(_signed(v, 32) for v in values[: site.dimensions])
+        coordinate = tuple(signed(v, 32) for v in values[: site.dimensions])
         return Access(site.view, site.size, None, coordinate, tuple(values[3 : 3 + site.dimensions]))
     return Access(site.view, site.size) if site.view else None
 
 
 def _offset_access(compiled: CompiledKernel, site: DiagnosticSite, values: list[int], args: Sequence[Any]) -> Access:
-    offset, length, base = _signed(values[0], 64), *values[1:3]
+    offset, length, base = signed(values[0], 64), *values[1:3]
     view = site.view or _object_name(compiled, base, offset, args)
     return Access(view, site.size or values[3], offset, None, (length,))
 
@@ -168,7 +169,7 @@ _NEAR_NULL = 1 << 16
 
 def _message(site: DiagnosticSite, access: Access | None, values: list[int]) -> str:
     if site.shape == "index":
-        return site.text.format(index=_signed(values[0], 64))
+        return site.text.format(index=signed(values[0], 64))
     if site.text:
         return site.text if access is None else site.text.format(**_fields(access))
     if access is not None and access.view == NULL and site.kind in _THROUGH_NULL:
@@ -221,11 +222,6 @@ def _sync_line(compiled: CompiledKernel, number: int) -> int:
     if number == 0:
         return 0
     return next(site.loc.line for site in compiled.module.sites if site.shape == "split" and site.size == number)
-
-
-def _signed(value: int, bits: int) -> int:
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def store_events(

@@ -10,7 +10,7 @@ from ...results.plain_text import allow_lines
 from ...results.run_report import LaunchRow, ProcessReport, RunReport, host_call_of, maker_of
 from ..counters.html import list_parts as counter_parts
 from ..page import escape
-from ..report.html import of_finding, section
+from ..report.html import list_of, of_finding, section
 from ..time.html import list_parts as time_parts
 from ..viewer.html import LOOKS, view_page
 from .launches import list_columns
@@ -39,12 +39,12 @@ def of_run(report: RunReport, command: str = "") -> str:
     parts += section("Findings", found)
     parts.append(LOOKS)
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
-    parts += section("Unsupported", [_list(report.unsupported)] if report.unsupported else [])
-    parts += section("Not checked", [_list(report.unchecked)] if report.unchecked else [])
-    parts += section("Not as recorded", [_list(report.differs)] if report.differs else [])
+    parts += section("Unsupported", [list_of(report.unsupported)] if report.unsupported else [])
+    parts += section("Not checked", [list_of(report.unchecked)] if report.unchecked else [])
+    parts += section("Not as recorded", [list_of(report.differs)] if report.differs else [])
     parts += section("Counters", counter_parts(list(report.counters.items())) if report.counters else [])
     parts += section("Predicted times", time_parts(report.time))
-    parts += section("Readings", [_list(report.readings.lines())] if report.readings is not None else [])
+    parts += section("Readings", [list_of(report.readings.lines())] if report.readings is not None else [])
     for process in report.processes:
         parts += section(f"{process.program} ({process.pid})", [_process(process)])
     return view_page(f"{report.command[0]} on {report.device}", parts, report.evidence, listed, command)
@@ -77,7 +77,3 @@ def _launches(rows: list[LaunchRow]) -> str:
     )  # fmt: skip
     body = "".join(f"<tr>{line}</tr>" for line in cells)
     return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _list(sentences: list[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"

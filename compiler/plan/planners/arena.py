@@ -12,9 +12,9 @@ from ....base.errors import AdrenoSimError
 from ..allocation import Allocation
 from ..problem import Item, Problem
 from ..search import orders
-from ..search.fill import fill_storages
 from ..search.improve import Effort, lowest_placement
 from ..search.instance import Instance, Ints, common_unit
+from ..search.scan import place_by_scanning
 from .tflite import MOST_ITEMS, tflite_breadth, tflite_size
 
 FILLS = ("S", "CL", "TWA", "AS", "L")
@@ -69,7 +69,7 @@ def _several(problem: Problem, instance: Instance, offsets: Ints, most: int, eff
     """
     candidates = [_cut(instance, offsets, most, effort)]
     starts = [
-        fill_storages(instance, orders.order(instance, name), room)
+        _fill_storages(instance, orders.order(instance, name), room)
         for room in sorted({most, *_even_rooms(instance, most)})
         for name in FILLS
     ]
@@ -80,6 +80,21 @@ def _several(problem: Problem, instance: Instance, offsets: Ints, most: int, eff
         for objects in (tflite_size(problem), tflite_breadth(problem)):
             candidates.append((np.array(objects.storage_of, np.int64), np.zeros(len(instance), np.int64)))
     return min(candidates, key=lambda placed: _units(instance, *placed))
+
+
+def _fill_storages(instance: Instance, order: Ints, room: int) -> tuple[Ints, Ints]:
+    """(storage, offset) of every item: in `order`, at the lowest offset of the first storage that holds it in `room` units.
+
+    No item may be larger than `room`.
+    """
+    storage_of, offsets = np.full(len(instance), -1, np.int64), np.zeros(len(instance), np.int64)
+    left, number = order, 0
+    while left.size:
+        placed = place_by_scanning(instance, left, room)
+        inside = left[placed[left] >= 0]
+        storage_of[inside], offsets[inside] = number, placed[inside]
+        left, number = left[placed[left] < 0], number + 1
+    return storage_of, offsets
 
 
 def _even_rooms(instance: Instance, most: int) -> Iterator[int]:

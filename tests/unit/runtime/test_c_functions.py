@@ -16,7 +16,7 @@ from adreno_sim.engine.abi import context, kernel_shape, mailbox, race_cells
 from adreno_sim.engine.builtins.srgb import lower_edge
 from adreno_sim.engine.emit import c_runtime
 from adreno_sim.engine.emit.region import PARAMETERS
-from adreno_sim.engine.llvm import objects, soft_float
+from adreno_sim.engine.llvm import objects
 from adreno_sim.engine.run import native_functions
 from adreno_sim.engine.runtime import compiled
 from adreno_sim.engine.runtime.constants import declare_structure, define_constants
@@ -84,7 +84,7 @@ def test_a_function_says_how_it_joins_a_kernel():
 
 def test_no_promise_of_clang_is_left():
     """A value may be undefined or have anything in its upper bits, and no attribute may keep a function out of its caller."""
-    for text in (c_runtime.runtime().text(), soft_float.text()):
+    for text in (c_runtime.runtime().text(), objects.soft_float_text()):
         for word in ("noundef", "zeroext", "signext", "target-cpu", "no-builtins", "metadata", "!", "vscale"):
             assert f" {word}" not in text, word
         assert not re.search(r"<\d+ x ", text), "vectors of clang's own, which the processor may lack"

@@ -13,7 +13,7 @@ from processors import OLDEST
 import adreno_sim
 from adreno_sim.device import BufferSpec
 from adreno_sim.engine.emit.c_runtime import WORK, runtime
-from adreno_sim.engine.llvm import objects, soft_float
+from adreno_sim.engine.llvm import objects
 
 GIVEN = {"memmove", "memcpy", "memset", "syscall"}
 DATA_OF_A_KERNEL = ("kernel_shape", "sync_points", "event_counters", "srgb_edges")
@@ -58,7 +58,7 @@ def test_the_runtime_needs_only_its_kernel(machine):
 
 
 def test_soft_float_needs_nothing(machine):
-    assert undefined_symbols(machine.compile(soft_float.text())) == set()
+    assert undefined_symbols(machine.compile(objects.soft_float_text())) == set()
 
 
 CONVERSIONS = """
@@ -101,7 +101,7 @@ def test_a_kernel_needs_what_is_given_and_soft_float(checks, monkeypatch):
     device.launch(device.build(CONVERSIONS)["convert"], (4,), (2,), views)
     kernels = [text for text in texts if "@kernel_shape" in text]
     assert kernels
-    fallbacks = set(read_names(soft_float.text()))
+    fallbacks = set(read_names(objects.soft_float_text()))
     needed = [
         undefined_symbols(compile_text(objects.Machine(*machine), text)) for machine, text in itertools.product(MACHINES, kernels)
     ]

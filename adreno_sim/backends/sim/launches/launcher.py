@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
+from ....base.errors import DeviceError
 from ....base.run_options import RunOptions
-from ....device.protocol import LaunchResult, Watch
+from ....device.protocol import LaunchResult, StoreEvent, Watch
 from ....engine.run import optimistic, second_run
 from ....engine.run.counted import run_counted
 from ....engine.run.launch import RawResult
 from ....engine.run.launch_analysis import LaunchAnalysis, LaunchVariant
-from ....memory.storage import after_write, before_access
+from ....memory.storage import StorageView, after_write, before_access
 from ....profiles.profile import Profile
 from ..memory import SimMemory
 from .argument_shadows import ShadowRange, Shadows
@@ -20,7 +24,6 @@ from .launch_config import PreparedLaunch
 from .left_undefined import sort_out
 from .reproducer import report_launch
 from .shared_storage import find_shared
-from .watching import find_watched, with_value
 
 
 class Launcher:
@@ -47,14 +50,14 @@ class Launcher:
 
     def _run(self, launch: PreparedLaunch, watch: Watch | None, defers_outputs: bool) -> LaunchResult:
         config, args, own = launch.config, launch.args, self._memory.own
-        watched = None if watch is None else find_watched(own(watch.view), watch.element)
+        watched = None if watch is None else _find_watched(own(watch.view), watch.element)
         if config.analysis is None:
             return LaunchResult()
         for index in config.views:
             before_access(args[index])
         shared = find_shared(launch, self._options)
         raw = self._execute(launch, config.analysis, watched)
-        stores = [with_value(event, own(watch.view)) for event in raw.stores] if watch else []
+        stores = [_with_value(event, own(watch.view)) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys(raw.failures)) if raw.failures else ()
         code = tuple(compiled.code for compiled in raw.ran)
         found, left = sort_out(raw.findings, args, defers_outputs)
@@ -89,3 +92,18 @@ class Launcher:
 
 def _variant_of(analysis: LaunchAnalysis, ranges: Mapping[int, ShadowRange]) -> LaunchVariant:
     return analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items()))
+
+
+def _find_watched(view: StorageView, element: int) -> tuple[int, int]:
+    """Returns the addresses from which and up to which an element lies. DeviceError CL_INVALID_VALUE if there is none."""
+    try:
+        return view.element_range(element)
+    except IndexError as error:
+        raise DeviceError("CL_INVALID_VALUE", f"watch: {error}") from None
+
+
+def _with_value(event: StoreEvent, view: StorageView) -> StoreEvent:
+    """Returns the event with the element's value in place of its bits."""
+    dtype = view.array().dtype
+    value = np.frombuffer(int(event.value).to_bytes(8, "little")[: dtype.itemsize], dtype)[0]
+    return replace(event, value=value.item())
