@@ -33,7 +33,7 @@ class RunOptions:
     filter_bits: bits of the weights with which linear filtering blends texels, up to 16: coordinates are rounded to so many
         fractional bits of a texel (Mesa gives 8 for Adreno); 0 = those of a float (default).
     pitch_rule: one of `pitch_rules`, None = the profile's.
-    pool: what keeps freed memory: "paged" as TVM's OpenCL runtime (default), "none", or "legacy" with its 2D texture pool.
+    pool: what keeps freed memory: "paged" as TVM's OpenCL runtime (default), or "none".
     cache: keep compiled kernels on disk (default True).
     emitter: "spmd" (default) runs work-items in vectors where a kernel allows, "scalar" writes the code of one work-item in a
         loop. Results are the same to the bit, except for kernels whose work-items race.
@@ -55,7 +55,7 @@ class RunOptions:
     finite_math: Literal["kept", "folded"] = "kept"
     filter_bits: int = 0
     pitch_rule: PitchRuleName | None = None
-    pool: Literal["paged", "none", "legacy"] = "paged"
+    pool: Literal["paged", "none"] = "paged"
     cache: bool = True
     emitter: Literal["scalar", "spmd"] = "spmd"
     count_accesses: bool = False

@@ -240,8 +240,7 @@ class Storage:
     """`nbytes` at the start of a block, live until freed. `bytes` are shared by all views that are not separate images.
 
     version: counts the changes to `bytes`. newest: separate images that hold newer data than `bytes` under them.
-    extents: texels (width, height) of a texture from the legacy pool, whose row pitch every view of it has. on_chip: it lies on
-    the chip.
+    on_chip: it is on the chip.
     """
 
     nbytes: int
@@ -250,7 +249,6 @@ class Storage:
     version: int = 0
     newest: list[StorageView] = field(default_factory=list)
     views: list[StorageView] = field(default_factory=list)
-    extents: tuple[int, int] | None = None
     on_chip: bool = False
 
     @property

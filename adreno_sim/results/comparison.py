@@ -73,11 +73,6 @@ class Comparison:
     golden: float
     rms: float
 
-    @property
-    def is_informative(self) -> bool:
-        """True if the result is right and the comparison could have failed."""
-        return self.ok and not self.uninformative
-
     def __str__(self) -> str:
         place = "[" + ", ".join(map(str, self.worst)) + "]"
         return (

@@ -10,7 +10,7 @@ from ...base.specs import BufferSpec, ImageSpec, ViewSpec
 from ...device.protocol import PoolStats
 from ...image.layout import own_layout_of
 from ...memory.heap import Heap
-from ...memory.pool import PagedPool, TexturePool
+from ...memory.pool import PagedPool
 from ...memory.spilled import pages_of
 from ...memory.storage import PAGE, MemoryBlock, Storage, StorageView, after_write, before_access, copy_marks
 from ...profiles.profile import Profile
@@ -28,7 +28,6 @@ class SimMemory:
         self._device, self._profile = device, profile
         self._memory = limits.memory_of(profile, options.seed, options.checks == "full", heap)
         self._pool = PagedPool(self._memory, profile["page_size"], keep=options.pool != "none")
-        self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
         self._views = ViewMaker(device, profile, self._memory, self._image_memory, warnings)
         self._storages: set[Storage] = set()
         self._peak_used = 0
@@ -47,13 +46,6 @@ class SimMemory:
             return None
         return self._register(self._pool.borrow(pages, array.nbytes))
 
-    def allocate_for(self, spec: ViewSpec) -> Storage:
-        """Storage for one view of `spec`; with pool=legacy, 2D images get a texture of the legacy pool."""
-        if self._textures is None or not isinstance(spec, ImageSpec) or spec.kind != "image2d":
-            return self.allocate(self.view_nbytes(spec))
-        textures = self._textures
-        return self._register(self._pool.retry_after_release(lambda: self._views.texture(textures, spec)))
-
     def free(self, storage: object) -> None:
         """Return `storage` to the pool; its views cannot be used any more. CL_INVALID_MEM_OBJECT if it was freed before."""
         ours = self._live(storage)
@@ -61,9 +53,7 @@ class SimMemory:
         self._storages.remove(ours)
         for view in list(ours.views):
             view.end()
-        if self._textures and self._textures.owns(ours):
-            self._textures.free(ours)
-        elif not self.on_chip.release(ours):
+        if not self.on_chip.release(ours):
             self._pool.free(ours)
 
     def view(self, storage: object, spec: ViewSpec, offset: int = 0) -> StorageView:
@@ -152,8 +142,7 @@ class SimMemory:
         return self._pool.retry_after_release(lambda: self._memory.take(nbytes))
 
     def _used(self) -> int:
-        kept = self._pool.kept + (self._textures.kept if self._textures else 0)
-        return self._memory.reserved - kept
+        return self._memory.reserved - self._pool.kept
 
     def _register(self, storage: Storage) -> Storage:
         self._storages.add(storage)

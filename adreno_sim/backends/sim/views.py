@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from ...base.errors import DeviceError, UnsupportedError, ViewTooLargeError
 from ...base.specs import BufferSpec, ImageSpec
 from ...findings import Finding, Kind
 from ...image import find_disagreement, format_of, layout_of, own_layout_of
-from ...memory.pool import TexturePool
 from ...memory.storage import DeviceMemory, MemoryBlock, Storage, StorageView
 from ...profiles.profile import Profile
 from . import limits
@@ -60,18 +58,8 @@ class ViewMaker:
         layout = layout_of(spec, self.profile)
         return layout.nbytes if self.profile.images_over_buffers(spec.kind) else layout.dense_bytes
 
-    def texture(self, pool: TexturePool, spec: ImageSpec) -> Storage:
-        """Storage of a texture of the legacy pool that has room for `spec`."""
-        limits.check_image(spec, self.profile)
-        code = format_of(spec.order, spec.channel_type).meaning
-
-        def nbytes(width: int, height: int) -> int:
-            return own_layout_of(replace(spec, width=width, height=height), self.profile).nbytes
-
-        return pool.allocate(spec.width, spec.height, code, nbytes)
-
     def _over_bytes(self, storage: Storage, spec: ImageSpec, offset: int) -> StorageView:
-        layout = layout_of(self._with_pitch_of(storage, spec), self.profile)
+        layout = layout_of(spec, self.profile)
         if offset < 0 or offset + layout.nbytes > storage.block.nbytes:
             raise self._too_large(spec, offset, layout.nbytes, storage)
         limits.check_offset(offset, self.profile)
@@ -81,13 +69,6 @@ class ViewMaker:
         self._warn_disagreement(spec, offset, storage)
         texels = format_of(spec.order, spec.channel_type)
         return self._attach(StorageView(spec, storage, offset, layout.nbytes, layout, texels, device=self.device))
-
-    def _with_pitch_of(self, storage: Storage, spec: ImageSpec) -> ImageSpec:
-        """`spec` with the row pitch of the texture it is part of, where the storage is one of the legacy pool."""
-        if storage.extents is None or spec.kind != "image2d" or spec.row_pitch is not None:
-            return spec
-        whole = replace(spec, width=storage.extents[0], height=storage.extents[1])
-        return replace(spec, row_pitch=own_layout_of(whole, self.profile).row_pitch)
 
     def _separate(self, storage: Storage, spec: ImageSpec, offset: int) -> StorageView:
         layout = own_layout_of(spec, self.profile)

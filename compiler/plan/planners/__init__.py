@@ -1,4 +1,8 @@
-"""The table of planners by name. A planner maps a Problem to an Allocation and leaves the problem unchanged."""
+"""The table of planners by name. A planner maps a Problem to an Allocation and leaves the problem unchanged.
+
+Rules of other systems are public too, although nobody would choose them for a model today: those of TVM's pools, of Relay and of
+TFLite. `footprint` compares a plan with what these systems would take.
+"""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_loops_that_all_work_items_leave_together(monkeypatch: pytest.MonkeyPatc
     }}"""
     device = adreno_sim.open_device("sim:reference", checks="full", cache=False)
     out, texels = BufferSpec(64, "int32"), ImageSpec("image2d", 2, 2)
-    views = [device.view(device.memory.allocate_for(spec), spec) for spec in (out, texels)]
+    views = [device.view(device.allocate(device.view_nbytes(spec)), spec) for spec in (out, texels)]
     findings = device.launch(device.build(source, "-cl-std=CL3.0")["k"], (16,), (8,), views).findings
     assert len(told[0]) == QUERIES[bound]
     assert not QUERIES[bound] or not findings

@@ -201,23 +201,6 @@ def test_separate_images_take_what_the_pool_keeps_free():
     fails("CL_MEM_OBJECT_ALLOCATION_FAILURE", device.view, storage, ImageSpec("image2d", 2, 2))
 
 
-def test_the_legacy_texture_pool_grows_and_keeps_the_pitch_of_the_whole_texture():
-    device = open_sim("adreno-740,pool=legacy")
-    large = device.memory.allocate_for(ImageSpec("image2d", 20, 4))
-    device.free(large)
-    spec = ImageSpec("image2d", 8, 4)
-    storage = device.memory.allocate_for(spec)
-    assert storage.block is large.block and storage.extents == (20, 4)
-    view = device.view(storage, spec)
-    assert view.layout.row_pitch == 1024
-    device.write(view, np.arange(128, dtype=np.float32))
-    assert device.read(view).ravel().tolist() == list(range(128))
-    device.free(storage)
-    grown = device.memory.allocate_for(ImageSpec("image2d", 8, 10))
-    assert grown.extents == (20, 10)
-    assert device.memory.allocate_for(BufferSpec(64, "float32")).extents is None
-
-
 def test_without_a_pool_nothing_is_kept():
     device = open_sim("adreno-740,pool=none")
     device.free(device.allocate(4096))

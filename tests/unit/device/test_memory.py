@@ -9,7 +9,7 @@ from adreno_sim import image
 from adreno_sim.base import host_memory
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec
-from adreno_sim.memory.pool import PagedPool, TexturePool
+from adreno_sim.memory.pool import PagedPool
 from adreno_sim.memory.storage import (
     PAGE,
     DeviceMemory,
@@ -135,41 +135,6 @@ def test_paged_pool_accounts_for_every_page(steps):
         assert pool.used == sum(storage.block.nbytes for storage in held)
         assert pool.memory.reserved == pool.used + pool.kept <= pool.memory.total
         assert len({id(storage.block) for storage in held}) == len(held)
-
-
-def texture_bytes(width, height):
-    return width * height * 16
-
-
-def test_texture_pool_by_hand():
-    pool = TexturePool(memory())
-    small, tall = pool.allocate(10, 10, "float", texture_bytes), pool.allocate(10, 40, "float", texture_bytes)
-    pool.free(small)
-    pool.free(tall)
-    # 12 x 9: the small one grows to 12 x 10 (adds 2, 0); the tall one would waste 31 rows, and adds the same.
-    grown = pool.allocate(12, 9, "float", texture_bytes)
-    assert grown.extents == (12, 10)
-    # 10 x 30 fits into the tall one: nothing is added, 10 rows are wasted.
-    assert pool.allocate(10, 30, "float", texture_bytes).extents == (10, 40)
-    pool.free(grown)
-    # Another dtype code is never reused, nor an extent more than five times another.
-    assert pool.allocate(12, 10, "int", texture_bytes).extents == (12, 10)
-    assert pool.allocate(80, 10, "float", texture_bytes).extents == (80, 10)
-    assert pool.kept > 0
-    pool.release_all()
-    assert pool.kept == 0 and pool.memory.reserved == pool.used
-
-
-def test_texture_pool_depends_on_the_order_of_the_free_list():
-    def winner(first, second):
-        pool = TexturePool(memory())
-        held = [pool.allocate(*size, "float", texture_bytes) for size in (first, second)]
-        for storage in held:
-            pool.free(storage)
-        return pool.allocate(10, 10, "float", texture_bytes).extents
-
-    # Each is better than the other along one axis (8 adds in x, wastes 5 in y; 15 the other way round): the later one wins.
-    assert winner((8, 15), (15, 8)) != winner((15, 8), (8, 15))
 
 
 def buffer_view(storage, nbytes, offset=0, dtype="float32"):

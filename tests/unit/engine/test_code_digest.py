@@ -144,7 +144,7 @@ __constant sampler_t S = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE
 __kernel void fetch(read_only image2d_t x, __global float* y) { vstore4(read_imagef(x, S, (int2)(0, 0)), 0, y); }
 '''
 image = ImageSpec("image2d", 1, order="BGRA", channel_type="UNORM_INT8")
-x = device.view(device.memory.allocate_for(image), image)
+x = device.view(device.allocate(device.view_nbytes(image)), image)
 y = device.view(device.allocate(16), BufferSpec(16, "float32"))
 device.write(x, np.array([0, 0, 255, 0], np.uint8))
 kernel = device.build(SOURCE)["fetch"]

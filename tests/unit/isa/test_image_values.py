@@ -118,7 +118,7 @@ def run_engine(
         if number in pictures:
             assert isinstance(parameter.type, ir.Image)
             spec = ImageSpec(parameter.type.kind, *SIZES[parameter.type.kind], channel_type=channel)
-            view = device.view(device.memory.allocate_for(spec), spec)
+            view = device.view(device.allocate(device.view_nbytes(spec)), spec)
             device.write(view, pictures[number])
             if parameter.type.access != "read_only":
                 written[number] = view

@@ -33,7 +33,7 @@ VALUES = {
     "finite_math": ["kept", "folded"],
     "filter_bits": [0, 8, 16],
     "pitch_rule": ["bytes", "pixels"],
-    "pool": ["paged", "none", "legacy"],
+    "pool": ["paged", "none"],
     "cache": [True, False],
     "emitter": ["scalar", "spmd"],
     "count_accesses": [True, False],
