@@ -155,7 +155,8 @@ def test_a_guard_does_not_hide_what_the_others_compute(engine, body, kind):
     """The work-items that the guard leaves out have no effect, but something to report."""
     args = [Buffer(np.zeros(128, np.int32)), Scalar(np.int32(9))]
     (found,) = engine.run(HEAD + body + TAIL, "k", SIZE, SIZE, args).findings
-    assert found.kind.label == kind and found.work_item.local_id[0] > 5
+    assert found.kind.label == kind
+    assert found.work_item.local_id[0] > 5
     assert not engine.run(HEAD + body.replace("l * 2", "(l & 7)").replace("20", "40") + TAIL, "k", SIZE, SIZE, args).findings
 
 
@@ -166,7 +167,8 @@ def test_private_variables_are_zero_for_everybody(engine):
       barrier(CLK_LOCAL_MEM_FENCE);
       r[get_global_id(0)] = p[l & 3]; p[l & 3] = 9; r[(l ^ 1) + 64] = p[l & 3]; }"""
     found = engine.run(source, "k", (64,), (32,), [Buffer(np.ones(96, np.int32))], threads=1).outputs[0]
-    assert not found[:64].any() and (found[64:] == 9).all()
+    assert not found[:64].any()
+    assert (found[64:] == 9).all()
 
 
 def test_groups_at_the_edge_are_smaller_than_the_guard(engine):
@@ -175,7 +177,8 @@ def test_groups_at_the_edge_are_smaller_than_the_guard(engine):
     assert not result.findings
     groups = result.outputs[0].reshape(2, 4, 32)
     np.testing.assert_array_equal(groups[0], expected(lambda x, y: x < 20)[0])
-    assert (groups[1, :, :12] == 107).all() and not groups[1, :, 12:].any()
+    assert (groups[1, :, :12] == 107).all()
+    assert not groups[1, :, 12:].any()
 
 
 @pytest.mark.parametrize(

@@ -32,4 +32,5 @@ def test_half_and_float_agree(worker, kernel):
     case = cases.case_of(kernel, "half", "small")
     single, half = computed(worker, kernel, "float"), computed(worker, kernel, "half")
     rms = np.sqrt(np.mean(single**2))
-    assert rms > 0 and np.max(np.abs(half - single)) <= case.tolerance * rms
+    assert rms > 0
+    assert np.max(np.abs(half - single)) <= case.tolerance * rms

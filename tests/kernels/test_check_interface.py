@@ -109,14 +109,16 @@ def found(result: LaunchResult) -> list[tuple[str, int, int]]:
 
 def test_without_it_the_launch_runs_in_vectors(device):
     result = launch(device, *operands(5))
-    assert ran(result) == ["vectors"] and not result.findings
+    assert ran(result) == ["vectors"]
+    assert not result.findings
 
 
 def test_a_check_without_vector_code_keeps_the_launch_out_of_vectors(device, monkeypatch):
     monkeypatch.setattr(checks, "CHECKS", (*checks.CHECKS, StoresOfNaN()))
     assert found(launch(device, *operands(5))) == [("wrong-value", 4, 5)]
     clean = launch(device, *operands())
-    assert ran(clean) == ["scalar"] and not clean.findings
+    assert ran(clean) == ["scalar"]
+    assert not clean.findings
 
 
 def test_a_check_that_does_not_concern_a_launch_changes_nothing(device, monkeypatch):
@@ -131,9 +133,11 @@ def test_a_check_that_does_not_concern_a_launch_changes_nothing(device, monkeypa
 def test_a_check_with_vector_code_runs_in_vectors_and_reports_in_scalar_code(device, monkeypatch):
     monkeypatch.setattr(checks, "CHECKS", (*checks.CHECKS, VectorStoresOfNaN()))
     clean = launch(device, *operands())
-    assert ran(clean) == ["vectors"] and not clean.findings
+    assert ran(clean) == ["vectors"]
+    assert not clean.findings
     result = launch(device, *operands(7))
-    assert ran(result) == ["vectors", "scalar"] and found(result) == [("wrong-value", 4, 7)]
+    assert ran(result) == ["vectors", "scalar"]
+    assert found(result) == [("wrong-value", 4, 7)]
 
 
 @pytest.mark.parametrize("stored", ["a[0] / b[0]", "a[i] / b[i]"], ids=["one value", "the last lane's value"])
@@ -143,7 +147,8 @@ def test_callbacks_of_scalar_code_serve_in_vectors_for_what_all_lanes_store_to_o
     for zeros_at in (None, 0 if "0" in stored else 15):
         result = launch(device, *operands(zeros_at), source=source)
         kinds = {finding.kind.label for finding in result.findings}
-        assert ran(result)[0] == "vectors" and ("wrong-value" in kinds) == (zeros_at is not None)
+        assert ran(result)[0] == "vectors"
+        assert ("wrong-value" in kinds) == (zeros_at is not None)
 
 
 @pytest.mark.parametrize("check", [StoresOfNaN(), VectorStoresOfNaN()], ids=["scalar", "vectors"])
@@ -180,7 +185,8 @@ def test_extents_of_buffers_are_checked_in_vectors(columns):
     device.write(view, np.zeros(128, np.float32))
     result = device.launch(device.build(ROWS)["rows"], (32, 4), (32, 1), [view, np.int32(columns)])
     if columns == 30:
-        assert ran(result) == ["vectors"] and not result.findings
+        assert ran(result) == ["vectors"]
+        assert not result.findings
     else:
         assert ran(result)[-1] == "scalar"
         assert [(f.kind.label, f.count, f.access.offset) for f in result.findings] == [

@@ -97,7 +97,8 @@ def judge(source, reference=None, keep_going=True, calls=1, data=None):
 def test_a_right_kernel_is_checked_and_silent():
     row, findings, got, data = judge(RIGHT, calls=3)
     assert (row.status, row.launches, row.compared, row.max_abs) == ("ok", 3, 3, 0.0)
-    assert findings == [] and row.seconds > 0
+    assert findings == []
+    assert row.seconds > 0
     np.testing.assert_array_equal(got, 8 * data)
 
 
@@ -105,14 +106,17 @@ def test_a_wrong_value_is_replayed_with_every_store_that_touched_it():
     row, findings, got, data = judge(WRONG_ONCE)
     assert (row.status, row.wrong, row.worst_index, row.errors) == ("wrong", 1, (37,), 1)
     (finding,) = findings
-    assert finding.kind is Kind.WRONG_VALUE and finding.kernel == "twice" and finding.line == 5
+    assert finding.kind is Kind.WRONG_VALUE
+    assert finding.kernel == "twice"
+    assert finding.line == 5
     stores = finding.detail["stores"]
     assert [(store["line"], store["global_id"][0], store["source"]) for store in stores] == [
         (3, 37, "y[i] = x[i];"),
         (5, 37, "y[i] *= -30;"),
     ]
     assert [store["value"] for store in stores] == pytest.approx([data[37], data[37] * -30], rel=1e-6)
-    assert finding.detail["index"] == (37,) and finding.detail["wrong"] == 1
+    assert finding.detail["index"] == (37,)
+    assert finding.detail["wrong"] == 1
     assert got[37] == pytest.approx(data[37] * -30), "the replay leaves the run as it was"
 
 
@@ -120,12 +124,14 @@ def test_the_first_wrong_value_ends_the_run_unless_told_to_go_on():
     with pytest.raises(FirstWrong, match=r"call 0 \(twice_fn\)"):
         judge(WRONG_ONCE, keep_going=False, calls=2)
     row, _, _, _ = judge(WRONG_ONCE, calls=2)
-    assert row.launches == 2 and row.wrong == 2
+    assert row.launches == 2
+    assert row.wrong == 2
 
 
 def test_a_constant_result_counts_as_not_checked():
     row, findings, _, _ = judge(ALL_SAME, Twice(lambda x: np.full_like(x, 3)))
-    assert row.status == "vacuous" and row.wrong == 0
+    assert row.status == "vacuous"
+    assert row.wrong == 0
     assert [finding.kind for finding in findings] == [Kind.UNINFORMATIVE]
 
 
@@ -136,40 +142,49 @@ def test_equal_inputs_are_judged_on_others_or_named():
     ones, roomy, full = np.ones(N, "float32"), "sim:reference", "sim:reference,GLOBAL_MEM_SIZE=8192"
     observer, _ = observe(SAME_AS_FIRST, data=ones, device=roomy)
     (finding,) = [f for f in observer.found.findings.as_list() if f.kind is Kind.WRONG_VALUE]
-    assert "on scaled inputs" in finding.message and not observer.found.unchecked
+    assert "on scaled inputs" in finding.message
+    assert not observer.found.unchecked
     observer, _ = observe(SAME_AS_FIRST, data=ones, device=full)
     assert not [f for f in observer.found.findings.as_list() if f.kind is Kind.WRONG_VALUE]
     (sentence,) = observer.found.unchecked
     assert sentence.startswith("twice_fn on inputs that can tell (what the run gave it in x is equal along axis 0): ")
-    assert "CL_" in sentence and "GLOBAL_MEM_SIZE" in sentence
+    assert "CL_" in sentence
+    assert "GLOBAL_MEM_SIZE" in sentence
     assert not observe(RIGHT, data=np.arange(N, dtype="float32"), device=full)[0].found.unchecked
 
 
 def test_nan_born_in_a_kernel_is_told_from_nan_passed_on():
     row, findings, _, data = judge(NAN_BORN)
-    assert Kind.NONFINITE_INTRODUCED in [finding.kind for finding in findings] and row.status == "wrong"
+    assert Kind.NONFINITE_INTRODUCED in [finding.kind for finding in findings]
+    assert row.status == "wrong"
     data = data.copy()
     data[3] = np.nan
     row, findings, _, _ = judge(RIGHT, data=data)
-    assert Kind.NONFINITE_INTRODUCED not in [finding.kind for finding in findings] and row.wrong == 0
+    assert Kind.NONFINITE_INTRODUCED not in [finding.kind for finding in findings]
+    assert row.wrong == 0
 
 
 def test_findings_of_launches_are_attributed_and_merged():
     row, findings, _, _ = judge(PAST_THE_END, calls=2)
     (finding,) = findings
-    assert finding.kind is Kind.OUT_OF_BOUNDS_WRITE and finding.kernel == "twice" and finding.count == 2
+    assert finding.kind is Kind.OUT_OF_BOUNDS_WRITE
+    assert finding.kernel == "twice"
+    assert finding.count == 2
     assert (finding.line, row.errors, row.status) == (3, 1, "ok")
 
 
 def test_a_bundle_runs_and_says_that_its_values_are_unchecked(tmp_path):
     model(RIGHT).save(tmp_path / "twice.asim")
     report = check(tmp_path / "twice.asim", device="sim:reference")
-    assert report.ok and report.exit_code == 0
-    assert report.kernels[0].status == "unchecked" and report.verdict.startswith("ok, in part: 0 of 1 kernels checked")
+    assert report.ok
+    assert report.exit_code == 0
+    assert report.kernels[0].status == "unchecked"
+    assert report.verdict.startswith("ok, in part: 0 of 1 kernels checked")
     assert any(sentence.startswith("values:") for sentence in report.unchecked)
     model(PAST_THE_END).save(tmp_path / "bad.asim")
     report = check(tmp_path / "bad.asim", device="sim:reference")
-    assert report.exit_code == 1 and report.findings[0].kind is Kind.OUT_OF_BOUNDS_WRITE
+    assert report.exit_code == 1
+    assert report.findings[0].kind is Kind.OUT_OF_BOUNDS_WRITE
 
 
 def test_errors_found_before_a_kernel_that_does_not_build_outrank_it(tmp_path):
@@ -181,7 +196,8 @@ def test_errors_found_before_a_kernel_that_does_not_build_outrank_it(tmp_path):
     parts = {"kernels": {**good.kernels, "broken": bad}, "host_functions": {**good.host_functions, "broken_fn": second}}
     mixed = dataclasses.replace(good, functions={"main": VMFunction("main", ("data",), tuple(body))}, **parts)
     report = check(mixed, device="sim:reference")
-    assert report.exit_code == 1 and "kernel broken" in report.stopped
+    assert report.exit_code == 1
+    assert "kernel broken" in report.stopped
     assert any("kernel broken" in sentence for sentence in report.unchecked)
     clean = dataclasses.replace(mixed, kernels={"twice": model(RIGHT).kernels["twice"], "broken": bad})
     with pytest.raises(BuildError, match="kernel broken"):
@@ -207,7 +223,8 @@ def short_of_storage(nbytes):
 
 def test_a_view_larger_than_its_storage_is_a_finding():
     report = check(short_of_storage(4 * N - 4), device="sim:reference")
-    assert report.exit_code == 1 and not report.ok
+    assert report.exit_code == 1
+    assert not report.ok
     assert [f.kind for f in report.findings if f.severity == 2] == [Kind.VIEW_TOO_LARGE]
     assert "tensor 't0'" in report.findings[0].message or "t0" in report.findings[0].tensor
     assert any("everything after" in line for line in report.unchecked)
@@ -215,5 +232,6 @@ def test_a_view_larger_than_its_storage_is_a_finding():
 
 def test_a_call_that_the_device_refuses_is_a_finding():
     report = check(model(RIGHT), device="sim:adreno-740,MAX_WORK_GROUP_SIZE=8")
-    assert report.exit_code == 1 and [f.kind for f in report.findings] == [Kind.LIMIT_EXCEEDED]
+    assert report.exit_code == 1
+    assert [f.kind for f in report.findings] == [Kind.LIMIT_EXCEEDED]
     assert report.findings[0].detail == {"code": "CL_INVALID_WORK_GROUP_SIZE"}

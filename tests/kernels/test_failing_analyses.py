@@ -86,7 +86,8 @@ def test_a_proof_that_fails_takes_no_other_with_it(monkeypatch):
     monkeypatch.delenv(failures.STRICT)
     *_, failed = launched("full", "spmd")
     assert [sentence.partition(":")[0] for sentence in failed] == ["single writers of kernel k"]
-    assert len(used) == 2 and used[0] is not used[1]
+    assert len(used) == 2
+    assert used[0] is not used[1]
 
 
 @pytest.mark.parametrize("variant", ["", "clean"])
@@ -98,7 +99,8 @@ def test_the_report_of_a_launch_says_so(monkeypatch, capsys, tmp_path, variant):
     monkeypatch.setattr(affine.AffineForms, "of", broken)
     monkeypatch.delenv(failures.STRICT)
     report = run_launch(read_launch(path, variant), path.with_suffix(".cl"), variant=variant)
-    assert report.ok and any("the analysis failed (ZeroDivisionError" in sentence for sentence in report.unchecked)
+    assert report.ok
+    assert any("the analysis failed (ZeroDivisionError" in sentence for sentence in report.unchecked)
     assert main(["kernel", str(path.with_suffix(".cl")), "--launch", str(path), "--variant", variant]) == 0
     assert "not checked: proofs about kernel" in capsys.readouterr().out
 

@@ -49,8 +49,12 @@ def test_what_one_launch_writes_the_next_may_read(device: Device) -> None:
     a, out = buffer(device, 8), buffer(device, 8)
     assert not kinds(launch(device, WRITE, [8], [4], a, np.int32(6)))
     (found,) = launch(device, READ, [8], [4], a, out).findings
-    assert found.kind.label == "uninitialized-read" and found.count == 2 and found.access and found.access.offset == 24
-    assert found.work_item and found.work_item.global_id == (6, 0, 0)
+    assert found.kind.label == "uninitialized-read"
+    assert found.count == 2
+    assert found.access
+    assert found.access.offset == 24
+    assert found.work_item
+    assert found.work_item.global_id == (6, 0, 0)
     launch(device, WRITE, [8], [4], a, np.int32(8))
     assert not kinds(launch(device, READ, [8], [4], a, out))
 
@@ -87,7 +91,8 @@ def test_images_and_buffers_over_one_storage(profile: str) -> None:
     out = buffer(device, 8, "float32")
     assert not kinds(launch(device, write, [6], [6], image))
     (found,) = launch(device, read, [8], [8], flat, out).findings
-    assert found.kind.label == "uninitialized-read" and found.count == 2
+    assert found.kind.label == "uninitialized-read"
+    assert found.count == 2
 
 
 @pytest.mark.parametrize("where", ["(int2)(i, 0)", "(float2)(i + 0.5f, 0.5f)"])
@@ -121,7 +126,8 @@ def test_atomics_are_no_race_among_themselves(device: Device) -> None:
     }"""
     total, top = buffer(device, 1, data=0), buffer(device, 1, data=0)
     assert not kinds(launch(device, source, [64], [16], total, top))
-    assert device.read(total)[0] == 64 * 63 // 2 and device.read(top)[0] == 63
+    assert device.read(total)[0] == 64 * 63 // 2
+    assert device.read(top)[0] == 63
 
 
 PING_PONG = """__kernel void k(__global const int *in, __global int *out) {{
@@ -186,11 +192,13 @@ def order(seed: int, threads: int) -> list[int]:
 
 def test_the_order_of_turns_follows_from_the_seed() -> None:
     first = order(1, 1)
-    assert sorted(first) == list(range(60)) and first != sorted(first)
+    assert sorted(first) == list(range(60))
+    assert first != sorted(first)
     assert first == order(1, 2) != order(2, 1)
     for group in range(5):  # the work-items of a group come one after another, in an order of their own
         mine = first[12 * group : 12 * group + 12]
-        assert max(mine) - min(mine) == 11 and mine != sorted(mine)
+        assert max(mine) - min(mine) == 11
+        assert mine != sorted(mine)
 
 
 RACY = "__kernel void k(__global int *a) { int i = get_global_id(0); a[i / 2] = a[(i * 7) % 32] + i; }"
@@ -202,7 +210,8 @@ def test_findings_and_values_do_not_depend_on_threads() -> None:
         device = full(seed=5, threads=threads)
         a = buffer(device, 64, data=0)
         runs.append((launch(device, RACY, [64], [4], a).findings, device.read(a).tolist()))
-    assert runs[0] == runs[1] == runs[2] and {f.kind.label for f in runs[0][0]} == {"data-race"}
+    assert runs[0] == runs[1] == runs[2]
+    assert {f.kind.label for f in runs[0][0]} == {"data-race"}
 
 
 def test_edge_groups_and_all_axes(device: Device) -> None:
@@ -223,6 +232,10 @@ def test_a_race_names_both_sides(device: Device) -> None:
     }"""
     (found,) = launch(device, source, [4], [4], buffer(device, 4), Local(16)).findings
     earlier = found.detail["earlier"]
-    assert isinstance(earlier, dict) and {found.line, earlier["line"]} == {3, 4}
-    assert "no barrier orders them" in found.message and f"line {earlier['line']}" in found.message
-    assert found.access and found.access.view == "tile" and found.access.offset in range(0, 16, 4)
+    assert isinstance(earlier, dict)
+    assert {found.line, earlier["line"]} == {3, 4}
+    assert "no barrier orders them" in found.message
+    assert f"line {earlier['line']}" in found.message
+    assert found.access
+    assert found.access.view == "tile"
+    assert found.access.offset in range(0, 16, 4)

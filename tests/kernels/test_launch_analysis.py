@@ -80,7 +80,8 @@ def test_what_is_asked_of_a_launch_is_what_the_launch_finds_out(calls: Counter[t
     device, kernel = opened("full", cache=False)
     args = [ints(device, 64), ints(device, 64), 0.5, 3]
     told = device.explain(kernel, (64,), (8,), args)
-    assert told is device.explain(kernel, (64,), (8,), args) and not told.unproven
+    assert told is device.explain(kernel, (64,), (8,), args)
+    assert not told.unproven
     device.launch(kernel, (64,), (8,), args)
     assert set(calls.values()) == {1}
 
@@ -96,7 +97,9 @@ def test_proofs_serve_whatever_the_shadows_are(calls: Counter[tuple[str, int]]) 
     assert [{finding.kind.label for finding in findings} for findings in found] == [set(), {"uninitialized-read"}, set(), set()]
     assert calls == Counter({(name, 0): 1 for name in PROOFS})
     analysis = device.prepare(kernel, (64,), (8,), [*apart, 0.5, 3]).config.analysis
-    assert analysis is not None and analysis.proven.single_writer >= {0} and analysis.changed == {0}
+    assert analysis is not None
+    assert analysis.proven.single_writer >= {0}
+    assert analysis.changed == {0}
     assert analysis.cells == {0: ShadowSpec(0, 4), 1: ShadowSpec()}
     shadows = [[arg.shadow for arg in variant.spec.args if isinstance(arg, BufferArg)] for variant in analysis._variants.values()]
     assert shadows == [
@@ -112,7 +115,8 @@ def test_a_watch_relies_on_no_proof_and_makes_none(calls: Counter[tuple[str, int
     device.launch(kernel, (64,), (8,), args)
     watched = device.launch(kernel, (64,), (8,), args, watch=Watch(args[0], 9))
     assert [event.value for event in watched.stores] == [14 + 3]
-    assert set(calls.values()) == {1} and {number for _, number in calls} == {0}
+    assert set(calls.values()) == {1}
+    assert {number for _, number in calls} == {0}
 
 
 ANOTHER_PROCESS = f"""
@@ -153,4 +157,5 @@ def test_another_process_proves_nothing_anew(tmp_path: Path, monkeypatch: pytest
         assert done.returncode == 0, done.stderr
         told.append(done.stdout.splitlines())
     assert [lines.pop() for lines in told] == ["[4, 2, 2]", "[0, 0, 0]"]
-    assert told[0] == told[1] and len(list((tmp_path / "proofs").iterdir())) == 4
+    assert told[0] == told[1]
+    assert len(list((tmp_path / "proofs").iterdir())) == 4

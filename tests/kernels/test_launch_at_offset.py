@@ -28,14 +28,17 @@ def test_ids_begin_at_the_offset(device):
     result = device.launch(device.build(IDS)["ids"], (16,), (8,), [view], offset=(20,))
     expected = np.zeros(COUNT, np.int32)
     expected[20:36] = np.arange(20, 36) * 1000 + 20
-    assert (device.read(view) == expected).all() and not result.findings
+    assert (device.read(view) == expected).all()
+    assert not result.findings
 
 
 def test_an_offset_that_leads_out_of_bounds_is_found(device):
     kernel, view = device.build(IDS)["ids"], make(device)
     assert not device.launch(kernel, (16,), (8,), [view], offset=(COUNT - 16,)).findings
     (found,) = device.launch(kernel, (16,), (8,), [view], offset=(COUNT - 15,)).findings
-    assert found.kind is Kind.OUT_OF_BOUNDS_WRITE and found.work_item.global_id == (COUNT, 0, 0) and found.count == 1
+    assert found.kind is Kind.OUT_OF_BOUNDS_WRITE
+    assert found.work_item.global_id == (COUNT, 0, 0)
+    assert found.count == 1
 
 
 def test_two_dimensions_and_uneven_groups(device):
@@ -60,7 +63,9 @@ def test_null_is_a_buffer_without_bytes(device):
     assert not device.launch(program["ask"], (1,), (1,), [view, Null()]).findings
     assert device.read(view)[0] == -1
     (found,) = device.launch(program["use"], (1,), (1,), [view, Null()]).findings
-    assert found.kind is Kind.OUT_OF_BOUNDS_WRITE and found.access.view == "b" and found.access.extent == (0,)
+    assert found.kind is Kind.OUT_OF_BOUNDS_WRITE
+    assert found.access.view == "b"
+    assert found.access.extent == (0,)
 
 
 def test_null_is_for_buffers_alone(device):

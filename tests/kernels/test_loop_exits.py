@@ -55,6 +55,7 @@ def test_lanes_arrive_where_they_go(ways, result, checks):
     device.write(out, np.full(ITEMS, -1, np.int32))
     done = device.launch(device.build(source)["k"], (ITEMS,), (ITEMS,), [a, out, np.int32(ROUNDS)])
     left, expected = expect(values, {5: ways[0], 7: ways[1]}, result)
-    assert not done.findings and "vectors of" in done.code[0].description
+    assert not done.findings
+    assert "vectors of" in done.code[0].description
     np.testing.assert_array_equal(device.read(out), expected)
     np.testing.assert_array_equal(device.read(a), left.reshape(-1))

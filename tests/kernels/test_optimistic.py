@@ -38,7 +38,9 @@ def outcome(engine, monkeypatch, body: str, fast: bool):
 def test_values_findings_and_text_are_those_of_reporting_code(engine, monkeypatch, name):
     exact = outcome(engine, monkeypatch, CASES[name], False)
     fast = outcome(engine, monkeypatch, CASES[name], True)
-    assert exact.findings and fast.findings == exact.findings and fast.printed == exact.printed
+    assert exact.findings
+    assert fast.findings == exact.findings
+    assert fast.printed == exact.printed
     for mine, other in zip(fast.outputs, exact.outputs, strict=True):
         np.testing.assert_array_equal(mine, other)
 
@@ -62,7 +64,8 @@ def test_views_that_overlap_are_restored():
             found = launch_kernel(kernel, key, (16, 1, 1), (0, 0, 0), args, threads=1).findings
         results.append((memory.copy(), found))
     np.testing.assert_array_equal(results[0][0], results[1][0])
-    assert results[0][1] == results[1][1] and results[0][1][0].access.offset == 64
+    assert results[0][1] == results[1][1]
+    assert results[0][1][0].access.offset == 64
 
 
 def test_only_what_is_read_and_written_is_copied():
@@ -90,7 +93,8 @@ def test_what_failed_once_reports_at_once(monkeypatch):
     for _ in range(2):
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
         assert launch_kernel(kernel, key, (16, 1, 1), (0, 0, 0), args).findings
-    assert runs == [True, False, False] and memory is not None
+    assert runs == [True, False, False]
+    assert memory is not None
 
 
 def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
@@ -98,7 +102,8 @@ def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
     memory, address = launch.zeroed_aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
     found = launch_kernel(kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
-    assert {f.kind.label for f in found} == {"out-of-bounds-read", "watchdog"} and not memory.any()
+    assert {f.kind.label for f in found} == {"out-of-bounds-read", "watchdog"}
+    assert not memory.any()
 
 
 def test_an_unsigned_counter_that_falls_below_zero_is_stopped():
@@ -106,7 +111,8 @@ def test_an_unsigned_counter_that_falls_below_zero_is_stopped():
     memory, address = launch.zeroed_aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
     found = launch_kernel(kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
-    assert [f.kind.label for f in found] == ["watchdog"] and memory.any()
+    assert [f.kind.label for f in found] == ["watchdog"]
+    assert memory.any()
 
 
 @pytest.mark.parametrize(
@@ -125,8 +131,11 @@ def test_executed_accesses_are_counted(body, items, executed, proven):
     args = [BoundBuffer(address, 64), BoundBuffer(address + 256, 64)]
     for threads in (1, 2):
         counts = launch_kernel(kernel, key, (items, 1, 1), (0, 0, 0), args, threads=threads).accesses
-        assert owner is not None and counts is not None
+        assert owner is not None
+        assert counts is not None
         assert (counts.executed, counts.executed_proven) == (executed, proven)
     plain = launch_kernel(kernel, compiled(body)[1], (items, 1, 1), (0, 0, 0), args).accesses
-    assert plain is not None and plain.executed is None and plain.places == counts.places
+    assert plain is not None
+    assert plain.executed is None
+    assert plain.places == counts.places
     assert (plain.proven_places == plain.places) == (executed == proven)

@@ -201,7 +201,8 @@ def test_alike_scalars_are_the_same_bytes(one, other, type_):
 
 
 def test_arguments_no_kernel_takes_have_no_signature():
-    assert launch_signature([1, "text"]) is None and launch_signature([object()]) is None
+    assert launch_signature([1, "text"]) is None
+    assert launch_signature([object()]) is None
     assert launch_signature([Sampler(addressing=[])]) is None
     assert launch_signature([Local(4)]) != launch_signature([4])
     assert launch_signature([Sampler()]) == launch_signature([Sampler()])
@@ -210,8 +211,13 @@ def test_arguments_no_kernel_takes_have_no_signature():
 def test_a_hash_is_kept_by_no_copy():
     spec = Specialization(local_size=(1, 1, 1), args=(BufferArg(),))
     same = Specialization(local_size=(1, 1, 1), args=(BufferArg(),))
-    assert hash(spec) == hash(same) and spec == same and hash(spec) == hash(spec)
+    assert hash(spec) == hash(same)
+    assert spec == same
+    assert hash(spec) == hash(spec)
     other = replace(spec, local_size=(2, 1, 1))
-    assert hash(other) != hash(spec) and other != spec
+    assert hash(other) != hash(spec)
+    assert other != spec
     for again in (copy.copy(spec), pickle.loads(pickle.dumps(spec))):
-        assert again == spec and "_hash" not in vars(again) and hash(again) == hash(spec)
+        assert again == spec
+        assert "_hash" not in vars(again)
+        assert hash(again) == hash(spec)

@@ -77,11 +77,15 @@ def test_a_finding_comes_back(tmp_path, capsys):
     assert reproducer.written.startswith("kernel scale: out-of-bounds-write: writes 4 bytes")
     assert sorted(path.name for path in folder.iterdir()) == ["argument0.npy", "kernel.cl", "launch.toml"]
     spec = read_launch(folder / "launch.toml")
-    assert spec.device == "sim:adreno-650" and spec.run == {"seed": 5} and list(spec.storages.values()) == [4096]
+    assert spec.device == "sim:adreno-650"
+    assert spec.run == {"seed": 5}
+    assert list(spec.storages.values()) == [4096]
     report = run_launch(spec)
     (again,) = report.findings
     assert (again.kind, again.line, again.column, again.count) == (found.kind, found.line, found.column, found.count)
-    assert again.work_item == found.work_item and again.access == found.access and report.exit_code == 1
+    assert again.work_item == found.work_item
+    assert again.access == found.access
+    assert report.exit_code == 1
     assert main(["kernel", "--launch", str(folder / "launch.toml")]) == 1
     assert "out-of-bounds-write" in capsys.readouterr().out
 
@@ -92,12 +96,15 @@ def test_a_wrong_value_comes_back(tmp_path):
     reproducer = Reproducer(folder)
     reproducer.before_launch(launch)
     reproducer.after_launch(launch, launched(device, launch))
-    assert reproducer.written == "" and not folder.exists()
+    assert reproducer.written == ""
+    assert not folder.exists()
     golden = np.repeat(np.array([2, np.inf, -6, 0.2], np.float32), 4).reshape(1, 1, 4, 4)
     reproducer.wrong_value(launch.call, 1, golden, Finding(Kind.WRONG_VALUE, "b is wrong\nand more"))
     report = run_launch(read_launch(folder / "launch.toml"))
     (finding,) = report.findings
-    assert finding.kind is Kind.WRONG_VALUE and finding.line == 4 and report.outputs[0].wrong == 12
+    assert finding.kind is Kind.WRONG_VALUE
+    assert finding.line == 4
+    assert report.outputs[0].wrong == 12
     assert same(np.load(folder / "expected1.npy"), golden.reshape(-1))
     validator("launch").validate(_plain(folder / "launch.toml"))
 
@@ -118,7 +125,8 @@ def test_a_refused_launch_comes_back(tmp_path):
         launched(device, launch)
     reproducer.write_rejected(error.value)
     (finding,) = run_launch(read_launch(folder / "launch.toml")).findings
-    assert finding.kind is Kind.LIMIT_EXCEEDED and finding.detail["code"] == error.value.code
+    assert finding.kind is Kind.LIMIT_EXCEEDED
+    assert finding.detail["code"] == error.value.code
 
 
 def test_only_the_first_failure_of_the_kernel_asked_for_is_written(tmp_path):
@@ -128,7 +136,8 @@ def test_only_the_first_failure_of_the_kernel_asked_for_is_written(tmp_path):
     other = Reproducer(tmp_path / "other", kernel="else")
     other.before_launch(launch)
     other.after_launch(launch, error)
-    assert not other.written and not (tmp_path / "other").exists()
+    assert not other.written
+    assert not (tmp_path / "other").exists()
     reproducer = Reproducer(tmp_path / "case")
     for message in ("first", "second"):
         reproducer.before_launch(launch)
@@ -178,4 +187,5 @@ def test_values_as_toml(value, tmp_path):
     path = tmp_path / "x.toml"
     path.write_text(f"v = {toml_value(value)}\nn = {toml_value(float('nan'))}\n", encoding="utf-8")
     read = load_toml(path)
-    assert read["v"] == value and np.isnan(read["n"])
+    assert read["v"] == value
+    assert np.isnan(read["n"])

@@ -242,7 +242,8 @@ def test_the_folder_shows_the_launch_again(monkeypatch, tmp_path, capsys):
         with pytest.raises(CodeDifference) as error:
             run(EVERY_KIND, more=more)
     folder = re.search(r"report the folder (\S+);", str(error.value))
-    assert folder and Path(folder[1]).parent == tmp_path
+    assert folder
+    assert Path(folder[1]).parent == tmp_path
     assert (np.load(f"{folder[1]}/argument0.npy") == 0).all()  # as before the launch
     assert main(["kernel", "--launch", f"{folder[1]}/launch.toml"]) == 0, capsys.readouterr()
     with monkeypatch.context() as spoiled:
@@ -259,7 +260,8 @@ def test_without_being_asked_launches_run_twice_in_a_small_part_of_their_time(mo
     assert not tally.same
     tally.seconds = -1e3
     run(next(kernels), times=5)
-    assert tally.same == 1 and -1e3 < tally.seconds < -990  # of launches alike one runs twice
+    assert tally.same == 1
+    assert -1e3 < tally.seconds < -990
     switch(monkeypatch, "off")
     run(next(kernels))
     assert tally.same == 1

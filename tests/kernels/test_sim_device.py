@@ -128,10 +128,12 @@ def test_a_write_past_the_row_is_found_and_goes_nowhere():
     (finding,) = result.findings
     assert finding.kind is Kind.IMAGE_WRITE_OUT_OF_RANGE
     assert (finding.kernel, finding.line, finding.count) == ("put", 2, 2)
-    assert finding.access.view == "out" and finding.access.coordinate[:2] == (8, 2)
+    assert finding.access.view == "out"
+    assert finding.access.coordinate[:2] == (8, 2)
     assert finding.work_item.global_id == (2, 0, 0)
     texels = device.read(image)
-    assert (texels[0, 2, 6:] == 1).all() and texels.sum() == 8
+    assert (texels[0, 2, 6:] == 1).all()
+    assert texels.sum() == 8
 
 
 def test_a_read_past_the_buffer_is_found_and_gives_zero():
@@ -139,7 +141,8 @@ def test_a_read_past_the_buffer_is_found_and_gives_zero():
     out, data = empty(device, 8), upload(device, np.ones(6, np.float32))
     source = "kernel void get(global float *out, global const float *data) { int i = get_global_id(0); out[i] = data[i]; }"
     (finding,) = run(device, source, (8,), None, [out, data]).findings
-    assert finding.kind is Kind.OUT_OF_BOUNDS_READ and finding.count == 2
+    assert finding.kind is Kind.OUT_OF_BOUNDS_READ
+    assert finding.count == 2
     assert (finding.access.view, finding.access.offset, finding.work_item.global_id) == ("data", 24, (6, 0, 0))
     assert device.read(out).tolist() == [1] * 6 + [0] * 2
 
@@ -164,7 +167,8 @@ def test_a_watch_on_an_image_element():
     element = int(np.ravel_multi_index((3, 2, 4, 1), data.shape))
     result = run(device, COPY_TEXTURE, (7, 5, 6), (7, 1, 1), [source, target], watch=Watch(target, element))
     (store,) = result.stores
-    assert store.work_item.global_id == (4, 2, 3) and store.line == 5
+    assert store.work_item.global_id == (4, 2, 3)
+    assert store.line == 5
     assert store.value == pytest.approx(2 * float(data[3, 2, 4, 1]))
 
 

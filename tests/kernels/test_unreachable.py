@@ -55,7 +55,8 @@ def test_an_access_that_runs_for_some_is_found(engine, monkeypatch, name):
     source = f"{HEAD}{SOMETIMES[name]} }}"
     assert not all(proven(source, ITEMS))
     found = [findings(engine, monkeypatch, source, ITEMS, fast)[0] for fast in (True, False)]
-    assert found[0] == found[1] and [f.kind.label for f in found[0]] == ["out-of-bounds-write"]
+    assert found[0] == found[1]
+    assert [f.kind.label for f in found[0]] == ["out-of-bounds-write"]
 
 
 @pytest.mark.parametrize("checks", ["bounds", "full", "off"])
@@ -65,7 +66,8 @@ def test_no_analysis_ends_at_code_that_never_runs(engine, checks):
     args = [oracle.Buffer(np.zeros(ITEMS, np.int32)), oracle.Buffer(np.arange(ITEMS, dtype=np.int32) % 16 + 1)]
     args += [oracle.Scalar(np.int32(7)), oracle.Scalar(np.uint32(5))]
     result = engine.run(f"{HEAD}{body} a[i] += i; }}", "k", (ITEMS,), (16,), args, checks=checks)
-    assert result.findings == [] and (result.outputs[0] == np.arange(ITEMS) + 1).all()
+    assert result.findings == []
+    assert (result.outputs[0] == np.arange(ITEMS) + 1).all()
 
 
 ATOMS = ("i", "l", "g", "n", "u", "d", "(i & 7)", "(i / 3)", "(i % 5)", "(i - 20)", "(l + g)", "(l - 3)", "(i + d)", "max(l, 4)")

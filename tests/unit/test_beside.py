@@ -22,7 +22,8 @@ def in_child():
 def test_the_result_comes_back(fork, where):
     with doing_beside(lambda: (in_child(), np.arange(1 << 20)), fork) as result:
         child, array = result()
-    assert child is where and array.sum() == (1 << 19) * ((1 << 20) - 1)
+    assert child is where
+    assert array.sum() == (1 << 19) * ((1 << 20) - 1)
 
 
 def test_an_error_of_the_child_is_raised_here():
@@ -91,7 +92,8 @@ def test_the_child_ends_with_the_block(when):
     """In a process of its own: a driver in this one may have put its own handler in the place of Python's."""
     command = [sys.executable, "-c", INTERRUPTED, when]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         child = int(process.stdout.readline())
         if when == "not asked":
             process.stdin.write("\n")

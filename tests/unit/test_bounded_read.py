@@ -66,8 +66,10 @@ def test_a_large_file_is_refused_by_its_size(tmp_path: Path) -> None:
 def test_files_are_read_as_before(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc")
     np.save(tmp_path / "a.npy", np.arange(5))
-    assert read_bytes(tmp_path / "a", 3) == b"abc" and load_npy(tmp_path / "a.npy").tolist() == list(range(5))
-    assert read_bytes(Path("/proc/self/stat")) and read_bytes(Path(os.devnull)) == b""
+    assert read_bytes(tmp_path / "a", 3) == b"abc"
+    assert load_npy(tmp_path / "a.npy").tolist() == list(range(5))
+    assert read_bytes(Path("/proc/self/stat"))
+    assert read_bytes(Path(os.devnull)) == b""
     with pytest.raises(IsADirectoryError):
         read_bytes(tmp_path)
     with pytest.raises(OSError, match="null"):

@@ -63,7 +63,8 @@ def test_a_dump_that_ends_early_blames_no_thread_that_it_has(tmp_path, step, cod
     file.write_text(NATIVE + frame("/w/adreno_sim/frontend/compiler_process.py", "_wait"))
     assert read_crash(file) == CrashOrigin()
     found = judge_crash(signal.SIGSEGV, tmp_path / "noted", file, ["check", "model.onnx"])
-    assert (found.code, found.problem.partition(":")[0]) == (code, said.partition(":")[0]) and said in found.problem
+    assert (found.code, found.problem.partition(":")[0]) == (code, said.partition(":")[0])
+    assert said in found.problem
     file.write_text(CURRENT + frame("/w/adreno_sim/frontend/compiler_process.py", "_wait"))
     assert read_crash(file).owner == "adreno-sim"
 
@@ -95,7 +96,8 @@ def test_a_crash_of_ours_is_no_device_that_crashed(tmp_path, monkeypatch, capfd,
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(adreno_sim.__file__).parents[1]}")
     assert main(["check", str(tmp_path / "m.asim"), "--isolate"]) == code
     out, err = capfd.readouterr()
-    assert err.splitlines()[-1].startswith(said) and "device-crashed" not in out + err
+    assert err.splitlines()[-1].startswith(said)
+    assert "device-crashed" not in out + err
 
 
 def test_noting_survives_a_library_that_takes_the_signal(tmp_path):

@@ -51,7 +51,8 @@ def test_storing_keeps_the_folder_within_the_limit(base, monkeypatch):
     for number in range(40):
         put("a", f"e{number}", 100_000, used=1000.0 + number)
     total = sum(size for _, size in disk_cache.usage().values())
-    assert total <= 1 << 20 and "e39" in names(base)
+    assert total <= 1 << 20
+    assert "e39" in names(base)
 
 
 def test_storing_reads_no_folder_while_there_is_room(base, monkeypatch):
@@ -60,7 +61,8 @@ def test_storing_reads_no_folder_while_there_is_room(base, monkeypatch):
     monkeypatch.setattr(disk_cache, "_entries", lambda base: walks.append(base) or iter(()))
     for number in range(20):
         put("a", f"e{number}", 1000, used=1.0)
-    assert not walks and (base / ".size").stat().st_size in range(20, 25)
+    assert not walks
+    assert (base / ".size").stat().st_size in range(20, 25)
 
 
 def test_a_count_that_is_wrong_or_gone_is_made_again(base, monkeypatch):
@@ -71,7 +73,8 @@ def test_a_count_that_is_wrong_or_gone_is_made_again(base, monkeypatch):
     assert names(base) == {"new"}
     os.truncate(base / ".size", 1 << 30)
     put("a", "newer", 1000, used=time.time())
-    assert names(base) == {"new", "newer"} and (base / ".size").stat().st_size == 3
+    assert names(base) == {"new", "newer"}
+    assert (base / ".size").stat().st_size == 3
 
 
 def test_temporary_files_of_dead_processes_go_and_those_of_living_ones_stay(base):
@@ -89,7 +92,8 @@ def test_usage_and_clear(base):
     put("a", "x", 10, used=1.0)
     put("b", "y", 20, used=1.0)
     found = disk_cache.usage()
-    assert {kind: count for kind, (count, _) in found.items()} == {"a": 1, "b": 1} and found["b"][1] - found["a"][1] == 10
+    assert {kind: count for kind, (count, _) in found.items()} == {"a": 1, "b": 1}
+    assert found["b"][1] - found["a"][1] == 10
     assert disk_cache.clear(["a"]) == found["a"][1]
     assert list(disk_cache.usage()) == ["b"]
 
@@ -98,7 +102,8 @@ def test_off_reads_and_writes_nothing(base, monkeypatch):
     put("a", "x", 10, used=1.0)
     monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
     disk_cache.store(disk_cache.folder("a") / "y", b"y")
-    assert disk_cache.load(disk_cache.folder("a") / "x") is None and names(base) == {"x"}
+    assert disk_cache.load(disk_cache.folder("a") / "x") is None
+    assert names(base) == {"x"}
 
 
 def test_a_limit_that_is_no_number_is_refused_by_name(base, monkeypatch):
@@ -168,7 +173,8 @@ def test_entries_that_a_wheel_brings_along_are_used_where_the_cache_has_none(bas
     shutil.move(base / "runtime", base / "wheel" / "runtime")
     monkeypatch.setattr(disk_cache, "PREBUILT", base / "wheel")
     place = disk_cache.folder("runtime") / "brought"
-    assert disk_cache.load(place) == bytes(8) and not place.exists()
+    assert disk_cache.load(place) == bytes(8)
+    assert not place.exists()
     disk_cache.store(place, b"own")
     assert disk_cache.load(place) == b"own"
     place.unlink()
@@ -187,5 +193,6 @@ def test_what_is_larger_than_all_may_be_is_not_read(base, monkeypatch, size, is_
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
         file.truncate(size)
-    assert disk_cache.load(path) is None and disk_cache.map_pages(path) is None
+    assert disk_cache.load(path) is None
+    assert disk_cache.map_pages(path) is None
     assert any(read) == is_read

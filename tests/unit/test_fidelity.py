@@ -18,13 +18,17 @@ def test_the_page_shows_the_table():
 
 @pytest.mark.parametrize("row", fidelity.behaviours(), ids=lambda row: row.name)
 def test_every_row_says_something_and_where_it_is_shown(row):
-    assert row.fidelity in fidelity.DEGREES and row.says.endswith(".") and "|" not in row.name + row.says
-    assert bool(row.test) == (row.fidelity != "unsupported") and (not row.test or (ROOT / row.test).is_file())
+    assert row.fidelity in fidelity.DEGREES
+    assert row.says.endswith(".")
+    assert "|" not in row.name + row.says
+    assert bool(row.test) == (row.fidelity != "unsupported")
+    assert not row.test or (ROOT / row.test).is_file()
 
 
 def test_names_are_unique_and_every_degree_occurs():
     names = [row.name for row in fidelity.behaviours()]
-    assert len(set(names)) == len(names) and {row.fidelity for row in fidelity.behaviours()} == set(fidelity.DEGREES)
+    assert len(set(names)) == len(names)
+    assert {row.fidelity for row in fidelity.behaviours()} == set(fidelity.DEGREES)
 
 
 @pytest.mark.parametrize("name", ["report", "launch-report"])

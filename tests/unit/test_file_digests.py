@@ -43,13 +43,15 @@ def digest(folder):
 def test_files_that_nobody_touched_are_read_once(folder, reads):
     first = digest(folder)
     assert sorted(reads) == ["a.py", "b.so"]
-    assert digest(folder) == first and len(reads) == 2
+    assert digest(folder) == first
+    assert len(reads) == 2
 
 
 def test_a_touched_file_is_read_and_found_to_be_the_same(folder, reads):
     first = digest(folder)
     os.utime(folder / "a.py", ns=(1, 1))
-    assert digest(folder) == first and len(reads) == 4
+    assert digest(folder) == first
+    assert len(reads) == 4
 
 
 def test_an_edit_is_noticed_whatever_its_size_and_time(folder):
@@ -73,13 +75,16 @@ def test_names_count_and_compiled_files_do_not(folder):
 def test_a_file_that_was_touched_just_now_is_not_trusted_again(folder, reads, monkeypatch):
     monkeypatch.setattr(file_digests, "SETTLED", 10**12)
     first = digest(folder)
-    assert digest(folder) == first and len(reads) == 4 and not disk_cache.usage()
+    assert digest(folder) == first
+    assert len(reads) == 4
+    assert not disk_cache.usage()
 
 
 def test_files_that_changed_since_they_were_listed_have_no_digest(folder):
     found = FileSet({"a": str(folder / "a.py")})
     os.utime(folder / "a.py", ns=(1, 1))
-    assert found.digest(KIND) == "" and not disk_cache.usage()
+    assert found.digest(KIND) == ""
+    assert not disk_cache.usage()
 
 
 def test_files_that_change_while_they_are_read_have_no_digest(folder, monkeypatch):
@@ -90,7 +95,8 @@ def test_files_that_change_while_they_are_read_have_no_digest(folder, monkeypatc
         os.utime(path, ns=(5, time.time_ns()))
 
     monkeypatch.setattr(file_digests, "_add_content", change)
-    assert digest(folder) == "" and not disk_cache.usage()
+    assert digest(folder) == ""
+    assert not disk_cache.usage()
 
 
 def test_folders_that_link_to_each_other_are_walked_once(folder):

@@ -90,7 +90,8 @@ def test_no_file_is_long():
 def test_no_script_hides_a_module_of_python():
     """The folder of a script that is run is searched first: a platform.py beside it is what numpy's `import platform` finds."""
     scripts = [path for path in sources() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in ("ci", "examples")]
-    assert len(scripts) > 20 and not [str(path) for path in scripts if path.stem in sys.stdlib_module_names]
+    assert len(scripts) > 20
+    assert not [str(path) for path in scripts if path.stem in sys.stdlib_module_names]
 
 
 def test_no_circle_of_packages(imports):
@@ -119,4 +120,5 @@ def test_layers_name_every_package(contract):
     (container,) = contract["containers"]
     folder = ROOT / container.replace(".", "/")  # through the link, for adreno_sim.compiler
     there = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
-    assert named == there - {"__init__"} and contract["exhaustive"]
+    assert named == there - {"__init__"}
+    assert contract["exhaustive"]

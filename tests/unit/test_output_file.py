@@ -51,7 +51,8 @@ def test_a_file_keeps_its_mode_and_its_owner(tmp_path, umask):
     before = old.stat()
     write_text(old, "new")
     after = old.stat()
-    assert old.read_text() == "new" and names(tmp_path) == ["old"]
+    assert old.read_text() == "new"
+    assert names(tmp_path) == ["old"]
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
 
 
@@ -64,8 +65,10 @@ def test_links_are_followed(tmp_path, there):
     (tmp_path / "two").symlink_to(tmp_path / "one")
     assert find_obstacle(tmp_path / "two") == ""
     write_text(tmp_path / "two", "new")
-    assert (tmp_path / "two").is_symlink() and (tmp_path / "one").is_symlink()
-    assert (tmp_path / "folder" / "file").read_text() == "new" and names(tmp_path / "folder") == ["file"]
+    assert (tmp_path / "two").is_symlink()
+    assert (tmp_path / "one").is_symlink()
+    assert (tmp_path / "folder" / "file").read_text() == "new"
+    assert names(tmp_path / "folder") == ["file"]
 
 
 def test_links_in_a_circle_are_an_error(tmp_path):
@@ -84,7 +87,8 @@ def test_a_device_stays_what_it_is(tmp_path):
     with pytest.raises(AdrenoSimError, match=r"cannot write .*full: No space left"):
         write_text(tmp_path / "full", "x" * 100_000)
     assert names(tmp_path) == ["full", "null"]
-    assert stat.S_ISCHR((tmp_path / "null").stat().st_mode) and stat.S_ISCHR((tmp_path / "full").stat().st_mode)
+    assert stat.S_ISCHR((tmp_path / "null").stat().st_mode)
+    assert stat.S_ISCHR((tmp_path / "full").stat().st_mode)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root makes device nodes")
@@ -95,7 +99,8 @@ def test_a_device_node_is_not_replaced_where_root_could(tmp_path):
     except PermissionError:
         pytest.skip("no device nodes here")
     write_text(tmp_path / "node", "x")
-    assert stat.S_ISCHR((tmp_path / "node").stat().st_mode) and names(tmp_path) == ["node"]
+    assert stat.S_ISCHR((tmp_path / "node").stat().st_mode)
+    assert names(tmp_path) == ["node"]
 
 
 @pytest.mark.parametrize("what", ["text", "bundle"])
@@ -110,7 +115,8 @@ def test_a_fifo_gets_everything(tmp_path, what):
     else:
         handmade.branch().save(fifo)
     reader.join(30)
-    assert stat.S_ISFIFO(fifo.stat().st_mode) and names(tmp_path) == ["fifo"]
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert names(tmp_path) == ["fifo"]
     if what == "text":
         assert got == [b"x" * 200_000]
     else:
@@ -147,7 +153,8 @@ def has_unnamed_files(tmp_path):
 def test_a_file_system_without_unnamed_files(tmp_path, monkeypatch):
     monkeypatch.setattr("adreno_sim.base.output_file.os.O_TMPFILE", os.O_DIRECTORY | os.O_EXCL | os.O_CREAT)
     write_text(tmp_path / "file", "x")
-    assert names(tmp_path) == ["file"] and (tmp_path / "file").read_text() == "x"
+    assert names(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_text() == "x"
 
 
 END = {
@@ -188,7 +195,8 @@ def test_two_writers_leave_one_of_both_results(tmp_path):
         if (tmp_path / "file").exists():
             seen.add((tmp_path / "file").read_text())
     assert [child.returncode for child in children] == [0, 0]
-    assert seen <= {"a" * 50_000, "b" * 50_000} and names(tmp_path) == ["file"]
+    assert seen <= {"a" * 50_000, "b" * 50_000}
+    assert names(tmp_path) == ["file"]
 
 
 def test_a_long_name_leaves_room_for_the_temporary_one(tmp_path):
@@ -204,7 +212,8 @@ def test_what_is_in_the_way_is_told_before_and_when_writing(tmp_path, path, reas
     assert re.match(reason, find_obstacle(tmp_path / path))
     with pytest.raises(AdrenoSimError, match="cannot write"):
         write_text(tmp_path / path, "x")
-    assert find_obstacle(tmp_path / "file") == "" and find_obstacle("/dev/null") == ""
+    assert find_obstacle(tmp_path / "file") == ""
+    assert find_obstacle("/dev/null") == ""
 
 
 def test_paths_of_one_file_are_known_as_such(tmp_path):
@@ -215,14 +224,16 @@ def test_paths_of_one_file_are_known_as_such(tmp_path):
     (tmp_path / "folder").mkdir()
     assert identify(tmp_path / "a") == identify(tmp_path / "link") == identify(tmp_path / "hard")
     assert identify(tmp_path / "dangling") == identify(tmp_path / "folder" / ".." / "new") != identify(tmp_path / "a")
-    assert identify("/dev/null") is None and identify("/dev/stdout") is None
+    assert identify("/dev/null") is None
+    assert identify("/dev/stdout") is None
 
 
 def test_a_launch_is_written_where_a_link_to_an_empty_folder_leads(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to("empty")
     write_folder(tmp_path / "link", WrittenLaunch("kernel", {}, [], outputs={0: np.zeros(3)}))
-    assert (tmp_path / "link").is_symlink() and names(tmp_path / "empty") == ["expected0.npy", "kernel.cl", "launch.toml"]
+    assert (tmp_path / "link").is_symlink()
+    assert names(tmp_path / "empty") == ["expected0.npy", "kernel.cl", "launch.toml"]
     assert names(tmp_path) == ["empty", "link"]
 
 

@@ -56,7 +56,9 @@ def test_what_is_ones_own_is_read(place):
 def test_an_entry_that_others_may_write_is_made_again(place, mode):
     place.chmod(mode)
     found, told = load_and_tell(place)
-    assert found is None and len(told) == 1 and f"{place} is not read: others may write there" in told[0]
+    assert found is None
+    assert len(told) == 1
+    assert f"{place} is not read: others may write there" in told[0]
     assert load_and_tell(place) == (None, [])  # said once
     disk_cache.store(place, b"new")
     assert load_and_tell(place) == (b"new", [])
@@ -66,7 +68,8 @@ def test_an_entry_that_others_may_write_is_made_again(place, mode):
 def test_an_entry_of_another_user_is_not_read(place):
     os.chown(place, OTHER, -1)
     found, told = load_and_tell(place)
-    assert found is None and "belongs to user 4711" in told[0]
+    assert found is None
+    assert "belongs to user 4711" in told[0]
 
 
 @needs_root
@@ -81,9 +84,13 @@ def test_a_link_to_an_entry_of_another_user_is_not_followed_to_it(place, tmp_pat
 def test_a_folder_that_others_may_write_is_left_alone(place, mode):
     place.parents[1].chmod(mode)
     found, told = load_and_tell(place)
-    assert found is None and len(told) == 1 and "nothing is kept between runs" in told[0] and "chmod go-w" in told[0]
+    assert found is None
+    assert len(told) == 1
+    assert "nothing is kept between runs" in told[0]
+    assert "chmod go-w" in told[0]
     disk_cache.store(place.with_name("another"), b"x")
-    assert not place.with_name("another").exists() and not disk_cache.is_enabled()
+    assert not place.with_name("another").exists()
+    assert not disk_cache.is_enabled()
     place.parents[1].chmod(0o700)
     assert load_and_tell(place) == (b"own", [])
 
@@ -91,7 +98,8 @@ def test_a_folder_that_others_may_write_is_left_alone(place, mode):
 @needs_root
 def test_a_folder_of_another_user_is_left_alone(place):
     os.chown(place.parents[1], OTHER, -1)
-    assert load_and_tell(place)[0] is None and not disk_cache.is_enabled()
+    assert load_and_tell(place)[0] is None
+    assert not disk_cache.is_enabled()
 
 
 @needs_root
@@ -113,7 +121,8 @@ def test_the_command_line_says_it_in_a_line_and_goes_on(place, tmp_path, capsys)
     place.parents[1].chmod(0o777)
     assert main(["kernel", "--launch", str(tmp_path / "k.toml")]) == 0
     said = capsys.readouterr().err
-    assert said.count("warning: nothing is kept between runs") == 1 and "Traceback" not in said
+    assert said.count("warning: nothing is kept between runs") == 1
+    assert "Traceback" not in said
     assert sorted(path.name for path in place.parents[1].iterdir()) == [".size", "objects"]
     assert main(["cache"]) == 0
     assert "(off: " in capsys.readouterr().out

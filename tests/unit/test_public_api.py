@@ -22,7 +22,8 @@ def test_python_names():
     assert names["adreno_sim"] == set(adreno_sim.__all__)
     for module, found in names.items():
         have = import_module(module)
-        assert found and all(hasattr(have, name) and not name.startswith("_") for name in found), module
+        assert found, module
+        assert all(hasattr(have, name) and not name.startswith("_") for name in found), module
         assert found == set(getattr(have, "__all__", found)), module
 
 

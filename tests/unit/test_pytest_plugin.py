@@ -124,7 +124,8 @@ def test_workers_give_the_same_ids_and_summary(run):
     alone = run("-v", "--adreno-device=sim:adreno-740")
     spread = run("-v", "-n2", "--adreno-device=sim:adreno-740")
     named = [set(re.findall(r"test_kernels.py::\S+", result.stdout.str())) for result in (alone, spread)]
-    assert named[0] == named[1] and len(named[0]) == 5
+    assert named[0] == named[1]
+    assert len(named[0]) == 5
     spread.stdout.fnmatch_lines(["sim:adreno-740: 5 tests, 0 failed, 0 skipped"])
 
 
@@ -166,7 +167,8 @@ def test_a_failed_kernel_leaves_a_folder_that_reproduces_it(run, pytester):
     (folder,) = (pytester.path / "failures").iterdir()
     result.stdout.fnmatch_lines([f"attached: {folder} (report.html, report.json, report.txt, reproduce)"])
     (finding,) = json.loads((folder / "report.json").read_text())["findings"]
-    assert finding["kind"] == "out-of-bounds-write" and "out-of-bounds-write" in (folder / "report.html").read_text()
+    assert finding["kind"] == "out-of-bounds-write"
+    assert "out-of-bounds-write" in (folder / "report.html").read_text()
     again = pytester.run(
         sys.executable, "-m", "adreno_sim", "kernel", "--launch", folder / "reproduce" / "launch.toml", "--json", "-"
     )
@@ -194,7 +196,8 @@ def test_failures_are_short_and_say_what_is_wrong(run, pytester):
             "marker adreno(){'device': 'x'}: expected adreno(profile=None, requires=())*",
         ]
     )
-    assert "Traceback" not in result.stdout.str() and "During handling" not in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
+    assert "During handling" not in result.stdout.str()
 
 
 @pytest.mark.parametrize(
@@ -268,4 +271,6 @@ def test_the_oldest_pytest_runs_the_plugin(tmp_path):
     command += [] if INSTALLED else ["-p", "adreno_sim.pytest.plugin"]
     environment = {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, cwd=tmp_path)
-    assert done.returncode == 0 and "2 passed" in done.stdout and "pytest-7.0.1" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "pytest-7.0.1" in done.stdout, done.stdout + done.stderr

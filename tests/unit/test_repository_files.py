@@ -35,16 +35,19 @@ def test_actions_are_those_of_the_recipe_for_users():
         ROOT / ".github/workflows/tests.yml", RECIPE
     )}  # fmt: skip
     own, users = actions.values()
-    assert own and own.items() <= users.items()
+    assert own
+    assert own.items() <= users.items()
     assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in own.values())
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem)
 def test_an_issue_form_asks_for_each_thing_once(path):
     form = read(path)
-    assert isinstance(form, dict) and {"name", "description", "body"} <= set(form)
+    assert isinstance(form, dict)
+    assert {"name", "description", "body"} <= set(form)
     names = [part["id"] for part in form["body"]]
-    assert len(set(names)) == len(names) and all(part["attributes"]["label"] for part in form["body"])
+    assert len(set(names)) == len(names)
+    assert all(part["attributes"]["label"] for part in form["body"])
     commands = re.findall(r"`adreno-sim (\w+)", path.read_text(encoding="utf-8"))
     assert all((ROOT / "adreno_sim/cli" / f"{command}.py").exists() for command in commands), commands
 

@@ -39,7 +39,8 @@ def start(around):
 def test_a_folder_goes_with_its_block(around):
     with scratch_folder("test") as folder:
         (folder / "file").touch()
-        assert list(around.iterdir()) == [folder] and folder.name.startswith(PREFIX + "test-")
+        assert list(around.iterdir()) == [folder]
+        assert folder.name.startswith(PREFIX + "test-")
         assert folder.stat().st_mode & 0o777 == 0o700
     assert not list(around.iterdir())
 
@@ -81,7 +82,9 @@ def test_a_folder_that_was_taken_for_abandoned_is_made_again(around, monkeypatch
 
     monkeypatch.setattr(scratch.fcntl, "flock", lose_first)
     with scratch_folder("test") as folder:
-        assert folder.is_dir() and folder not in taken and len(taken) == 1
+        assert folder.is_dir()
+        assert folder not in taken
+        assert len(taken) == 1
 
 
 def test_a_folder_that_was_removed_before_it_was_opened_is_made_again(around, monkeypatch):
@@ -97,7 +100,9 @@ def test_a_folder_that_was_removed_before_it_was_opened_is_made_again(around, mo
 
     monkeypatch.setattr(scratch.tempfile, "mkdtemp", make_and_lose_first)
     with scratch_folder("test") as folder:
-        assert folder.is_dir() and folder not in taken and len(taken) == 1
+        assert folder.is_dir()
+        assert folder not in taken
+        assert len(taken) == 1
 
 
 def test_a_folder_that_is_always_removed_is_an_error(around, monkeypatch):

@@ -66,18 +66,22 @@ def test_without_the_cache_nothing_is_written(place, whole, tmp_path, monkeypatc
     monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
     before = files_under(whole)
     assert place() == "[0, 8, 0] 0 1"
-    assert files_under(whole) == before and not (tmp_path / "cache").exists()
+    assert files_under(whole) == before
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_second_process_loads_and_one_after_an_edit_compiles(place, whole, tmp_path):
     before = files_under(whole)
     assert place() == "[0, 8, 0] 0 1"
     kept = files_under(tmp_path / "cache" / "search")
-    assert {path.suffix for path in kept} == {".nbi", ".nbc"} and files_under(whole) == before
-    assert place() == "[0, 8, 0] 1 0" and files_under(tmp_path / "cache" / "search") == kept
+    assert {path.suffix for path in kept} == {".nbi", ".nbc"}
+    assert files_under(whole) == before
+    assert place() == "[0, 8, 0] 1 0"
+    assert files_under(tmp_path / "cache" / "search") == kept
     other = whole / "compiler" / "plan" / "search" / "orders.py"  # which numba does not look at for `_place`
     other.write_text(other.read_text() + "\n")
-    assert place() == "[0, 8, 0] 0 1" and files_under(tmp_path / "cache" / "search") > kept
+    assert place() == "[0, 8, 0] 0 1"
+    assert files_under(tmp_path / "cache" / "search") > kept
 
 
 def double(number):
@@ -101,23 +105,28 @@ def test_files_that_cannot_be_written_or_read_are_no_error(tmp_path, monkeypatch
         return bool(made.stats.cache_hits)
 
     assert not comes_from_disk(100)
-    assert not comes_from_disk() and comes_from_disk() and comes_from_disk(0)
+    assert not comes_from_disk()
+    assert comes_from_disk()
+    assert comes_from_disk(0)
     for suffix in (".nbi", ".nbc"):
         for path in (tmp_path / "cache" / "search").rglob(f"*{suffix}"):
             path.write_bytes(b"what is this")
-        assert not comes_from_disk() and comes_from_disk()
+        assert not comes_from_disk()
+        assert comes_from_disk()
 
 
 @pytest.mark.slow
 def test_a_folder_that_cannot_be_made_is_no_error(place, whole, tmp_path):
     (tmp_path / "cache").write_text("in the way")
     before = files_under(whole)
-    assert place() == "[0, 8, 0] 0 1" and files_under(whole) == before
+    assert place() == "[0, 8, 0] 0 1"
+    assert files_under(whole) == before
 
 
 def test_the_cache_command_lists_and_clears_them(place, tmp_path, capsys):
     place()
-    assert main(["cache"]) == 0 and "machine code of the search for memory plans" in capsys.readouterr().out
+    assert main(["cache"]) == 0
+    assert "machine code of the search for memory plans" in capsys.readouterr().out
     assert main(["cache", "--clear"]) == 0
     assert not files_under(tmp_path / "cache" / "search")
 

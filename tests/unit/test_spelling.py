@@ -45,7 +45,8 @@ def test_commands(text):
 def test_what_is_spelled_stays_and_is_printable(text):
     for spell in (spelling.spell_line, spelling.spell_lines, spelling.spell_printed):
         once = spell(text)
-        assert spell(once) == once and once.replace("\n", "").replace("\t", "").isprintable()
+        assert spell(once) == once
+        assert once.replace("\n", "").replace("\t", "").isprintable()
         assert once.encode() == spelling.encode(once)
 
 
@@ -65,7 +66,8 @@ def test_text_of_any_bytes(data):
 def test_a_stream_in_parts_holds_no_command(parts, shared):
     guard = spelling.OutputGuard(shared)
     out = "".join(map(guard.show, parts))
-    assert "##[" not in out and not any(line.lstrip(" \t").startswith("::") for line in out.split("\n"))
+    assert "##[" not in out
+    assert not any(line.lstrip(" \t").startswith("::") for line in out.split("\n"))
     if not shared and "\r" not in "".join(parts):
         assert out == spelling.OutputGuard().show("".join(parts))
 
@@ -73,7 +75,8 @@ def test_a_stream_in_parts_holds_no_command(parts, shared):
 @given(st.recursive(ANY, lambda inner: st.lists(inner) | st.dictionaries(ANY, inner), max_leaves=5))
 def test_json_loses_nothing_but_what_it_cannot_hold(data):
     text = dump_json(data, indent=1)
-    assert text.replace("\n", "").isprintable() and "##[" not in text
+    assert text.replace("\n", "").isprintable()
+    assert "##[" not in text
 
     def spelled(value):
         if isinstance(value, str):

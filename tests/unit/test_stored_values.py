@@ -95,7 +95,9 @@ CASES = [
 @pytest.mark.parametrize(("kind", "value"), CASES, ids=[f"{kind} {number}" for number, (kind, _) in enumerate(CASES)])
 def test_a_value_comes_back(kind, value):
     found = again(kind, value)
-    assert found == value and type(found) is type(value) and repr(found) == repr(value)
+    assert found == value
+    assert type(found) is type(value)
+    assert repr(found) == repr(value)
 
 
 ARRAYS = [
@@ -113,7 +115,9 @@ ARRAYS = [
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype} {array.shape}")
 def test_an_array_comes_back_and_may_be_written(array):
     found = again(np.ndarray, array)
-    assert found.dtype == array.dtype and found.shape == array.shape and found.tobytes() == array.tobytes()
+    assert found.dtype == array.dtype
+    assert found.shape == array.shape
+    assert found.tobytes() == array.tobytes()
     found[...] = 1
     assert again(np.dtype, array.dtype) == array.dtype
 
@@ -129,7 +133,8 @@ def test_numbers_and_texts_of_libraries_become_pythons():
         (str, Text("a"), "a"),
         (bool, np.True_, True),
     ):
-        assert again(kind, value) == plain and type(again(kind, value)) is kind
+        assert again(kind, value) == plain
+        assert type(again(kind, value)) is kind
 
 
 def test_unions_in_another_order_are_the_same():
@@ -230,7 +235,8 @@ PLAIN = st.recursive(
 @settings(max_examples=300, deadline=None)
 def test_whatever_python_has_comes_back(value):
     found = again(Any, value)
-    assert found == value and repr(found) == repr(value)
+    assert found == value
+    assert repr(found) == repr(value)
 
 
 def test_arrays_lie_at_places_that_vectors_like():
@@ -238,7 +244,9 @@ def test_arrays_lie_at_places_that_vectors_like():
     data = b"".join(values.write_value(list[np.ndarray], arrays))
     tree, given = parts.split(memoryview(data))
     starts = [data.index(array.tobytes()) % parts.ALIGNMENT for array in arrays[1:]]
-    assert len(given) == 3 and starts == [0, 0] and json.dumps(tree)
+    assert len(given) == 3
+    assert starts == [0, 0]
+    assert json.dumps(tree)
 
 
 def stored_types() -> list[Any]:

@@ -61,14 +61,17 @@ def test_the_exit_code_is_the_childs(tmp_path, code):
 def test_a_crash_is_one_line_that_names_whose_it_was(tmp_path, file, arguments, code, said):
     child = begin("ctypes.CDLL(None).abort()", arguments, file, tmp_path)
     out, err = child.communicate(timeout=60)
-    assert child.returncode == code and out == ""
-    assert err.startswith(f"error: {said}") and len(err.splitlines()) == 1
+    assert child.returncode == code
+    assert out == ""
+    assert err.startswith(f"error: {said}")
+    assert len(err.splitlines()) == 1
 
 
 def test_memory_that_was_short_is_no_crash_of_a_library(tmp_path):
     child = begin("os.kill(os.getpid(), signal.SIGKILL)", file="tvm/x.py", folder=tmp_path)
     _, err = child.communicate(timeout=60)
-    assert child.returncode == 2 and "killed from outside" in err
+    assert child.returncode == 2
+    assert "killed from outside" in err
 
 
 WAITS = "print(os.getpid(), flush=True); time.sleep(600); return 0"
@@ -87,7 +90,8 @@ def test_a_wish_to_end_the_child_ends_the_parent_by_the_same_signal(tmp_path):
     child = begin(WAITS, folder=tmp_path)
     os.kill(int(child.stdout.readline()), signal.SIGTERM)
     _, err = child.communicate(timeout=60)
-    assert child.returncode == -signal.SIGTERM and err == ""
+    assert child.returncode == -signal.SIGTERM
+    assert err == ""
 
 
 def test_an_interrupt_sent_to_the_parent_alone_reaches_the_child(tmp_path):

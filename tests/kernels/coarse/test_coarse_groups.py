@@ -224,12 +224,14 @@ def test_a_division_by_zero_names_its_own_work_item(wherever_allowed):
   a[l] = in[g] - l; barrier(CLK_LOCAL_MEM_FENCE); out[g * 8 + l] = 100 / a[7 - l]; }"""
     data = np.full(40, 50, np.int32)
     right, _ = run_both(source, (320, 1, 1), (8, 1, 1), [data, np.zeros(320, np.int32)])
-    assert right.is_coarse and not right.findings
+    assert right.is_coarse
+    assert not right.findings
     data[29] = 3
     wrong, _ = run_both(source, (320, 1, 1), (8, 1, 1), [data, np.zeros(320, np.int32)])
     assert not wrong.is_coarse
     (finding,) = wrong.findings
-    assert finding.work_item.group_id == (29, 0, 0) and finding.work_item.local_id == (4, 0, 0)
+    assert finding.work_item.group_id == (29, 0, 0)
+    assert finding.work_item.local_id == (4, 0, 0)
 
 
 def test_an_access_out_of_range_names_its_own_work_item(wherever_allowed):
@@ -238,7 +240,8 @@ def test_an_access_out_of_range_names_its_own_work_item(wherever_allowed):
   a[l] = in[g + (g == 17 && l == 2 ? 4000 : 0)]; barrier(CLK_LOCAL_MEM_FENCE); out[g * 8 + l] = a[7 - l]; }"""
     wrong, _ = run_both(source, (320, 1, 1), (8, 1, 1), [np.ones(40, np.float32), np.zeros(320, np.float32)])
     (finding,) = wrong.findings
-    assert finding.work_item.group_id == (17, 0, 0) and finding.work_item.local_id == (2, 0, 0)
+    assert finding.work_item.group_id == (17, 0, 0)
+    assert finding.work_item.local_id == (2, 0, 0)
 
 
 def test_a_divergent_barrier_is_found(wherever_allowed):
@@ -249,7 +252,8 @@ def test_a_divergent_barrier_is_found(wherever_allowed):
         run(source, (320, 1, 1), (8, 1, 1), [np.ones(40, np.float32), np.zeros(320, np.float32)], emitter=emitter)
         for emitter in ("spmd", "scalar")
     )
-    assert ours.findings == theirs.findings and ours.findings[0].kind == Kind.DIVERGENT_BARRIER
+    assert ours.findings == theirs.findings
+    assert ours.findings[0].kind == Kind.DIVERGENT_BARRIER
 
 
 def test_an_element_that_nobody_wrote_is_no_number(wherever_allowed):

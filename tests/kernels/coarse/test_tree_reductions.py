@@ -45,7 +45,8 @@ def test_sums_keep_the_order_of_the_tree(type, items, wherever_allowed):
     ran = run_tree(FIRST + steps(items) + LAST, items, type)
     sums_in_int = type == "uchar"  # C converts both values to int, and the sum back
     assert ran.copies(items) == (1 if sums_in_int else min(16, items // 4)), ran.code
-    assert ran.buffers[1][:GROUPS].any() and not ran.buffers[1][GROUPS:].any()
+    assert ran.buffers[1][:GROUPS].any()
+    assert not ran.buffers[1][GROUPS:].any()
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,8 @@ def test_what_a_work_item_that_is_gone_would_report(wherever_allowed):
     body = "  T s = in[l]; sums[l] = s; B\n" + TREE + "  int q = 10 / (l - 40); if (l == 0) out[g] = sums[0] + q;\n"
     ran = run_tree(body, type="int")
     (finding,) = ran.findings
-    assert finding.kind == Kind.DIVISION_BY_ZERO and finding.work_item.local_id == (40, 0, 0)
+    assert finding.kind == Kind.DIVISION_BY_ZERO
+    assert finding.work_item.local_id == (40, 0, 0)
     assert not run_tree(body.replace("l - 40", "l - 64"), type="int").findings
 
 
@@ -139,7 +141,9 @@ def test_a_merged_work_item_reports_as_itself(wherever_allowed):
     body = "  T s = 100 / (in[0] - l); sums[l] = s; B\n" + TREE + LAST
     data = np.full(512, 70, np.int32)
     right = run_tree(body, type="int", data=data)
-    assert right.copies(64) == 16 and not right.findings
+    assert right.copies(64) == 16
+    assert not right.findings
     data[0] = 45
     (finding,) = run_tree(body, type="int", data=data).findings
-    assert finding.work_item.local_id == (45, 0, 0) and finding.count == GROUPS
+    assert finding.work_item.local_id == (45, 0, 0)
+    assert finding.count == GROUPS

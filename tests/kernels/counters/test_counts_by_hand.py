@@ -89,7 +89,8 @@ def test_reduction_with_bank_conflicts(device):
     assert traced(row) == tuple(expected)
     assert row.transactions > row.least
     sums = groups * (items - 1)
-    assert row.reads == 2 * sums + groups and row.writes == n + sums
+    assert row.reads == 2 * sums + groups
+    assert row.writes == n + sums
     assert found.operations["float32"] == sums
     assert found.barriers == groups * (1 + steps)
     waves = n // WAVE

@@ -49,7 +49,8 @@ def test_a_small_launch_is_counted_whole(device):
         for figure in ("reads", "writes", "read_bytes", "written_bytes"):
             assert sum(getattr(row, figure) for row in rows) == getattr(exact, figure), figure
         held = sum(row.held for row in rows)
-        assert held == 0 and sum(row.transactions for row in rows) == exact.transactions
+        assert held == 0
+        assert sum(row.transactions for row in rows) == exact.transactions
     assert {weight for weight, _ in found.parts} == {1.0}
     types = {name: sum(counters.operations.get(name, 0) for _, counters in found.parts) for name in whole.operations}
     assert types == whole.operations
@@ -59,7 +60,8 @@ def test_a_large_launch_is_scaled_by_strata(device):
     """Every stratum is alike within, so that no figure is off."""
     found, run = sample(device, (20, 30))
     whole = run()
-    assert found.counted == 32 and found.groups == 600
+    assert found.counted == 32
+    assert found.groups == 600
     for name, value in whole.operations.items():
         assert found.add(lambda counters, name=name: counters.operations.get(name, 0)) == pytest.approx(value), name
     exact = [memory(whole, name) for name in "ab"]
@@ -73,7 +75,8 @@ def test_heavy_groups_are_fewer(device, monkeypatch):
     assert spent < STEPS
     monkeypatch.setattr(group_counts, "STEPS", 1)
     found, _ = sample(device, (20, 30))
-    assert found.counted == 1 and found.parts[0][0] == found.groups == 600
+    assert found.counted == 1
+    assert found.parts[0][0] == found.groups == 600
     assert add_accesses(found) == pytest.approx(add_accesses(whole), rel=0.05)
 
 

@@ -43,7 +43,8 @@ def test_writes_of_an_image(device):
     row = memory(found, "a")
     assert (row.reads, row.writes, row.written_bytes, row.unique_bytes, row.texel_bytes) == (0, 256, 2048, 2048, 8)
     assert (row.wave_accesses, row.least, row.wave_reads) == (4, 32, 0)
-    assert found.unique_written_bytes == 2048 and found.unique_read_bytes == 0
+    assert found.unique_written_bytes == 2048
+    assert found.unique_read_bytes == 0
 
 
 def test_a_private_array_and_constants(device):
@@ -185,7 +186,8 @@ def test_costly_groups_are_traced_in_part(device):
         out[get_global_id(0)] = sum; }"""
     found = count(device, text, (64 * groups,), (64,), [a, out, rounds])
     spent = 64 * (2 * rounds + 2)
-    assert abs(found.traced_groups - (1 << 23) // spent) <= 1 and found.traced_groups < groups
+    assert abs(found.traced_groups - (1 << 23) // spent) <= 1
+    assert found.traced_groups < groups
     assert memory(found, "a").traced == 64 * rounds * found.traced_groups
     assert memory(found, "a").transactions == rounds * found.traced_groups
 
@@ -200,6 +202,8 @@ def test_a_wave_with_a_long_loop_is_traced_in_part(device):
         out[get_global_id(0)] = sum; }"""
     found = count(device, text, (64,), (64,), [a, out, rounds])
     row = memory(found, "a")
-    assert row.reads == 64 * rounds and 64 <= row.traced < row.reads
-    assert row.traced == 64 * row.wave_accesses and row.transactions == 4 * row.wave_accesses
+    assert row.reads == 64 * rounds
+    assert 64 <= row.traced < row.reads
+    assert row.traced == 64 * row.wave_accesses
+    assert row.transactions == 4 * row.wave_accesses
     assert traced(memory(found, "out")) == (1, 4, 4)

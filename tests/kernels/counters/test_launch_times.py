@@ -58,7 +58,8 @@ def test_what_bounds_a_launch(timer, source, items, image, bound):
 def test_a_copy_takes_what_memory_takes(timer):
     """A 640's memory was measured to give 30 GB/s."""
     made = time(timer, WIDE, 1 << 20)
-    assert made.bytes == 2 << 24 and made.bytes / made.seconds == pytest.approx(30e9, rel=0.25)
+    assert made.bytes == 2 << 24
+    assert made.bytes / made.seconds == pytest.approx(30e9, rel=0.25)
 
 
 def test_strides_cost(timer):
@@ -113,5 +114,7 @@ def test_slow_functions_cost_and_are_named(timer, call, twin):
     text += " for (int n = 0; n < 64; n++) x = {}; b[get_global_id(0)] = x; }}"
     slow, fast = (time(timer, text.format(some), 1 << 14) for some in (call, twin))
     (named,) = slow.slow_calls
-    assert named.name == call.partition("(")[0] and named.line == 2 and not fast.slow_calls
+    assert named.name == call.partition("(")[0]
+    assert named.line == 2
+    assert not fast.slow_calls
     assert slow.parts["operations"] > named.times / 16 * fast.parts["operations"]

@@ -49,6 +49,9 @@ def test_counted_and_not(number):
     outputs = [[array.tobytes() for array in result.outputs] for result in results]
     assert outputs[0] == outputs[1] == outputs[2]
     bounds, full = (result.counters for result in counted[1:])
-    assert bounds is not None and bounds == full and not any(result.failures for result in counted)
+    assert bounds is not None
+    assert bounds == full
+    assert not any(result.failures for result in counted)
     for row in bounds.memory:
-        assert row.least <= row.transactions and row.wave_accesses <= row.traced <= row.reads + row.writes
+        assert row.least <= row.transactions
+        assert row.wave_accesses <= row.traced <= row.reads + row.writes

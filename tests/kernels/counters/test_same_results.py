@@ -68,7 +68,8 @@ def test_memory_findings_and_output(checks):
         a, b = upload(device, np.arange(192, dtype=np.float32)), upload(device, np.zeros(192, np.float32))
         n = upload(device, np.zeros(1, np.uint32))
         result = device.launch(device.build(SOURCE)["k"], (items,), (64,), [a, b, n, Local(256)])
-        assert (result.counters is not None) == counters and not result.failures
+        assert (result.counters is not None) == counters
+        assert not result.failures
         results.append(([device.read(view).tobytes() for view in (a, b, n)], result.findings, result.printed))
     assert results[0] == results[1]
 
@@ -85,8 +86,10 @@ def test_counters_are_the_same_again_and_at_every_level():
         a = upload(device, np.ones(30 * 7, np.float32))
         kernel = device.build(source, "-cl-std=CL2.0")["k"]
         found.append(device.launch(kernel, (30, 7), (16, 4), [a, np.uint32(30)]).counters)
-    assert found[0] == found[1] == found[2] and found[0] is not None
-    assert found[0].work_items == 210 and found[0].memory[0].reads == found[0].memory[0].writes == 210
+    assert found[0] == found[1] == found[2]
+    assert found[0] is not None
+    assert found[0].work_items == 210
+    assert found[0].memory[0].reads == found[0].memory[0].writes == 210
     assert found[0].operations["float32"] == 420
 
 

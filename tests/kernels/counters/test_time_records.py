@@ -90,8 +90,10 @@ def test_what_they_compute(name):
 
 def test_a_copy_has_groups_of_the_largest_divisor_up_to_64():
     data, weight, _ = kernels_of(make(shape=(1, 8, 227, 1), padding=(0, 0, 0, 0), weight=(12, 8, 1, 1)))
-    assert data.global_size == (2 * 227,) and data.local_size == (2,)
-    assert weight.global_size == (24,) and weight.local_size == (24,)
+    assert data.global_size == (2 * 227,)
+    assert data.local_size == (2,)
+    assert weight.global_size == (24,)
+    assert weight.local_size == (24,)
 
 
 def test_rows_are_read(tmp_path):
@@ -103,18 +105,25 @@ def test_rows_are_read(tmp_path):
         "dense_small_batch.gpu,float16,1x512,1000x512,,,,,,,,,,,,0.00005\n"
     )
     (record,), others = read_records(path)
-    assert others == {"dense_small_batch.gpu": 1} and record.half and record.seconds == 0.00075 and is_slow(record)
-    assert record.grid == (2, 19, 1) and record.local == (16, 1, 8) and record.real_parts() == (1, 2, 2)
+    assert others == {"dense_small_batch.gpu": 1}
+    assert record.half
+    assert record.seconds == 0.00075
+    assert is_slow(record)
+    assert record.grid == (2, 19, 1)
+    assert record.local == (16, 1, 8)
+    assert record.real_parts() == (1, 2, 2)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_random_schedules_are_of_the_same_workload(name):
     record = CASES[name]
     drawn = draw_schedules(record, 10, 3)
-    assert drawn == draw_schedules(record, 10, 3) and record not in drawn
+    assert drawn == draw_schedules(record, 10, 3)
+    assert record not in drawn
     assert len({(one.fc, one.y, one.x) for one in drawn}) == len(drawn)
     for one in drawn:
-        assert one.workload == record.workload and math.prod(one.local) <= 1024
+        assert one.workload == record.workload
+        assert math.prod(one.local) <= 1024
         covered = (extent <= groups * split.parts * split.items for extent, groups, split in zip(
             (one.output[1], one.output[0], one.channel_blocks), one.grid, (one.x, one.y, one.fc), strict=True
         ))  # fmt: skip

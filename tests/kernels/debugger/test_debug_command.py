@@ -30,14 +30,17 @@ def run(capsys, *words: str) -> tuple[int, str, str]:
 def test_a_script_runs_to_its_end(folder, capsys):
     Path("s.txt").write_text("# a comment\n\nbreak 3 if i == 2\ncontinue\nprint i * 10\nquit\nnonsense\n")
     code, out, err = run(capsys, "--launch", "k.toml", "--commands", "s.txt")
-    assert code == 0 and not err
+    assert code == 0
+    assert not err
     assert out.splitlines()[-2:] == ["i * 10 = 20", "(adreno-sim) quit"]
 
 
 def test_a_script_ends_at_what_makes_no_sense(folder, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("print nothing\ncontinue\n"))
     code, out, _ = run(capsys, "k.cl", "--launch", "k.toml", "--set", "n=4")
-    assert code == 2 and out.splitlines()[-1].startswith("error: nothing is called nothing here") and "continue" not in out
+    assert code == 2
+    assert out.splitlines()[-1].startswith("error: nothing is called nothing here")
+    assert "continue" not in out
 
 
 @pytest.mark.parametrize(
@@ -55,4 +58,7 @@ def test_a_script_ends_at_what_makes_no_sense(folder, capsys, monkeypatch):
 def test_what_cannot_be_debugged_is_refused_in_a_line(folder, capsys, words, code, why):
     Path("wrong.cl").write_text("kernel void k(global int *a) { a[0] = 1 }")
     got, out, err = run(capsys, *words)
-    assert got == code and why in err and "Traceback" not in err and not out
+    assert got == code
+    assert why in err
+    assert "Traceback" not in err
+    assert not out

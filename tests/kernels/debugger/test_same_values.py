@@ -54,7 +54,9 @@ def test_memory_is_that_of_the_engine(path: Path) -> None:
     run = debuggee.launch.run
     run.start()
     run.go()
-    assert run.ended and run.error is None and not run.findings
+    assert run.ended
+    assert run.error is None
+    assert not run.findings
     views = [arg for arg in debuggee.launch.args if hasattr(arg, "array")]
     assert [view.array().tobytes() for view in views] == expected
 
@@ -74,7 +76,8 @@ def test_random_kernels_give_what_the_engine_gives(start: int) -> None:
         ).run
         run.start()
         run.go()
-        assert run.ended and run.error is None, f"7/{number}"
+        assert run.ended, f"7/{number}"
+        assert run.error is None, f"7/{number}"
         assert not [finding for finding in run.findings if finding.severity > Severity.NOTE], f"7/{number}"
         whole = [arg for arg, given in zip(passed, built.args, strict=True) if getattr(given, "output", False)]
         if not any(isinstance(arg, oracle.Part) for arg in built.args):

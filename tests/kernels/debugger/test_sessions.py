@@ -35,12 +35,14 @@ def test_a_wrong_value_is_traced_back_to_the_store_that_made_it(mirror):
     assert say(mirror, "print out[751]") == ["out[751] = 498.0"]
     told = say(mirror, "who out[751]")
     assert told[0] == "out[751]: 2 stores in the launch, in order:"
-    assert "work-item (248) made it 496.0" in told[1] and "work-item (249) made it 498.0" in told[3]
+    assert "work-item (248) made it 496.0" in told[1]
+    assert "work-item (249) made it 498.0" in told[3]
     assert told[4] == "     11    out[j] = twice(in[i]);"
     moment = told[3].split()[1].rstrip(":")
     assert "k.cl:11 in work-item (249)" in say(mirror, f"goto {moment}")[0]
     assert say(mirror, "print j") == ["j = 751"]
-    assert "k.cl:10" in say(mirror, "back-next", "back-next")[0] and say(mirror, "print j") == ["j = 750"]
+    assert "k.cl:10" in say(mirror, "back-next", "back-next")[0]
+    assert say(mirror, "print j") == ["j = 750"]
     assert "(248) made it 496.0" in say(mirror, "who out[751]")[1]
     assert say(mirror, "who out[750]") == ["out[750]: no work-item stored to it before this moment; it is 0.0"]
 
@@ -91,14 +93,16 @@ def test_breakpoints_backwards(mirror):
     say(mirror, "back-continue")
     assert say(mirror, "print i") == ["i = 499"]
     say(mirror, "back-continue", "back-continue")
-    assert mirror.run.count == 1 and mirror.reason == "beginning of the launch"
+    assert mirror.run.count == 1
+    assert mirror.reason == "beginning of the launch"
 
 
 def test_a_finding_is_a_breakpoint(tmp_path):
     source = "kernel void k(global int *a) {\n  int i = get_global_id(0);\n  int j = i * 3;\n  a[j] = i;\n}\n"
     with debugging(tmp_path, source, 64, 16, buffer("a", 100, "int32")) as session:
         assert say(session, "break finding", "continue")[0].startswith("finding out-of-bounds-write at 4:8: ")
-        assert say(session, "print j") == ["j = 102"] and say(session, "print i") == ["i = 34"]
+        assert say(session, "print j") == ["j = 102"]
+        assert say(session, "print i") == ["i = 34"]
 
 
 TILES = """typedef struct { int key; float4 v; } pair;
@@ -192,7 +196,8 @@ def test_what_makes_no_sense_is_said(tiles, text, why):
 
 def test_a_loop_in_one_line_stops_in_each_iteration(tiles):
     say(tiles, "break 12 if n == 2", "continue")
-    assert say(tiles, "print n") == ["n = 2"] and say(tiles, "print sum") == ["sum = 1.0"]
+    assert say(tiles, "print n") == ["n = 2"]
+    assert say(tiles, "print sum") == ["sum = 1.0"]
 
 
 def test_a_condition_that_makes_no_sense_stops_and_is_said(tiles):
@@ -207,4 +212,5 @@ def test_an_endless_loop_is_stopped(tmp_path):
         session.seconds = 0.2
         assert say(session, "continue")[0].startswith("interrupted: ")
         count = session.run.count
-        assert say(session, "back") and session.run.count < count
+        assert say(session, "back")
+        assert session.run.count < count

@@ -39,14 +39,19 @@ def run(tmp_path, monkeypatch, capsys):
 
 def test_every_case_that_is_wrong_is_named_though_a_process_dies(run):
     code, lines = run("--first", "5")
-    assert code == 1 and sorted(lines[:-1]) == [
-        "seed 10: one too many", "seed 5: ValueError: no such case", "seed 7: its process died",
-    ]  # fmt: skip
+    assert code == 1
+    assert sorted(lines[:-1]) == [
+        "seed 10: one too many",
+        "seed 5: ValueError: no such case",
+        "seed 7: its process died",
+    ]
     assert lines[-1].startswith("6 cases from seed 5 on: 3 wrong; ")
 
 
 def test_what_there_was_no_time_for_is_no_success(run):
     code, (line,) = run("--first", "20", "--seconds", "0")
-    assert code == 1 and line.startswith("0 cases from seed 20 on: 0 wrong, no time for 6; ")
+    assert code == 1
+    assert line.startswith("0 cases from seed 20 on: 0 wrong, no time for 6; ")
     code, (line,) = run("--first", "30", "--count", "2")
-    assert code == 0 and line.startswith("2 cases from seed 30 on: 0 wrong; ")
+    assert code == 0
+    assert line.startswith("2 cases from seed 30 on: 0 wrong; ")

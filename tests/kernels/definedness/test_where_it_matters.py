@@ -168,7 +168,8 @@ def test_a_later_launch_is_told():
       int me = get_global_id(0); if (me < n) z[me] = y[me]; }}"""
     program = device.build(source)
     first = device.launch(program["a"], (ITEMS,), (GROUP,), [*views[:2], np.int32(20)])
-    assert not first.findings and [(view, f.count) for view, f in first.left] == [(views[1], ITEMS - 20)]
+    assert not first.findings
+    assert [(view, f.count) for view, f in first.left] == [(views[1], ITEMS - 20)]
     assert not device.launch(program["b"], (ITEMS,), (GROUP,), [*views[1:], np.int32(20)]).left
     second = device.launch(program["b"], (ITEMS,), (GROUP,), [*views[1:], np.int32(21)])
     ((_, finding),) = second.left

@@ -92,7 +92,10 @@ def found(device: str, source: str) -> set[str]:
 def test_every_erratum_has_its_pair() -> None:
     assert set(CASES) == {one.name for one in errata()}
     for one in errata():
-        assert one.construct and one.symptom and one.workaround and one.source
+        assert one.construct
+        assert one.symptom
+        assert one.workaround
+        assert one.source
         assert (
             one.kernel
             or one.calls
@@ -148,7 +151,9 @@ def test_a_device_warns_once_of_each_kernel() -> None:
         device.launch(program["k"], (64,), (64,), [*views, np.float32(1)])
     warned = device.take_warnings()
     assert [(one.kind, one.kernel, one.line) for one in warned] == [(Kind.DRIVER_ERRATUM, "k", 1)]
-    assert "E031.47.18.42" in warned[0].message and "keep uint" in warned[0].message and "https://" in warned[0].message
+    assert "E031.47.18.42" in warned[0].message
+    assert "keep uint" in warned[0].message
+    assert "https://" in warned[0].message
     device.launch(program["k"], (32,), (32,), [*views, np.float32(1)])
     assert not device.take_warnings()
 

@@ -122,7 +122,8 @@ def _judge_races(expected: Expected, findings: list[Finding], launch: Launch, fa
             known.setdefault(key, []).append(race.same)
     for finding in findings:
         earlier = finding.detail["earlier"]
-        assert isinstance(earlier, dict) and finding.work_item
+        assert isinstance(earlier, dict)
+        assert finding.work_item
         one, other = number_of[finding.work_item.global_id], number_of[tuple(earlier["global_id"])]
         key = one, finding.line, other, int(earlier["line"])
         if key not in known:

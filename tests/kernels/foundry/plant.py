@@ -110,7 +110,8 @@ class Planter:
         )
         self._b.buffer(array)
         old = self._b.launch.values[array.name]
-        assert isinstance(old, Memory) and isinstance(array.element, Element)
+        assert isinstance(old, Memory)
+        assert isinstance(array.element, Element)
         marks = np.zeros(self._b.launch.items, array.element.dtype)
         self._b.launch.values[array.name] = dataclasses.replace(old, contents=marks.view(np.uint8).copy())
         marks[item] = 1
@@ -362,7 +363,8 @@ class Planter:
             raise NothingToPlantError
         out, other = self._random.choice(pairs)
         one, two = values[out], values[other]
-        assert isinstance(one, Memory) and isinstance(two, Memory)
+        assert isinstance(one, Memory)
+        assert isinstance(two, Memory)
         align = 128
         behind = -(-two.nbytes // align) * align
         over = [offset for offset in range(0, two.nbytes, align) if (offset, one.nbytes) != (0, two.nbytes)]

@@ -36,7 +36,9 @@ def foundry(*args: str) -> subprocess.CompletedProcess[str]:
 )
 def test_what_the_command_refuses(args: list[str], said: str) -> None:
     done = foundry(*args)
-    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_counts_of_two_runs_are_put_into_a_page(tmp_path: Path) -> None:
@@ -53,7 +55,8 @@ def test_counts_of_two_runs_are_put_into_a_page(tmp_path: Path) -> None:
     done = foundry("--table", *map(str, files), "--page", str(page))
     assert done.returncode == 1, "something was missed"
     assert "| out of range, read | bounds | 2 of 1,400, 0 of 1,400 |" in page.read_text()
-    assert page.read_text().startswith("before\n") and page.read_text().endswith(f"{table.END}\nbehind\n")
+    assert page.read_text().startswith("before\n")
+    assert page.read_text().endswith(f"{table.END}\nbehind\n")
     page.write_text("no place\n")
     assert foundry("--table", str(files[0]), "--page", str(page)).returncode == 2
 
@@ -73,7 +76,9 @@ def test_a_process_that_dies_takes_only_its_case(monkeypatch: pytest.MonkeyPatch
     report = Report()
     for part in spread.on_this_machine(1, [range(0, 4), range(4, 8)], 2):
         report.add(part)
-    assert report.died == 1 and report.ran["launches"] == 7 and "case 1/5" in report.failures[0]
+    assert report.died == 1
+    assert report.ran["launches"] == 7
+    assert "case 1/5" in report.failures[0]
 
 
 CLUSTER = """

@@ -37,7 +37,8 @@ def digests(mask: str, start: int, count: int) -> str:
 @pytest.mark.parametrize(("start", "count"), [(0, 3), *(pytest.param(100 * n, 40, marks=pytest.mark.slow) for n in range(1, 6))])
 def test_halves_have_the_same_bits_on_every_processor(start, count):
     found = {mask: digests(mask, start, count) for mask in MASKS}
-    assert len(found[""].split()) == count and len(set(found.values())) == 1, found
+    assert len(found[""].split()) == count, found
+    assert len(set(found.values())) == 1, found
 
 
 def test_features_are_left_out_and_never_made_up(monkeypatch):

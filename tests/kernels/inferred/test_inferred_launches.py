@@ -40,8 +40,11 @@ def run(folder: Path, source: str, **options) -> tuple[LaunchReport, str]:
 @pytest.mark.parametrize("name", some(RIGHT, 3))
 def test_a_right_kernel_is_clean(tmp_path, name):
     report, failing = run(tmp_path, RIGHT[name])
-    assert [finding.message for finding in report.findings if finding.severity] == [] and not failing
-    assert report.ok and len(report.tried) > 1 and report.checks == "full"
+    assert [finding.message for finding in report.findings if finding.severity] == []
+    assert not failing
+    assert report.ok
+    assert len(report.tried) > 1
+    assert report.checks == "full"
 
 
 @pytest.mark.parametrize("name", some(WRONG, 3))
@@ -50,7 +53,8 @@ def test_a_mistake_is_found(tmp_path, monkeypatch, name):
     source, kinds = WRONG[name]
     report, failing = run(tmp_path, source)
     told = [finding for finding in report.findings if finding.kind.label in kinds]
-    assert told and all("work-item" in finding.message for finding in told if finding.severity)
+    assert told
+    assert all("work-item" in finding.message for finding in told if finding.severity)
     assert failing.startswith(MARK) == bool(report.counting)
 
 
@@ -61,16 +65,20 @@ def test_the_smallest_launch_that_fails_is_a_file(tmp_path, monkeypatch, capsys)
     assert main(["kernel", "k.cl", "--json", "r.json"]) == 1
     out, report = capsys.readouterr().out, json.loads(Path("r.json").read_text())
     validator("launch-report").validate(report)
-    assert "wrote k.failing.toml" in out and report["kernel"] == "k" and report["launch"] == "k.failing.toml"
+    assert "wrote k.failing.toml" in out
+    assert report["kernel"] == "k"
+    assert report["launch"] == "k.failing.toml"
     first = next(launch for launch in report["tried"] if launch["failures"])
-    assert report["values"] == first["values"] == {"n": 5} and first["global_size"] == [8]
+    assert report["values"] == first["values"] == {"n": 5}
+    assert first["global_size"] == [8]
     assert all(finding["detail"]["launch"] == first["assumed"] for finding in report["findings"])
     launch = tomllib.loads(Path("k.failing.toml").read_text())
     validator("launch").validate(launch)
     assert {argument.get("count") for argument in launch["argument"]} == {"n", None}
     assert main(["kernel", "--launch", "k.failing.toml"]) == 1
     Path("k.cl").write_text(WRONG["a guard with <="][0].replace("<=", "<"))
-    assert main(["kernel", "--launch", "k.failing.toml"]) == 0 and main(["kernel", "k.cl"]) == 0
+    assert main(["kernel", "--launch", "k.failing.toml"]) == 0
+    assert main(["kernel", "k.cl"]) == 0
     assert "8 inferred launches of 5 to 104 work-items" in capsys.readouterr().out
 
 
@@ -79,8 +87,10 @@ def test_another_file_is_left_alone(tmp_path, monkeypatch, capsys):
     Path("k.cl").write_text(WRONG["the next element"][0])
     Path("k.failing.toml").write_text("mine")
     assert main(["kernel", "k.cl", "--sizes", "8"]) == 1
-    assert Path("k.failing.toml").read_text() == "mine" and "is another file (--failing FILE" in capsys.readouterr().out
-    assert main(["kernel", "k.cl", "--sizes", "8", "--failing", "f.toml"]) == 1 and MARK in Path("f.toml").read_text()
+    assert Path("k.failing.toml").read_text() == "mine"
+    assert "is another file (--failing FILE" in capsys.readouterr().out
+    assert main(["kernel", "k.cl", "--sizes", "8", "--failing", "f.toml"]) == 1
+    assert MARK in Path("f.toml").read_text()
 
 
 def test_sizes_bound_launches(tmp_path):
@@ -92,8 +102,10 @@ def test_sizes_bound_launches(tmp_path):
 def test_every_kernel_of_a_file_is_run(tmp_path):
     both = RIGHT["add with a guard"] + "\n" + WRONG["the next element"][0].replace("kernel void k", "kernel void wrong")
     report, failing = run(tmp_path, both)
-    assert {finding.kernel for finding in report.findings} == {"wrong"} and 'kernel = "wrong"' in failing
-    assert report.kernel == "k, wrong" and "of 2 kernels" in report.verdict
+    assert {finding.kernel for finding in report.findings} == {"wrong"}
+    assert 'kernel = "wrong"' in failing
+    assert report.kernel == "k, wrong"
+    assert "of 2 kernels" in report.verdict
     assert run(tmp_path, both, kernel="k")[0].ok
 
 
@@ -115,4 +127,5 @@ def test_what_says_nothing_is_refused(tmp_path, monkeypatch, capsys, words, said
     Path("k.cl").write_text(RIGHT["add with a guard"])
     assert main(["kernel", *words]) == 2
     err = capsys.readouterr().err
-    assert said in err and err.count("\n") == 1
+    assert said in err
+    assert err.count("\n") == 1

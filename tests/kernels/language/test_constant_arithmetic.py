@@ -44,7 +44,8 @@ def test_what_is_defined_is_silent_and_right(engine, judge, expression):
     result = run(engine, f"  o[i] = {expression};")
     source = f"__kernel void k(__global int *o) {{ o[0] = {expression}; }}"
     theirs = judge.run(source, "-cl-std=CL2.0", "k", [1], [1], [oracle.Buffer(np.zeros(1, np.int32))])[0]
-    assert result.findings == [] and (result.outputs[0] == theirs[0]).all()
+    assert result.findings == []
+    assert (result.outputs[0] == theirs[0]).all()
 
 
 WHERE = {  # how often it runs of 16 work-items, and the kind
@@ -90,7 +91,8 @@ def test_the_rest_of_the_program_is_as_without_it(engine):
     body = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n" + body.replace("convert_half_rte", "(half)")
     plain = run(engine, body)
     marked = run(engine, f"{body}\n if (n == 1000) o[i] = 1 / 0 + (char)1e30f;")
-    assert plain.findings and plain.findings == marked.findings
+    assert plain.findings
+    assert plain.findings == marked.findings
     np.testing.assert_array_equal(plain.outputs[0], marked.outputs[0])
 
 

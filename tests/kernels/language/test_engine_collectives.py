@@ -88,7 +88,9 @@ def test_collectives_in_a_uniform_loop_with_barriers(engine):
 def test_sub_groups_may_take_different_paths_but_not_within_one(engine):
     apart = "if (get_sub_group_id() == 1) v = sub_group_reduce_add(v); r[0] = v;"
     a, out, result = run(engine, apart, 16, 16)
-    assert not result.findings and out[8:, 0].tolist() == [int(a[8:].sum())] * 8 and out[:8, 0].tolist() == a[:8].tolist()
+    assert not result.findings
+    assert out[8:, 0].tolist() == [int(a[8:].sum())] * 8
+    assert out[:8, 0].tolist() == a[:8].tolist()
     within = "if (get_sub_group_local_id() < 3) v = sub_group_reduce_add(v); r[0] = v;"
     assert run(engine, within, 16, 16)[2].kinds() == ["divergent-barrier"]
 

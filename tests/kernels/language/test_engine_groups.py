@@ -91,7 +91,8 @@ def test_barriers_under_uniform_branches_and_in_two_paths(engine):
                     break
                 v = [v[j] + v[(j + 1) & 7] for j in range(8)]
             out = engine.run(source, "k", [16], [8], [Buffer(np.zeros(16, np.int32)), Scalar(np.int32(n)), Scalar(np.int32(m))])
-            assert out.outputs[0].tolist() == v * 2 and not out.findings
+            assert out.outputs[0].tolist() == v * 2
+            assert not out.findings
 
 
 def test_pointers_and_vectors_live_across_barriers(engine):
@@ -118,7 +119,9 @@ def test_pointers_and_vectors_live_across_barriers(engine):
 def test_divergent_barrier_is_found_and_the_launch_ends(engine, body):
     source = f"__kernel void k(__global int* r) {{ int l = get_local_id(0); r[get_global_id(0)] = 1;\n {body}\n r[get_global_id(0)] = 2; }}"
     result = engine.run(source, "k", [16], [8], [Buffer(np.zeros(16, np.int32))])
-    assert result.kinds() == ["divergent-barrier"] and result.findings[0].count == 2 and result.findings[0].line == 2
+    assert result.kinds() == ["divergent-barrier"]
+    assert result.findings[0].count == 2
+    assert result.findings[0].line == 2
     assert set(result.outputs[0].tolist()) <= {0, 1, 2}
 
 
@@ -128,7 +131,8 @@ def test_uniform_barrier_counts_differ_between_groups(engine):
       for (int i = 0; i < n; i++) { if (get_local_id(0) == 0) s = i; barrier(CLK_LOCAL_MEM_FENCE); r[get_global_id(0)] += s; barrier(CLK_LOCAL_MEM_FENCE); }
     }"""
     out = engine.run(source, "k", [32], [8], [Buffer(np.zeros(32, np.int32))])
-    assert out.outputs[0].reshape(4, 8).tolist() == [[n * (n - 1) // 2] * 8 for n in range(4)] and not out.findings
+    assert out.outputs[0].reshape(4, 8).tolist() == [[n * (n - 1) // 2] * 8 for n in range(4)]
+    assert not out.findings
 
 
 IDS = """__kernel void k(__global ulong* r) {
@@ -163,7 +167,8 @@ def test_barriers_in_groups_cut_short(engine):
     source = """__kernel void k(__global int* r) { __local int s[4]; int l = get_local_id(0), n = get_local_size(0);
       s[l] = l; barrier(CLK_LOCAL_MEM_FENCE); r[get_global_id(0)] = s[n - 1 - l]; }"""
     out = engine.run(source, "k", [6], [4], [Buffer(np.zeros(6, np.int32))])
-    assert out.outputs[0].tolist() == [3, 2, 1, 0, 1, 0] and not out.findings
+    assert out.outputs[0].tolist() == [3, 2, 1, 0, 1, 0]
+    assert not out.findings
 
 
 @pytest.mark.parametrize(
@@ -173,7 +178,8 @@ def test_barriers_in_groups_cut_short(engine):
 def test_watchdog_stops_an_endless_loop_and_names_it(engine, loop):
     source = f"__kernel void k(volatile __global int* r, int n) {{\n  r[0] = 7;\n  {loop}\n}}"
     result = engine.run(source, "k", [4], [2], [Buffer(np.zeros(2, np.int32)), Scalar(np.int32(2))], timeout=0.3, same=False)
-    assert [f.kind for f in result.findings] == [Kind.WATCHDOG] and result.outputs[0][0] == 7
+    assert [f.kind for f in result.findings] == [Kind.WATCHDOG]
+    assert result.outputs[0][0] == 7
     assert result.findings[0].line == 3
 
 
@@ -192,7 +198,8 @@ def test_watchdog_stops_a_kernel_that_was_quick_before(body):
 def test_a_launch_with_groups_left_when_its_time_is_over_does_not_pass_for_done(engine):
     source = "__kernel void k(__global int* r) {\n  r[get_local_id(0)] = 7;\n}"
     result = engine.run(source, "k", [1 << 40], [64], [Buffer(np.zeros(64, np.int32))], timeout=0.2, same=False)
-    assert [(f.kind, f.line) for f in result.findings] == [(Kind.WATCHDOG, 1)] and "not all" in result.findings[0].message
+    assert [(f.kind, f.line) for f in result.findings] == [(Kind.WATCHDOG, 1)]
+    assert "not all" in result.findings[0].message
 
 
 def test_atomics_on_local_and_global_memory(engine):
@@ -215,7 +222,9 @@ def test_atomics_on_local_and_global_memory(engine):
     a, u, f, w = engine.run(source, "k", [n], [16], args).outputs
     total = n * (n - 1) // 2
     assert a.tolist() == [total, -total, 1 - n, n - 1, 2 * n, n]
-    assert u.tolist() == [0x80000000 + n - 1, 5, 0xFFFFFFFF, 0, 0] and f[0] == n / 2 and w[0] == total << 33
+    assert u.tolist() == [0x80000000 + n - 1, 5, 0xFFFFFFFF, 0, 0]
+    assert f[0] == n / 2
+    assert w[0] == total << 33
 
 
 def test_atomics_of_opencl_2(engine):
@@ -227,7 +236,9 @@ def test_atomics_of_opencl_2(engine):
     }"""
     args = [Buffer(np.array([0, 0, 0, 0, 3], np.int32)), Buffer(np.array([0xFFFFFFFF], np.uint32)), Buffer(np.zeros(1, np.int32))]
     a, u, r = engine.run(source, "k", [64], [8], args).outputs
-    assert a.tolist() == [2016, 63, 64, 5, 9] and u[0] == 0x90000000 and r[0] == 3
+    assert a.tolist() == [2016, 63, 64, 5, 9]
+    assert u[0] == 0x90000000
+    assert r[0] == 3
 
 
 def test_async_copies(engine):
@@ -246,7 +257,8 @@ def test_async_copies(engine):
     args = [Buffer(a), Buffer(np.zeros_like(a)), Buffer(np.arange(12, dtype=np.int32)), Buffer(np.zeros(8, np.int32))]
     result = engine.run(source, "k", [16], [8], args)
     np.testing.assert_array_equal(result.outputs[1], a * 2)
-    assert result.outputs[3].tolist() == [1, 0, 4, 0, 7, 0, 10, 0] and not result.findings
+    assert result.outputs[3].tolist() == [1, 0, 4, 0, 7, 0, 10, 0]
+    assert not result.findings
 
 
 def test_printf_in_the_order_of_groups(engine):
@@ -273,9 +285,8 @@ def test_watch_lists_every_store_to_an_element(engine):
     values = [np.array([s.value], np.uint64).view(np.float32)[0] for s in result.stores]
     assert values == [0, 1, 2, 11, 3]
     assert [s.line for s in result.stores] == [3, 3, 3, 4, 3]
-    assert [s.work_item.global_id[0] for s in result.stores] == [0, 1, 2, 2, 3] and [s.order for s in result.stores] == list(
-        range(5)
-    )
+    assert [s.work_item.global_id[0] for s in result.stores] == [0, 1, 2, 2, 3]
+    assert [s.order for s in result.stores] == list(range(5))
 
 
 def test_steps_that_only_the_first_items_take(engine):

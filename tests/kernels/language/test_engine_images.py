@@ -108,8 +108,10 @@ def test_srgb_is_written_to_the_nearest_byte(engine):
     wide = np.clip(np.nan_to_num(linear.astype(np.float64), nan=0.0), 0, 1)
     exact = 255 * np.where(wide < 0.0031308, 12.92 * wide, 1.055 * wide ** (1 / 2.4) - 0.055)
     written = result.outputs[0].reshape(-1, 4)
-    assert (np.abs(written[:, :3] - exact[:, None]) <= 0.5 + 1e-9).all() and not result.findings
-    assert written[:765, 0].tolist() == written[:765, 2].tolist() and len(set(written[:, 0])) == 256
+    assert (np.abs(written[:, :3] - exact[:, None]) <= 0.5 + 1e-9).all()
+    assert not result.findings
+    assert written[:765, 0].tolist() == written[:765, 2].tolist()
+    assert len(set(written[:, 0])) == 256
 
 
 def test_srgb_images_read_as_halves(engine):
@@ -152,7 +154,8 @@ def test_integer_coordinates_in_and_out_of_range(engine, kind, addressing):
     if addressing == "none":
         assert result.kinds() == ["image-read-out-of-range"]
     else:
-        assert result.kinds() == ["clamped-read"] and result.findings[0].severity == 0
+        assert result.kinds() == ["clamped-read"]
+        assert result.findings[0].severity == 0
     np.testing.assert_array_equal(result.outputs[-1], expected)
 
 
@@ -230,7 +233,8 @@ def test_writes_out_of_range_are_dropped_and_named(engine):
       write_imagef(im, (int2)(x, 1), (float4)(x));
     }"""
     result = engine.run(source, "k", [6], [3], [Image(np.full((1, 2, 4, 4), 9, np.float32))])
-    assert result.outputs[0][0, 1, :, 0].tolist() == [0, 1, 2, 3] and (result.outputs[0][0, 0] == 9).all()
+    assert result.outputs[0][0, 1, :, 0].tolist() == [0, 1, 2, 3]
+    assert (result.outputs[0][0, 0] == 9).all()
     (finding,) = result.findings
     assert (finding.kind.label, finding.line, finding.count) == ("image-write-out-of-range", 3, 2)
     assert (finding.access.view, finding.access.coordinate, finding.access.extent) == ("im", (4, 1), (4, 2))
@@ -245,7 +249,8 @@ def test_integers_pass_through_float_functions_bit_by_bit(engine):
     result = engine.run(source, "k", [4, 3], [2, 1], [Image(array, "image2d", "RGBA", "SIGNED_INT32"), Image(np.zeros_like(array), "image2d", "RGBA", "SIGNED_INT32")],
                         flush_denormals=True)  # fmt: skip
     np.testing.assert_array_equal(result.outputs[1], array)
-    assert result.kinds() == ["format-reinterpreted"] * 2 and all(f.severity == 1 for f in result.findings)
+    assert result.kinds() == ["format-reinterpreted"] * 2
+    assert all(f.severity == 1 for f in result.findings)
 
 
 def test_format_that_loses_bits_is_an_error(engine):
@@ -257,7 +262,8 @@ def test_format_that_loses_bits_is_an_error(engine):
         [1],
         [Image(np.ones((1, 1, 1, 4), np.uint8), "image2d", "RGBA", "UNORM_INT8"), Buffer(np.zeros(4, np.int32))],
     )
-    assert result.kinds() == ["format-mismatch"] and result.findings[0].severity == 2
+    assert result.kinds() == ["format-mismatch"]
+    assert result.findings[0].severity == 2
 
 
 def test_sampler_that_integers_cannot_use(engine):
@@ -293,7 +299,8 @@ def test_floats_read_as_halves_are_rounded_and_named(engine, order):
     array = (_RNG.normal(size=(1, 1, 16, 4)) * 100).astype(np.float32)[..., : len(order)]
     args = [Image(array, "image1d", order, "FLOAT"), Buffer(np.zeros((16, 4), np.float16))]
     result = engine.run(source, "k", [16], [8], args)
-    assert result.kinds() == ["format-mismatch"] and "rounded to half" in result.findings[0].message
+    assert result.kinds() == ["format-mismatch"]
+    assert "rounded to half" in result.findings[0].message
     expected = format_of(order, "FLOAT").decode(array[0, 0]).astype(np.float16)
     np.testing.assert_array_equal(result.outputs[1].reshape(16, 4), expected.reshape(16, 4))
 

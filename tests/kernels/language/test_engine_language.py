@@ -89,4 +89,5 @@ def test_arguments_by_value_of_every_shape(engine):
     ]
     args = [Buffer(np.zeros(7)), *map(Scalar, values), Buffer(np.array([0.5, 0.75], np.float32))]
     result = engine.run(source, "k", [1], [1], args)
-    assert result.outputs[0].tolist() == [-5, 65535, 2**40, 3, 15, 0.25, 0.75] and not result.findings
+    assert result.outputs[0].tolist() == [-5, 65535, 2**40, 3, 15, 0.25, 0.75]
+    assert not result.findings

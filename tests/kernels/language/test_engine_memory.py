@@ -23,7 +23,8 @@ def test_read_past_the_end_gives_zero_and_is_counted(engine):
     (finding,) = result.findings
     assert (finding.kind, finding.line, finding.count) == (Kind.OUT_OF_BOUNDS_READ, 3, 6)
     assert (finding.access.view, finding.access.offset, finding.access.size, finding.access.extent) == ("b", 32, 4, (32,))
-    assert finding.work_item.global_id == (2, 0, 0) and finding.work_item.group_id == (0, 0, 0)
+    assert finding.work_item.global_id == (2, 0, 0)
+    assert finding.work_item.group_id == (0, 0, 0)
 
 
 def test_write_before_the_start_is_dropped(engine):
@@ -39,22 +40,27 @@ def test_offsets_that_wrap_around_are_caught(engine, index):
     source = f"__kernel void k(__global float* a, long n) {{ a[0] = 1; a[n + ({index})] = 2; }}"
     result = engine.run(source, "k", [1], [1], [Buffer(np.zeros(4, np.float32)), Scalar(np.int64(0))])
     if index in ("1ul << 62", "0x4000000000000000L"):  # times four bytes is 2^64: exactly the start again
-        assert result.outputs[0][0] == 2 and not result.findings
+        assert result.outputs[0][0] == 2
+        assert not result.findings
     else:
-        assert result.kinds() == [WRITE] and result.outputs[0].tolist() == [1, 0, 0, 0]
+        assert result.kinds() == [WRITE]
+        assert result.outputs[0].tolist() == [1, 0, 0, 0]
 
 
 def test_partly_outside_counts_as_outside(engine):
     source = "__kernel void k(__global float* a, __global float4* b) { b[0] = vload4(0, a + 1); vstore4((float4)(5), 0, a + 2); }"
     result = engine.run(source, "k", [1], [1], [Buffer(floats(4)), Buffer(np.ones(4, np.float32))])
     assert sorted(result.kinds()) == [READ, WRITE]
-    assert result.outputs[1].tolist() == [0] * 4 and result.outputs[0].tolist() == [1, 2, 3, 4]
+    assert result.outputs[1].tolist() == [0] * 4
+    assert result.outputs[0].tolist() == [1, 2, 3, 4]
 
 
 def test_empty_and_tiny_buffers(engine):
     source = "__kernel void k(__global float4* a, __global int* out) { out[0] = (int)a[0].x; a[0] = (float4)(1); }"
     result = engine.run(source, "k", [1], [1], [Buffer(np.zeros(3, np.float32)), Buffer(np.ones(1, np.int32))])
-    assert sorted(result.kinds()) == [READ, WRITE] and result.outputs[1][0] == 0 and not result.outputs[0].any()
+    assert sorted(result.kinds()) == [READ, WRITE]
+    assert result.outputs[1][0] == 0
+    assert not result.outputs[0].any()
 
 
 def test_local_and_private_arrays(engine):
@@ -73,14 +79,16 @@ def test_local_and_private_arrays(engine):
 def test_constant_index_outside_a_private_array_is_found(engine):
     source = "__kernel void k(__global int* out) { int a[4] = {1, 2, 3, 4}; out[0] = a[5]; out[1] = a[3]; }"
     result = engine.run(source, "k", [1], [1], [Buffer(np.full(2, 9, np.int32))])
-    assert result.kinds() == [READ] and result.outputs[0].tolist() == [0, 4]
+    assert result.kinds() == [READ]
+    assert result.outputs[0].tolist() == [0, 4]
 
 
 def test_program_scope_constants(engine):
     source = """__constant float table[3] = {1.5f, 2.5f, 3.5f};
     __kernel void k(__global float* out) { int i = get_global_id(0); out[i] = table[i]; }"""
     result = engine.run(source, "k", [4], [4], [Buffer(np.ones(4, np.float32))])
-    assert result.outputs[0].tolist() == [1.5, 2.5, 3.5, 0] and result.kinds() == [READ]
+    assert result.outputs[0].tolist() == [1.5, 2.5, 3.5, 0]
+    assert result.kinds() == [READ]
     assert result.findings[0].access.view == "table"
 
 
@@ -93,7 +101,8 @@ def test_pointer_chosen_at_run_time_keeps_its_object(engine):
     a, b = np.array([1, 2], np.int32), np.array([10, 20, 30], np.int32)
     result = engine.run(source, "k", [2], [2], [Buffer(a), Buffer(b), Buffer(np.full(6, 9, np.int32))])
     assert result.outputs[2].tolist() == [10, 20, 30, 1, 2, 0]
-    assert result.kinds() == [READ] and result.findings[0].access.view == "a"
+    assert result.kinds() == [READ]
+    assert result.findings[0].access.view == "a"
 
 
 def test_pointers_kept_in_memory_are_looked_up(engine):
@@ -105,26 +114,30 @@ def test_pointers_kept_in_memory_are_looked_up(engine):
     args = [Buffer(np.arange(4, dtype=np.int32)), Buffer(np.arange(10, 14, dtype=np.int32)), Buffer(np.full(3, 9, np.int32))]
     result = engine.run(source, "k", [1], [1], [*args, Scalar(np.int32(1))])
     assert result.outputs[2].tolist() == [11, 0, 8]
-    assert result.kinds() == [READ] and result.findings[0].access.view == "b"
+    assert result.kinds() == [READ]
+    assert result.findings[0].access.view == "b"
 
 
 def test_null_pointer(engine):
     source = "__kernel void k(__global int* a, int n) { __global int* p = n ? a : (__global int*)0; p[0] = 5; a[1] = p[0]; }"
     result = engine.run(source, "k", [1], [1], [Buffer(np.full(2, 9, np.int32)), Scalar(np.int32(0))])
-    assert result.outputs[0].tolist() == [9, 0] and sorted(result.kinds()) == [READ, WRITE]
+    assert result.outputs[0].tolist() == [9, 0]
+    assert sorted(result.kinds()) == [READ, WRITE]
 
 
 def test_misaligned_vector_access_reports_and_still_moves_the_bytes(engine):
     source = "__kernel void k(__global float* a, int n) { *(__global float4*)(a + n) = (float4)(1, 2, 3, 4); }"
     result = engine.run(source, "k", [1], [1], [Buffer(np.zeros(8, np.float32)), Scalar(np.int32(1))])
-    assert result.kinds() == [MISALIGNED] and result.outputs[0].tolist() == [0, 1, 2, 3, 4, 0, 0, 0]
+    assert result.kinds() == [MISALIGNED]
+    assert result.outputs[0].tolist() == [0, 1, 2, 3, 4, 0, 0, 0]
     assert not engine.run(source, "k", [1], [1], [Buffer(np.zeros(8, np.float32)), Scalar(np.int32(4))]).findings
 
 
 def test_misaligned_atomic_is_dropped(engine):
     source = "__kernel void k(__global char* a, int n) { atomic_add((volatile __global int*)(a + n), 1); }"
     result = engine.run(source, "k", [1], [1], [Buffer(np.zeros(8, np.uint8)), Scalar(np.int32(2))])
-    assert result.kinds() == [MISALIGNED] and not result.outputs[0].any()
+    assert result.kinds() == [MISALIGNED]
+    assert not result.outputs[0].any()
 
 
 def test_struct_argument_and_struct_buffers(engine):
@@ -137,7 +150,9 @@ def test_struct_argument_and_struct_buffers(engine):
     one["a"], one["b"], one["c"] = 0.5, 2, 7
     result = engine.run(source, "k", [4], [2], [Buffer(array), Scalar(one)])
     after = result.outputs[0]
-    assert after["a"].tolist() == [1.5, 2.5, 3.5] and after["b"].tolist() == [8, 10, 12] and after["c"].tolist() == [7] * 3
+    assert after["a"].tolist() == [1.5, 2.5, 3.5]
+    assert after["b"].tolist() == [8, 10, 12]
+    assert after["c"].tolist() == [7] * 3
     assert set(result.kinds()) == {READ, WRITE}
 
 

@@ -102,7 +102,8 @@ def test_results_of_floats(local):
     assert not [list(SINGLE)[n] for n in wrong]
     kept = run(source, [values], False, local)
     x, y = values[0:4:2], values[1:4:2]
-    assert (kept[:2, 0] == (x.astype(np.float64) * y).astype(np.float32)).all() and kept[1, 0] > 0
+    assert (kept[:2, 0] == (x.astype(np.float64) * y).astype(np.float32)).all()
+    assert kept[1, 0] > 0
 
 
 @pytest.mark.parametrize("local", [16, 1])

@@ -46,7 +46,9 @@ def test_what_fits_is_printed_without_a_finding(arguments: str) -> None:
 
 def test_pointers_of_every_address_space() -> None:
     result = launch('printf("%p %p %p %p %p", a, t, &p, literal, (void *)0);')
-    assert result.findings == [] and len(result.printed.split()) == 5 and result.printed.endswith(" 0x0")
+    assert result.findings == []
+    assert len(result.printed.split()) == 5
+    assert result.printed.endswith(" 0x0")
 
 
 MISFITTING = {
@@ -67,19 +69,24 @@ MISFITTING = {
 def test_what_does_not_fit_is_a_finding(arguments: str) -> None:
     result = launch(f"if (a[0] < 0)\nprintf({arguments});")
     (finding,) = result.findings
-    assert finding.kind is Kind.WRONG_ARGUMENT and f"printf: {MISFITTING[arguments]}" in finding.message and finding.line
+    assert finding.kind is Kind.WRONG_ARGUMENT
+    assert f"printf: {MISFITTING[arguments]}" in finding.message
+    assert finding.line
     assert launch(f"if (a[0] > 0)\nprintf({arguments});").findings == []
 
 
 @pytest.mark.parametrize(("arguments", "told"), [('"%d", g', "%d takes an int, got a long"), ('"%lx", i', "%lx takes a long")])
 def test_an_integer_of_another_size_is_a_warning(arguments: str, told: str) -> None:
     (finding,) = launch(f"printf({arguments});").findings
-    assert finding.kind is Kind.PRINTED_SIZE and f"printf: {told}" in finding.message and finding.line
+    assert finding.kind is Kind.PRINTED_SIZE
+    assert f"printf: {told}" in finding.message
+    assert finding.line
 
 
 def test_printing_without_end_is_cut() -> None:
     result = launch('for (int n = 0; n < 1000000; n++) printf("%4095d\\n", n);')
-    assert len(result.printed) == 4 << 20 and result.findings == []
+    assert len(result.printed) == 4 << 20
+    assert result.findings == []
     assert result.failures == ("the text of printf ends after 4194304 bytes, the most that is kept",)
     result = launch('for (int n = 0; n < 1000000; n++) printf("%d\\n", n);')
     assert result.printed.splitlines() == [str(n) for n in range((1 << 20) // 32)]

@@ -60,7 +60,8 @@ def test_dot_products_in_both_spellings(engine, form):
     args = [Buffer(a), Buffer(b), Buffer(acc), Buffer(np.zeros(4 * len(a), result))]
     out = engine.run(source, "k", [len(a)], [32], args, target=QCOM, options="-cl-std=CL3.0")
     plain, saturated = exact(a, b), np.clip(exact(a, b) + acc.astype(np.int64), limits.min, limits.max)
-    assert (saturated == limits.max).any() and not out.findings
+    assert (saturated == limits.max).any()
+    assert not out.findings
     np.testing.assert_array_equal(out.outputs[3].reshape(4, -1), [plain, saturated, plain, saturated])
 
 
@@ -96,7 +97,8 @@ def test_qualcomms_shuffles(engine, how, width, group):
         segment = width or size
         inside = 0 <= source_lane < size and source_lane // segment == lane // segment
         want.append(a[i - lane + source_lane] if inside else -a[i])
-    assert out.outputs[2].tolist() == want and not out.findings
+    assert out.outputs[2].tolist() == want
+    assert not out.findings
 
 
 def test_vectors_of_32_have_components_up_to_sv(engine):

@@ -59,7 +59,9 @@ def test_a_mistake_is_told_and_mended(mistake, tmp_path, monkeypatch):
         with pytest.raises(BuildError) as refused:
             run_and_mend(spec, kernel)
         text = str(refused.value)
-        assert f"k.cl:{mistake['line']}:" in text and mistake["help"] in text and all(part in text for part in mistake["says"])
+        assert f"k.cl:{mistake['line']}:" in text
+        assert mistake["help"] in text
+        assert all(part in text for part in mistake["says"])
         return
     report = run_and_mend(spec, kernel)
     finding = find(report, mistake)
@@ -79,5 +81,6 @@ def test_a_mistake_is_told_and_mended(mistake, tmp_path, monkeypatch):
 
 
 def test_they_are_many_and_their_names_differ():
-    assert len(MISTAKES) >= 50 and len({mistake["name"] for mistake in MISTAKES}) == len(MISTAKES)
+    assert len(MISTAKES) >= 50
+    assert len({mistake["name"] for mistake in MISTAKES}) == len(MISTAKES)
     assert sum("patch" in mistake for mistake in MISTAKES) >= 20

@@ -134,7 +134,8 @@ def unproven_of(body: str, elements: int) -> list[AccessProof]:
 def test_a_lost_proof_says_what_is_missing_and_its_twin_is_proven(shape):
     body, elements, wanted, twin = SHAPES[shape]
     (access,) = unproven_of(body, elements)
-    assert "\n" not in access.reason and not access.proof
+    assert "\n" not in access.reason
+    assert not access.proof
     assert all(text in access.reason for text in wanted), access.reason
     assert unproven_of(twin, elements) == []
 
@@ -148,7 +149,8 @@ def test_what_is_said_is_what_is_proven(table):
         source = f"#define STORE(j) a[j] |= 1;\n{source_of(body)}"
         said = explained(source, elements)
         told = [not access.reason for access in said.accesses if access.memory]
-        assert told == proven(source, elements) and said.failures == ()
+        assert told == proven(source, elements)
+        assert said.failures == ()
         assert all(bool(access.proof) != bool(access.reason) and "?" not in access.index for access in said.accesses)
 
 
@@ -217,7 +219,9 @@ def test_coordinates_of_an_image(axis):
         (access,) = explain_launch(function, spec, facts).accesses
         name, last = "xy"[axis], (7, 3)[axis]
         wanted = f"coordinate {name}: gid({axis}) + 1 <= {last} is not shown, it may be 1..{last + 1}" if shift else ""
-        assert access.reason.startswith(wanted) and bool(access.reason) == bool(shift) and access.target == "t"
+        assert access.reason.startswith(wanted)
+        assert bool(access.reason) == bool(shift)
+        assert access.target == "t"
 
 
 def test_ids_are_named_as_the_kernel_asks_for_them_and_count_from_the_offset():

@@ -127,7 +127,8 @@ def check(source: str, grid: Any, args: list[Any], whole: bool | None = None) ->
     """Compares with the code of one work-item. Returns whether all is proven to be written."""
     ours, findings, written = launch("spmd", source, grid, args)
     theirs, others, marked = launch("scalar", source, grid, args)
-    assert ours is theirs and (whole is None or ours is whole)
+    assert ours is theirs
+    assert whole is None or ours is whole
     assert findings == others
     assert written == marked
     return ours
@@ -236,6 +237,8 @@ def test_what_fails_elsewhere_marks_what_it_wrote() -> None:
     device.write(half, IN[:480])
     for _ in range(2):
         found = device.launch(kernel, *EXACT, [first, second]).findings
-        assert [finding.kind.label for finding in found] == UNWRITTEN and found[0].count == 480
+        assert [finding.kind.label for finding in found] == UNWRITTEN
+        assert found[0].count == 480
     (found,) = device.launch(device.build(SCALE)["k"], *EXACT, [second, first]).findings
-    assert found.kind.label in UNWRITTEN and found.count == 480, "what it wrote is as undefined as what it read"
+    assert found.kind.label in UNWRITTEN, "what it wrote is as undefined as what it read"
+    assert found.count == 480, "what it wrote is as undefined as what it read"

@@ -47,5 +47,7 @@ def test_the_order_of_groups_and_work_items_is_chosen() -> None:
         device.write(n, np.zeros(1, np.int32))
         device.launch(device.build(source)["k"], (64,), (8,), [o, n])
         got[order] = list(device.read(o))
-    assert got["ascending"] == list(range(64)) and got["descending"] == list(range(63, -1, -1))
-    assert sorted(got["shuffled"]) == got["ascending"] and got["shuffled"] not in (got["ascending"], got["descending"])
+    assert got["ascending"] == list(range(64))
+    assert got["descending"] == list(range(63, -1, -1))
+    assert sorted(got["shuffled"]) == got["ascending"]
+    assert got["shuffled"] not in (got["ascending"], got["descending"])

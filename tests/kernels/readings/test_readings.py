@@ -128,14 +128,17 @@ def test_what_depends_on_a_reading_is_found(name: str, tmp_path: Path) -> None:
     report = run(tmp_path, CASES[name], is_clean=False)
     assert found(report) == {name}
     (finding,) = (one for one in report.findings if one.kind is Kind.DEPENDS_ON_READING)
-    assert finding.severity is Severity.WARNING and finding.line > 0
-    assert len(set(finding.detail["values"])) == 2 and finding.detail["present"] != finding.detail["choice"]  # type: ignore[call-overload]
+    assert finding.severity is Severity.WARNING
+    assert finding.line > 0
+    assert len(set(finding.detail["values"])) == 2
+    assert finding.detail["present"] != finding.detail["choice"]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_clean_twin_depends_on_none(name: str, tmp_path: Path) -> None:
     report = run(tmp_path, CASES[name], is_clean=True)
-    assert found(report) == set() and report.readings is not None
+    assert found(report) == set()
+    assert report.readings is not None
     assert name in {one.reading for one in report.readings.tried}  # it could have mattered
 
 
@@ -143,7 +146,8 @@ def test_every_reading_is_tried_or_left_out_with_a_reason(tmp_path: Path) -> Non
     report = run(tmp_path, Case("o[i] = a[i] * a[i];", ""), is_clean=False)
     assert report.readings is not None
     tried, left_out = ({one.reading for one in part} for part in (report.readings.tried, report.readings.left_out))
-    assert tried == {"denormals"} and tried | left_out == {reading.name for reading in READINGS}
+    assert tried == {"denormals"}
+    assert tried | left_out == {reading.name for reading in READINGS}
     assert next(one.reason for one in report.readings.left_out if one.reading == "contraction") == "no multiply feeds an add"
 
 
@@ -152,7 +156,8 @@ def test_level_full_tries_the_wave_size_by_itself(tmp_path: Path) -> None:
     for is_clean, expected in ((False, {"wave-size"}), (True, set())):
         report = run(tmp_path, case, is_clean, every=False, checks="full")
         assert found(report) == expected
-        assert report.readings is not None and {one.reading for one in report.readings.tried} == {"wave-size"}
+        assert report.readings is not None
+        assert {one.reading for one in report.readings.tried} == {"wave-size"}
     asks = '__kernel __attribute__((qcom_reqd_sub_group_size("half"))) void k(__global float *o, __global float *a) { '
     required = Case(f"{asks}{I} o[i] = sub_group_reduce_add(a[i]); }}", "", options="-cl-std=CL3.0")
     assert run(tmp_path, required, is_clean=False, every=False, checks="full").readings is None
@@ -164,7 +169,9 @@ def test_what_only_rounding_moves_is_no_finding(tmp_path: Path) -> None:
     constant = '{fill="constant", value=1.1}'
     difference = Case("o[i] = a[i] * a[i] - 1.21f;", "", data=constant)
     report = run(tmp_path, difference, is_clean=False)
-    assert found(report) == set() and report.readings is not None and report.readings.launches > 4  # it was asked
+    assert found(report) == set()
+    assert report.readings is not None
+    assert report.readings.launches > 4
     error = Case("float p = a[i] * a[i]; o[i] = a[i] * a[i] - p;", "", data=constant)
     assert found(run(tmp_path, error, is_clean=False)) == {"contraction"}
 
@@ -173,7 +180,8 @@ def test_a_smaller_phone_refuses_the_memory(tmp_path: Path, monkeypatch: pytest.
     """As if a phone had next to none: of a real one the buffer would be 256 MiB."""
     case = Case("o[i] = 1;", "", out="int32", device="sim:galaxy-s23")
     report = run(tmp_path, case, is_clean=False)
-    assert found(report) == set() and report.readings is not None
+    assert found(report) == set()
+    assert report.readings is not None
     (reason,) = (one.reason for one in report.readings.left_out if one.reading == "memory")
     assert "fit into the smallest phone" in reason
     smallest = {"MAX_MEM_ALLOC_SIZE": 512}
@@ -184,7 +192,8 @@ def test_a_smaller_phone_refuses_the_memory(tmp_path: Path, monkeypatch: pytest.
 def test_what_is_undefined_in_any_case_is_no_reading(tmp_path: Path) -> None:
     body = "__local float l[128]; l[127 - get_local_id(0)] = sub_group_reduce_add(a[i]); o[i] = l[get_local_id(0)];"
     report = run(tmp_path, Case(body, "", options="-cl-std=CL3.0"), is_clean=False)
-    assert found(report) <= {"order"} and report.readings is not None
+    assert found(report) <= {"order"}
+    assert report.readings is not None
     (reason,) = (one.reason for one in report.readings.left_out if one.reading == "wave-size")
     assert "data-race" in reason or "uninitialized-read" in reason
 

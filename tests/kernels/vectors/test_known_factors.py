@@ -65,7 +65,8 @@ def test_a_step_backwards(inc):
         device.write(view, data)
     result = device.launch(kernel, (ITEMS, 1, 1), (16, 1, 1), [*views, np.int32(inc), np.int32(PAST), np.uint64(0)])
     at = np.arange(63, -1, -1) * -inc
-    assert not result.findings and (device.read(views[1])[at] == a[at] + 1).all()
+    assert not result.findings
+    assert (device.read(views[1])[at] == a[at] + 1).all()
 
 
 def factors(body: str) -> set[tuple[int, int]]:

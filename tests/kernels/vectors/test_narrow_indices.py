@@ -57,7 +57,8 @@ IN_A_ROW = {
 def test_neighbours_are_accessed_as_one(case, checks):
     found, text, findings = run(*IN_A_ROW[case], checks)
     np.testing.assert_array_equal(found, expected(lambda x, y: y * 100 + x + 7, lambda x, y: x < 41))
-    assert not findings and (is_one_access(text) or checks == "full")
+    assert not findings
+    assert is_one_access(text) or checks == "full"
 
 
 @pytest.mark.parametrize("checks", ["off", "bounds"])
@@ -65,7 +66,8 @@ def test_lane_0_without_work_may_be_below_zero(checks):
     """Its index is what the others' are counted from: 2**32 - 3 is -3 here."""
     found, text, findings = run(UNSIGNED, "uint i = x - 3 + y * step;", checks, "x > 2")
     np.testing.assert_array_equal(found, expected(lambda x, y: x - 3 + y * 100, lambda x, y: x > 2))
-    assert not findings and is_one_access(text)
+    assert not findings
+    assert is_one_access(text)
 
 
 WRAPPING = {
@@ -116,7 +118,8 @@ def test_factors_that_leave_24_bits_are_cut_in_each_lane(case, checks):
 def test_an_id_that_24_bits_hold_is_multiplied_as_it_is():
     _, text, _ = run(SIGNED, "int i = mad24(y, step, mad24(x, 1, off));", "off")
     _, beyond, _ = run(SIGNED, "int i = mad24(y, step, mad24(x + (off << 21), 1, off)) & 16383;", "off")
-    assert is_one_access(text) and not is_one_access(beyond)
+    assert is_one_access(text)
+    assert not is_one_access(beyond)
 
 
 @pytest.mark.parametrize("checks", ["off", "bounds"])
@@ -124,7 +127,8 @@ def test_factors_that_a_launch_keeps_in_24_bits_are_multiplied_as_they_are(check
     """Backwards, from the last column, as a flip does: how many columns there are is an argument."""
     found, text, findings = run(SIGNED, "int i = mad24(y, step, mad24((int)far - x - 1, 1, off));", checks, "x < (int)far", 41)
     np.testing.assert_array_equal(found, expected(lambda x, y: y * 100 + 41 - x - 1 + 7, lambda x, y: x < 41))
-    assert not findings and not goes_from_lane_to_lane(text)
+    assert not findings
+    assert not goes_from_lane_to_lane(text)
 
 
 @pytest.mark.parametrize("checks", ["off", "bounds"])

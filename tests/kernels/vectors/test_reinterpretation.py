@@ -64,4 +64,5 @@ def test_bits_are_those_of_numpys_view(source: str, target: str, nbytes: int, ch
     expected = a.reshape(COUNT, 16)[:, :nbytes].copy()
     expected[1::3] = 0
     np.testing.assert_array_equal(device.read(views[2]).view("uint8").reshape(COUNT, nbytes), expected)
-    assert "vectors of" in result.code[-1].description and not goes_from_lane_to_lane(result.code[-1].text)
+    assert "vectors of" in result.code[-1].description
+    assert not goes_from_lane_to_lane(result.code[-1].text)

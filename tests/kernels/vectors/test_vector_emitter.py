@@ -86,11 +86,13 @@ def module_of_source(source: str, **key: object) -> codegen.ModuleText:
 )
 def test_what_does_not_fit_falls_back_and_says_why(body, reason):
     found = module_of(body)
-    assert found.lanes == 1 and found.reason == reason
+    assert found.lanes == 1
+    assert found.reason == reason
 
 
 def test_vectors_are_used_where_nothing_speaks_against_them():
-    assert module_of("r[x] = v;").lanes in widths() and not module_of("r[x] = v;").reason
+    assert module_of("r[x] = v;").lanes in widths()
+    assert not module_of("r[x] = v;").reason
     assert module_of("r[x] = v;", emitter="scalar").lanes == 1
     assert module_of("r[x] = v;", checks="bounds", deferred_checks=True).lanes > 1
     assert module_of("r[x] = v;", checks="bounds").reason == "code that reports, work-item by work-item"
@@ -144,7 +146,9 @@ def test_elements_of_less_than_32_bits(engine, type, active, checks):
     rows = [i for i in range(32) if active == "true" or i % 3 != 1]
     r, local = result.outputs[2], np.array([[*a[g : g + 16], *a[2 * g + 1 : 2 * g + 33 : 2]] for g in (0, 16)])
     for i in rows:
-        assert r[i] == a[130 - i] and r[127 - i] == a[at[i]] and r[128 + at[i]] == local[i // 16][at[i] & 31]
+        assert r[i] == a[130 - i]
+        assert r[127 - i] == a[at[i]]
+        assert r[128 + at[i]] == local[i // 16][at[i] & 31]
         assert (r[260 + 4 * i : 264 + 4 * i] == a[4 * i : 4 * i + 4] + a[1 + at[i] // 4 * 4 :][:4]).all()
         assert (r[520 + at[i] // 2 * 2 :][:2] == a[1 + at[i] // 2 * 2 :][:2]).all()
 

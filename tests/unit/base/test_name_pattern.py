@@ -20,4 +20,5 @@ def test_a_name_matches_anywhere_in_it() -> None:
 def test_what_is_no_expression_is_one_line(text: str) -> None:
     with pytest.raises(PatternError) as refused:
         NamePattern(text)
-    assert str(refused.value) and "\n" not in str(refused.value)
+    assert str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -26,8 +26,10 @@ def test_an_orphan_is_reaped_and_a_child_of_somebody_else_is_not(tmp_path) -> No
         kept = subprocess.Popen(["sh", "-c", f"(sleep 0.3; echo $$ > {left}) & exit 5"])
         orphans.kept = kept.pid
         before.communicate(b"\n")  # waits for it, as its owner does; the handler runs meanwhile
-        assert kept.wait() == 5 and before.returncode == 3
-        assert wait_until(left.exists) and wait_until(lambda: set(find_children(os.getpid())) <= known)
+        assert kept.wait() == 5
+        assert before.returncode == 3
+        assert wait_until(left.exists)
+        assert wait_until(lambda: set(find_children(os.getpid())) <= known)
 
 
 def test_one_that_has_ended_hides_no_other() -> None:

@@ -61,7 +61,8 @@ FLOATS, IMAGE = BufferSpec(256, "float32"), ImageSpec("image2d", 4, 4)
 def test_an_output_over_an_input_is_found():
     shared = Shared()
     (finding,) = shared.findings("image", (FLOATS, 128), (IMAGE, 0))
-    assert finding.kind is Kind.STORAGE_REUSED_LIVE and finding.line == 7
+    assert finding.kind is Kind.STORAGE_REUSED_LIVE
+    assert finding.line == 7
     assert "out (bytes 128 to 132, written) and in (bytes 0 to 256, read)" in finding.message
     assert len(shared.findings("buffers", (FLOATS, 128), (FLOATS, 0))) == 1
 

@@ -17,7 +17,8 @@ def test_a_device_string_with_options_and_profile_fields():
     assert isinstance(device, Device)
     assert (device.options.checks, device.options.threads) == ("full", 1)
     assert device.info.limits["LOCAL_MEM_SIZE"] == 4096
-    assert device.profile["wave_sizes"] == (64,) and device.profile["pitch_rule"] == "pixels"
+    assert device.profile["wave_sizes"] == (64,)
+    assert device.profile["pitch_rule"] == "pixels"
 
 
 def test_keywords_go_before_keys():

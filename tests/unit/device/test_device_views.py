@@ -47,7 +47,8 @@ def test_a_buffer_view_shows_the_pitch_of_the_texture():
     storage = device.allocate(4096)
     device.write(device.view(storage, spec), np.arange(24, dtype=np.float32))
     floats = device.read(device.view(storage, BufferSpec(4096, "float32")))
-    assert floats[:12].tolist() == list(range(12)) and floats[256:268].tolist() == list(range(12, 24))
+    assert floats[:12].tolist() == list(range(12))
+    assert floats[256:268].tolist() == list(range(12, 24))
     assert np.isnan(floats[12:256]).all()
 
 
@@ -156,7 +157,9 @@ def test_an_image_that_fits_only_by_page_rounding_warns():
     device = open_sim("adreno-740,pitch_rule=pixels")
     device.view(device.allocate(1000), ImageSpec("image2d", 4, 4))
     (warning,) = device.take_warnings()
-    assert warning.kind is Kind.PITCH_DIFFERS and "4096 bytes" in warning.message and "1000" in warning.message
+    assert warning.kind is Kind.PITCH_DIFFERS
+    assert "4096 bytes" in warning.message
+    assert "1000" in warning.message
 
 
 def test_what_was_freed_or_released_cannot_be_used():

@@ -62,7 +62,8 @@ def test_questions_are_found(source, number):
 
 def test_a_simulated_device_says_whose_rules_it_follows():
     info = open_device("sim:adreno-630,pitch_rule=pixels").info
-    assert info.profile is not None and info.names_params
+    assert info.profile is not None
+    assert info.names_params
     assert (info.profile.name, info.profile["pitch_rule"]) == ("adreno-630", "pixels") == (info.name, info.pitch_rule)
     assert load_profile("sim:adreno-630,pitch_rule=pixels")["pitch_rule"] == "pixels"
 
@@ -76,4 +77,5 @@ def test_a_real_device_follows_no_profile(monkeypatch):
     monkeypatch.setattr(info, "_query", lambda driver, name: None)
     platform = SimpleNamespace(name="Stub")
     found = info.device_info(SimpleNamespace(name="Stub", version="", platform=platform, extensions="", image_support=False))
-    assert found.profile is None and not found.names_params
+    assert found.profile is None
+    assert not found.names_params

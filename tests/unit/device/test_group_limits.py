@@ -79,7 +79,8 @@ def test_groups_of_512_with_32_live_float4_are_told_of(way, device):
 
 def test_so_they_are_of_a_chip_without_a_profile(way):
     use = find_register_use(Launch("adreno-660", kernel_of(32), way).kernel.function, find_chip("a610"))
-    assert use.refuses(512) and not use.may_refuse(64)
+    assert use.refuses(512)
+    assert not use.may_refuse(64)
 
 
 def test_the_same_group_of_a_kernel_of_few_registers_runs(way):
@@ -91,8 +92,10 @@ def test_the_same_group_of_a_kernel_of_few_registers_runs(way):
 def test_a_kernel_without_barriers_runs_with_one_warning(way):
     launch = Launch("adreno-650", kernel_of(64, more=""), way)
     (warning,) = launch.run(512)
-    assert "do not wait for each other" in warning.message and warning.line == 1
-    assert warning.detail["chip"] == "a650" and warning.detail["by"] == way
+    assert "do not wait for each other" in warning.message
+    assert warning.line == 1
+    assert warning.detail["chip"] == "a650"
+    assert warning.detail["by"] == way
     assert launch.run(512) == launch.run(128) == []
     assert find_largest_group(launch.kernel, launch.device.profile) == 1024
 
@@ -102,7 +105,8 @@ def test_between_what_fits_and_what_does_not_there_is_a_warning(monkeypatch):
     launch = Launch("adreno-650", kernel_of(24), "estimate")
     assert launch.run(128) == []
     (warning,) = launch.run(256)
-    assert "by an estimate" in warning.message and "do not wait" not in warning.message
+    assert "by an estimate" in warning.message
+    assert "do not wait" not in warning.message
     with pytest.raises(DeviceError):
         launch.run(1024)
 

@@ -30,7 +30,9 @@ def test_ranges_are_apart_and_come_back(steps):
             except MemoryError:
                 assert all(size < amount for _, size in free_ranges(heap))
                 continue
-            assert piece.nbytes >= amount and piece.nbytes % PAGE == 0 and not piece.any()
+            assert piece.nbytes >= amount
+            assert piece.nbytes % PAGE == 0
+            assert not piece.any()
             piece[:] = 1
             taken.append(piece)
         else:

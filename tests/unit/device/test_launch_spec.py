@@ -36,7 +36,9 @@ def complaint(launch, text, variant=""):
     with pytest.raises(AdrenoSimError) as error:
         launch(text, variant)
     message = str(error.value)
-    assert "\n" not in message and "launch.toml: " in message and error.value.exit_code == 2
+    assert "\n" not in message
+    assert "launch.toml: " in message
+    assert error.value.exit_code == 2
     return message.partition("launch.toml: ")[2]
 
 
@@ -92,19 +94,28 @@ reason = "an estimate"
 expires = 2030-01-31
 """
     )
-    assert spec.source == tmp_path / "k.cl" and spec.run == {"checks": "full", "timeout": 2} and spec.findings is None
+    assert spec.source == tmp_path / "k.cl"
+    assert spec.run == {"checks": "full", "timeout": 2}
+    assert spec.findings is None
     buffer, image, scalar, local, sampler = spec.arguments
-    assert buffer.data.values == (1, -2, 3) and (buffer.place.storage, buffer.place.offset) == ("pool", 128)
-    assert str(image.spec) == "image2d_array 3 x 2 x 5 RG HALF_FLOAT" and image.spec.row_pitch == 64
-    assert scalar.type == "float4" and local.nbytes == 64 and sampler.sampler.filter == "linear"
-    assert spec.outputs[0].tolerance == 0.5 and spec.allow[0].expires.year == 2030
+    assert buffer.data.values == (1, -2, 3)
+    assert (buffer.place.storage, buffer.place.offset) == ("pool", 128)
+    assert str(image.spec) == "image2d_array 3 x 2 x 5 RG HALF_FLOAT"
+    assert image.spec.row_pitch == 64
+    assert scalar.type == "float4"
+    assert local.nbytes == 64
+    assert sampler.sampler.filter == "linear"
+    assert spec.outputs[0].tolerance == 0.5
+    assert spec.allow[0].expires.year == 2030
 
 
 def test_a_variant_replaces_keys(launch):
     text = 'options = "-DA"\n' + GOOD + '[variant.other]\noptions = "-DB"\nglobal_size = [2]\n'
     assert launch(text).options == "-DA"
     other = launch(text, "other")
-    assert other.options == "-DB" and other.global_size == (2,) and len(other.arguments) == 1
+    assert other.options == "-DB"
+    assert other.global_size == (2,)
+    assert len(other.arguments) == 1
     assert complaint(launch, text, "some") == "no variant 'some'; there are: other"
 
 
@@ -210,7 +221,8 @@ def test_any_tables_are_read_or_refused_in_one_line(argument, rest):
     try:
         read_tables({"global_size": [1], "argument": [argument], **rest}, Path("x.toml"))
     except AdrenoSimError as error:
-        assert str(error).startswith("x.toml: ") and "\n" not in str(error)
+        assert str(error).startswith("x.toml: ")
+        assert "\n" not in str(error)
 
 
 def filled(fill, dtype, count, **parameters):
@@ -219,14 +231,17 @@ def filled(fill, dtype, count, **parameters):
 
 
 def test_generators():
-    assert filled("zeros", "int8", 3).tolist() == [0, 0, 0] and filled("ones", "float16", 2).tolist() == [1, 1]
+    assert filled("zeros", "int8", 3).tolist() == [0, 0, 0]
+    assert filled("ones", "float16", 2).tolist() == [1, 1]
     assert filled("arange", "uint8", 4, start=250).tolist() == [250, 251, 252, 253]
     assert filled("arange", "float32", 3, start=1, step=-0.5).tolist() == [1, 0.5, 0]
     assert filled("arange", "uint64", 2, start=2**64 - 2).tolist() == [2**64 - 2, 2**64 - 1]
     assert np.isnan(filled("constant", "float32", 2, value=float("nan"))).all()
     assert filled("unwritten", "float32", 2) is None
     uniform = filled("random", "float32", 1000, seed=3, low=2, high=4)
-    assert uniform.min() >= 2 and uniform.max() < 4 and 2.9 < uniform.mean() < 3.1
+    assert uniform.min() >= 2
+    assert uniform.max() < 4
+    assert 2.9 < uniform.mean() < 3.1
     assert (uniform == filled("random", "float32", 1000, seed=3, low=2, high=4)).all()
     assert set(filled("random", "int8", 100, low=-1, high=2).tolist()) == {-1, 0, 1}
 
@@ -266,7 +281,8 @@ def test_arrays_from_files(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, np.arange(6, dtype=np.float32).reshape(2, 3))
     data = Data("file", "here", file=path)
-    assert data.count == 6 and data.array("float32", 6).tolist() == [0, 1, 2, 3, 4, 5]
+    assert data.count == 6
+    assert data.array("float32", 6).tolist() == [0, 1, 2, 3, 4, 5]
     with pytest.raises(AdrenoSimError, match="expected 6 elements of float16, got 6 of float32"):
         data.array("float16", 6)
     with pytest.raises(AdrenoSimError, match="expected 5 elements"):
@@ -282,10 +298,14 @@ def test_arrays_from_files(tmp_path):
 
 
 def test_values_by_type():
-    assert scalars.make("half", 1.5) == np.float16(1.5) and scalars.make("float3", [1, 2, 3]).tolist() == [1, 2, 3, 0]
-    assert scalars.make("uchar4", [1, 2, 3, 255]).dtype == np.uint8 and scalars.make("bytes", [1, 2]).tobytes() == b"\1\2"
-    assert scalars.shape_of("unsigned int") == ("uint32", 1) and scalars.shape_of("my_t") is None
-    assert scalars.shape_of("float5") is None and scalars.shape_of("float16") == ("float32", 16)
+    assert scalars.make("half", 1.5) == np.float16(1.5)
+    assert scalars.make("float3", [1, 2, 3]).tolist() == [1, 2, 3, 0]
+    assert scalars.make("uchar4", [1, 2, 3, 255]).dtype == np.uint8
+    assert scalars.make("bytes", [1, 2]).tobytes() == b"\1\2"
+    assert scalars.shape_of("unsigned int") == ("uint32", 1)
+    assert scalars.shape_of("my_t") is None
+    assert scalars.shape_of("float5") is None
+    assert scalars.shape_of("float16") == ("float32", 16)
 
 
 READ = Finding(Kind.OUT_OF_BOUNDS_READ, "reads", "k", 3, 7, WorkItem((4, 0, 0), (0, 0, 0), (1, 0, 0)), Access("x", 4, offset=16))
@@ -296,9 +316,12 @@ def test_expectations_are_paired_with_findings():
     anything, exact = ExpectedFinding("out-of-bounds-read"), ExpectedFinding("out-of-bounds-read", line=3, column=7, offset=16)
     other = Finding(Kind.OUT_OF_BOUNDS_READ, "reads", "k", 9)
     result = match([anything, exact], [READ, other])
-    assert result.expected == [READ, other] and not result.missing and not result.unexpected
+    assert result.expected == [READ, other]
+    assert not result.missing
+    assert not result.unexpected
     result = match([exact, exact], [READ, WRITE])
-    assert result.missing == [exact] and result.unexpected == [WRITE]
+    assert result.missing == [exact]
+    assert result.unexpected == [WRITE]
     assert str(exact) == "out-of-bounds-read (line 3, column 7, offset 16)"
 
 
@@ -349,7 +372,9 @@ def test_structs_and_vectors_by_value(launch, tmp_path):
     source = tmp_path / "k.cl"
     source.write_text(KERNEL)
     report = run_launch(launch(STRUCT), source)
-    assert report.ok and report.outputs[0].ok and report.verdict == "ok: 0 errors, 0 warnings, 1 of 1 outputs right"
+    assert report.ok
+    assert report.outputs[0].ok
+    assert report.verdict == "ok: 0 errors, 0 warnings, 1 of 1 outputs right"
     with pytest.raises(AdrenoSimError, match=r"\[\[argument\]\] 2 \(s\): type: missing: the kernel declares S"):
         run_launch(launch(STRUCT.replace('type = "bytes"\n', "")), source)
 
@@ -370,7 +395,8 @@ def test_launch_files_that_do_not_fit_the_kernel(launch, tmp_path, change, messa
     assert change[0] in STRUCT
     with pytest.raises(AdrenoSimError) as error:
         run_launch(launch(STRUCT.replace(*change)), source)
-    assert message in str(error.value) and "\n" not in str(error.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_includes_lie_beside_the_source(launch, tmp_path):
@@ -379,4 +405,6 @@ def test_includes_lie_beside_the_source(launch, tmp_path):
     source.write_text('#include "scale.h"\nkernel void k(global float* x) { put(x, get_global_id(0)); }\n')
     report = run_launch(launch("global_size = [5]\n" + BUFFER), source)
     (finding,) = report.findings
-    assert finding.kind is Kind.OUT_OF_BOUNDS_WRITE and finding.line == 2 and finding.file.endswith("scale.h")
+    assert finding.kind is Kind.OUT_OF_BOUNDS_WRITE
+    assert finding.line == 2
+    assert finding.file.endswith("scale.h")

@@ -42,8 +42,10 @@ def test_poison_differs_by_seed():
 @pytest.mark.parametrize("nbytes", [1, 4095, 4096, 4097, 100_000])
 def test_blocks_are_whole_poisoned_pages(nbytes):
     block = MemoryBlock(nbytes, poison_word(7))
-    assert block.nbytes % PAGE == 0 and nbytes <= block.nbytes < nbytes + PAGE
-    assert block.bytes.ctypes.data % PAGE == 0 and block.bytes.nbytes == block.nbytes
+    assert block.nbytes % PAGE == 0
+    assert nbytes <= block.nbytes < nbytes + PAGE
+    assert block.bytes.ctypes.data % PAGE == 0
+    assert block.bytes.nbytes == block.nbytes
     assert (block.bytes.view(np.uint64) == poison_word(7)).all()
 
 
@@ -65,7 +67,8 @@ def test_what_the_host_does_not_have_is_refused(monkeypatch):
     device = DeviceMemory(1 << 40, 1 << 40)
     with pytest.raises(DeviceError, match="the host has only") as refused:
         device.take(1 << 40)
-    assert refused.value.code == "CL_MEM_OBJECT_ALLOCATION_FAILURE" and device.reserved == 0
+    assert refused.value.code == "CL_MEM_OBJECT_ALLOCATION_FAILURE"
+    assert device.reserved == 0
     monkeypatch.setattr("adreno_sim.memory.storage.available_bytes", lambda: 65 << 20)
     with pytest.raises(DeviceError, match="the host has only"):
         device.take(65 << 20)
@@ -97,7 +100,8 @@ def test_paged_pool_reuses_exact_sizes_last_freed_first():
     assert (pool.used, pool.kept) == (0, 4 * PAGE)
     assert pool.allocate(1).block is second.block
     again = pool.allocate(2)
-    assert again.block is first.block and again.bytes[:4].tolist() == [0xF8, 0x7F, 0xF8, 0x7F]
+    assert again.block is first.block
+    assert again.bytes[:4].tolist() == [0xF8, 0x7F, 0xF8, 0x7F]
     assert pool.allocate(3).block not in (first.block, second.block, other.block)
     assert (pool.used, pool.kept, pool.memory.reserved) == (3 * PAGE, 2 * PAGE, 5 * PAGE)
 
@@ -111,7 +115,8 @@ def test_paged_pool_releases_everything_and_retries_once():
     with pytest.raises(DeviceError) as refused:
         pool.allocate(PAGE)
     assert refused.value.code == "CL_MEM_OBJECT_ALLOCATION_FAILURE"
-    assert held.live and pool.used == 4 * PAGE
+    assert held.live
+    assert pool.used == 4 * PAGE
 
 
 def test_without_a_pool_memory_returns_at_once():
@@ -180,10 +185,12 @@ def test_separate_images_are_coherent_with_the_storage():
     assert read(picture).ravel().tolist() == list(range(24))
     write(picture, 5.0)
     assert storage.newest == [picture]
-    assert (read(buffer) == 5.0).all() and storage.newest == []
+    assert (read(buffer) == 5.0).all()
+    assert storage.newest == []
     write(picture, 6.0)
     picture.release()
-    assert (read(buffer) == 6.0).all() and not picture.live
+    assert (read(buffer) == 6.0).all()
+    assert not picture.live
 
 
 def test_two_separate_images_over_the_same_bytes():

@@ -49,7 +49,8 @@ def test_every_linear_layout_that_mesa_captured(capsys):
         assert main(words) == 0
         data = json.loads(capsys.readouterr().out)
         found = data["layouts"][data["rule"]]
-        assert found["row_pitch"] == row_pitch and slice_pitch in (0, found["slice_pitch"]), (form, size)
+        assert found["row_pitch"] == row_pitch, (form, size)
+        assert slice_pitch in (0, found["slice_pitch"]), (form, size)
 
 
 FORMATS = [("R", "UNORM_INT8", 192), ("R", "HALF_FLOAT", 384), ("RGBA", "UNORM_INT8", 768), ("RGBA", "FLOAT", 3072)]
@@ -97,7 +98,8 @@ def test_where_rules_disagree_the_device_says_so_once(spec, offset, refusing):
     for _ in range(2):
         device.view(storage, spec, offset).release()
     told = [one for one in device.take_warnings() if one.kind is Kind.PITCH_RULES_DISAGREE]
-    assert len(told) == bool(refusing) and all("taken by the rule bytes" in one.message for one in told)
+    assert len(told) == bool(refusing)
+    assert all("taken by the rule bytes" in one.message for one in told)
 
 
 def test_a_device_whose_layers_are_pages_refuses_others():

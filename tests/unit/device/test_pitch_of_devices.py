@@ -59,7 +59,8 @@ def test_a_texture_of_the_review(opened):
     device = opened(ANY, IMAGE_PITCH_ALIGNMENT=64)
     texture = TensorSpec((8, 28, 28, 4), "float32", "global.texture")
     rules, view = DeviceRules.of_device(device), device_view(texture, device)
-    assert rules.size(texture) == device.view_nbytes(view) == 448 * 28 * 8 == 100_352 and view.row_pitch == 448
+    assert rules.size(texture) == device.view_nbytes(view) == 448 * 28 * 8 == 100_352
+    assert view.row_pitch == 448
     assert device.view_nbytes(texture.lower()) == 64 * 16 * 28 * 8 == 229_376  # where the pitch is left to the device
     assert rules.refused_pitch(texture) == "row pitch 448: expected a multiple of 1,024 bytes, 64 texels"
     without = opened(ANY)
@@ -72,7 +73,8 @@ def test_a_texture_of_the_review(opened):
 def test_a_plan_for_a_simulated_device_has_the_room_of_its_views(profile, rule):
     device = open_device(f"sim:{profile},pitch_rule={rule}")
     for rules in (DeviceRules.of_device(device), DeviceRules.of_profile(load(profile), rule)):
-        assert rules.image_views == ("image2d_array" in device.info.image_views) and rules.pitch_rule == device.info.pitch_rule
+        assert rules.image_views == ("image2d_array" in device.info.image_views)
+        assert rules.pitch_rule == device.info.pitch_rule
         assert [rules.view_size(texture) for texture in TEXTURES] == [
             device.view_nbytes(device_view(texture, device)) for texture in TEXTURES
         ]
@@ -95,10 +97,12 @@ def test_the_rules_refuse_the_row_pitches_that_the_device_refuses(profile, rule)
             device.view(storage, view).release()
             assert rules.refused_pitch(texture) == ""
         except DeviceError as error:
-            assert error.code == "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR" and rules.refused_pitch(texture)
+            assert error.code == "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR"
+            assert rules.refused_pitch(texture)
             refused += 1
         device.free(storage)
-    assert bool(refused) == ((profile, rule) in REFUSING) and refused <= len(TEXTURES)
+    assert bool(refused) == ((profile, rule) in REFUSING)
+    assert refused <= len(TEXTURES)
 
 
 @pytest.mark.parametrize("kind", ["image1d", "image2d"])

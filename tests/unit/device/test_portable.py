@@ -60,7 +60,8 @@ def machine(monkeypatch, tmp_path):
 def test_the_first_that_gives_every_known_answer(machine, files, chosen):
     machine(files)
     driver = loader.find_driver("portable")
-    assert driver.icd == chosen and loader.find_driver("PORTABLE") == driver
+    assert driver.icd == chosen
+    assert loader.find_driver("PORTABLE") == driver
     assert loader._select_icd_files([driver]) == {driver.name: chosen}
 
 
@@ -77,13 +78,16 @@ def test_none_that_is_fit_is_refused_with_what_each_gets_wrong(machine):
         open_opencl("portable")
     said = str(caught.value)
     assert said.startswith("no OpenCL platform: no driver gives every known answer: Portable Computing Language (/pypi/libpocl")
-    assert WRONG in said and f"Intel(R) OpenCL is not installed: {install_line('oracle')}" in said and "\n" not in said
+    assert WRONG in said
+    assert f"Intel(R) OpenCL is not installed: {install_line('oracle')}" in said
+    assert "\n" not in said
 
 
 def test_an_unfit_driver_is_not_loaded_for_another(machine):
     """Where nothing fit is there, and another device is opened with it, the unfit one stays out."""
     machine({PIP: WRONG, INTEL: "!"})
-    assert loader.find_driver("portable") is None and loader._select_icd_files([]) is None
+    assert loader.find_driver("portable") is None
+    assert loader._select_icd_files([]) is None
 
 
 def test_the_list_of_devices_says_what_is_wrong_and_which_is_portable(machine):
@@ -93,9 +97,12 @@ def test_the_list_of_devices_says_what_is_wrong_and_which_is_portable(machine):
     out = io.StringIO()
     found = devices.Devices([], real, "", "cl:intel")
     devices.show(found, out)
-    assert f"UNFIT: {WRONG}\n" in out.getvalue() and out.getvalue().endswith("cl:portable is cl:intel\n")
+    assert f"UNFIT: {WRONG}\n" in out.getvalue()
+    assert out.getvalue().endswith("cl:portable is cl:intel\n")
     data = devices.to_json(found)
-    assert data["portable"] == "cl:intel" and data["real"][0]["wrong"] == [WRONG] and data["real"][0]["lacks"][0] == WRONG
+    assert data["portable"] == "cl:intel"
+    assert data["real"][0]["wrong"] == [WRONG]
+    assert data["real"][0]["lacks"][0] == WRONG
 
 
 def test_a_second_pocl_is_listed_where_it_is_the_portable_one(machine):
@@ -108,4 +115,5 @@ def test_a_second_pocl_is_listed_where_it_is_the_portable_one(machine):
 def test_a_driver_that_crashes_is_listed_with_that(machine):
     machine({PIP: "!", INTEL: ""})
     (crashed, _) = devices.real_devices()
-    assert crashed.device == "cl:pocl" and crashed.wrong == ("is not to be opened: its process ended by SIGSEGV",)
+    assert crashed.device == "cl:pocl"
+    assert crashed.wrong == ("is not to be opened: its process ended by SIGSEGV",)

@@ -66,7 +66,8 @@ def test_writes_outside_are_dropped():
     coordinates = np.array([[0, 1, 1, 0], [2, 0, 0, 0], [0, -1, 0, 0], [0, 0, 2, 0]], np.int32)
     inside = write_image(texels, format_of("RGBA", "UNORM_INT8"), "image2d_array", coordinates, np.ones((4, 4), np.float32))
     assert inside.tolist() == [True, False, False, False]
-    assert texels.sum() == 4 * 255 and (texels[1, 1, 0] == 255).all()
+    assert texels.sum() == 4 * 255
+    assert (texels[1, 1, 0] == 255).all()
 
 
 SOURCE = """

@@ -28,7 +28,8 @@ def resident() -> int:
 @pytest.mark.parametrize("array", [LARGE, LARGE.transpose(2, 0, 1), LARGE[:, ::2], LARGE[:1, :2], LARGE.reshape(1, -1)])
 def test_the_same_elements(array: np.ndarray) -> None:
     found = spilled.spill(array)
-    assert found.flags.c_contiguous and (found.dtype, found.shape) == (array.dtype, array.shape)
+    assert found.flags.c_contiguous
+    assert (found.dtype, found.shape) == (array.dtype, array.shape)
     np.testing.assert_array_equal(found, array)
     assert (spilled.pages_of(found) is not None) == (array.nbytes >= spilled.LEAST)
 
@@ -53,7 +54,8 @@ def measure_looking() -> tuple[int, int]:
 
 def test_it_takes_memory_while_somebody_looks() -> None:
     looking, drop_resident_pages = call_in_fresh_process(measure_looking)
-    assert looking > LARGE.nbytes // 2 and drop_resident_pages < LARGE.nbytes // 4
+    assert looking > LARGE.nbytes // 2
+    assert drop_resident_pages < LARGE.nbytes // 4
 
 
 def count_files() -> int:
@@ -73,7 +75,8 @@ def count_files_of_arrays() -> tuple[int, int]:
 
 def test_a_file_goes_with_its_array() -> None:
     there, gone = call_in_fresh_process(count_files_of_arrays)
-    assert there >= 3 and gone == 0
+    assert there >= 3
+    assert gone == 0
 
 
 def test_without_room_for_files_it_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +88,8 @@ def test_without_room_for_files_it_stays_in_memory(monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(found, LARGE)
     assert spilled.pages_of(found) is None
     read = spilled.read_array(io.BytesIO(LARGE.tobytes()), 0, LARGE.nbytes)
-    assert read.tobytes() == LARGE.tobytes() and read.ctypes.data % spilled.ALIGNMENT == 0
+    assert read.tobytes() == LARGE.tobytes()
+    assert read.ctypes.data % spilled.ALIGNMENT == 0
 
 
 @pytest.mark.parametrize("nbytes", [100, spilled.LEAST])
@@ -104,7 +108,8 @@ def test_a_device_borrows_what_lies_in_a_file(checks: str) -> None:
     device = open_device("sim:adreno-740", checks=checks)
     array = spilled.spill(LARGE).reshape(-1)
     storage = device.borrow(array)
-    assert storage is not None and device.pool_stats().used == array.nbytes
+    assert storage is not None
+    assert device.pool_stats().used == array.nbytes
     x = device.view(storage, BufferSpec(array.nbytes, "float32"))
     y = device.view(device.allocate(4096), BufferSpec(4096, "float32"))
     result = device.launch(device.build(KERNEL)["f"], [1024], [64], [x, y])

@@ -43,12 +43,14 @@ def driver(tmp_path, monkeypatch):
 
 def test_a_driver_that_answers_right_is_fit(driver):
     verdict = verdicts.judge_driver(driver([DEVICE, ASKS, RIGHT, DONE]))
-    assert verdict.against == "" and verdict.devices[0].lacks == ("has no wings",)
+    assert verdict.against == ""
+    assert verdict.devices[0].lacks == ("has no wings",)
 
 
 def test_a_driver_that_answers_wrong_is_not(driver):
     verdict = verdicts.judge_driver(driver([DEVICE, ASKS, RIGHT, ASKS, WRONG, DONE]))
-    assert verdict.against == WRONG["wrong"] and not verdict.problem
+    assert verdict.against == WRONG["wrong"]
+    assert not verdict.problem
 
 
 SIMPLEST = {"asks": known_answers.SIMPLEST.name, "what": known_answers.SIMPLEST.what}
@@ -58,7 +60,8 @@ REFUSED = {"wrong": known_answers.SIMPLEST.failure("refused, error: unknown targ
 def test_a_driver_that_runs_nothing_is_told_from_one_that_answers_wrong(driver):
     """An old driver's compiler may not know the processor; then nothing can be said of its answers."""
     nothing = verdicts.judge_driver(driver([DEVICE, SIMPLEST, REFUSED, DONE]))
-    assert not nothing.runs and "unknown target CPU" in nothing.against
+    assert not nothing.runs
+    assert "unknown target CPU" in nothing.against
 
 
 def test_a_driver_that_answers_wrong_runs(driver):
@@ -95,14 +98,18 @@ def test_a_verdict_is_kept_until_the_library_changes(driver):
     icd = driver([DEVICE, ASKS, WRONG, DONE])
     first = verdicts.judge_driver(icd)
     driver([DEVICE, ASKS, RIGHT, DONE])  # another process
-    assert verdicts.judge_driver(icd) == first and len(driver.trials) == 1
+    assert verdicts.judge_driver(icd) == first
+    assert len(driver.trials) == 1
     driver.library.write_text("another ELF")
-    assert verdicts.judge_driver(icd).against == "" and len(driver.trials) == 2
+    assert verdicts.judge_driver(icd).against == ""
+    assert len(driver.trials) == 2
 
 
 def test_a_crash_is_not_kept(driver):
     icd = driver([DEVICE, ASKS], DIE)
-    assert verdicts.judge_driver(icd).against and verdicts.judge_driver(icd).against and len(driver.trials) == 1
+    assert verdicts.judge_driver(icd).against
+    assert verdicts.judge_driver(icd).against
+    assert len(driver.trials) == 1
     assert verdicts.judge_driver(driver([DEVICE, ASKS, RIGHT, DONE])).against == ""
 
 
@@ -110,7 +117,8 @@ def test_without_the_cache_each_process_tries_anew(driver, monkeypatch):
     monkeypatch.setenv(disk_cache.SWITCH, "off")
     for _ in range(2):
         assert verdicts.judge_driver(driver([DEVICE, ASKS, RIGHT, DONE])).against == ""
-    assert len(driver.trials) == 2 and not disk_cache.folder("drivers").exists()
+    assert len(driver.trials) == 2
+    assert not disk_cache.folder("drivers").exists()
 
 
 def test_a_library_without_a_folder_is_found_as_the_linker_does(tmp_path, monkeypatch):

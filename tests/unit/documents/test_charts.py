@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def charts() -> ModuleType:
     spec = importlib.util.spec_from_file_location("charts", ROOT / "ci" / "bench" / "charts.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["charts"] = module  # dataclasses look their module up
     spec.loader.exec_module(module)

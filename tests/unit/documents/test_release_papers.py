@@ -16,7 +16,8 @@ CHANGES = "# Changes\n\n## [Unreleased]\n\n- new\n\n## [1.2.0] - 2026-11-01\n\n#
 
 def load(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, ROOT / "ci" / "release" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -81,7 +81,8 @@ def checkout_of(project: Path) -> Path:
 
 
 def test_every_project_has_a_workflow_and_a_section():
-    assert {workflow.parent for workflow in WORKFLOWS} == set(PROJECTS) and set(SOURCES) == {path.name for path in PROJECTS}
+    assert {workflow.parent for workflow in WORKFLOWS} == set(PROJECTS)
+    assert set(SOURCES) == {path.name for path in PROJECTS}
     sections = re.findall(r"^## (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(name.lower() for name in sections) == [path.name for path in PROJECTS]
 
@@ -110,15 +111,18 @@ def test_a_workflow_is_what_the_host_takes(workflow):
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=said_of)
 def test_a_workflow_calls_what_there_is(workflow):
     calls = calls_of(lines_of(workflow))
-    assert calls and [call for call in calls if not takes(call)] == []
+    assert calls
+    assert [call for call in calls if not takes(call)] == []
 
 
 def test_the_page_calls_what_there_is():
     text = PAGE.read_text(encoding="utf-8")
     calls = calls_of([line for line in text.splitlines() if line.startswith("    ")])
-    assert calls and [call for call in calls if not takes(call)] == []
+    assert calls
+    assert [call for call in calls if not takes(call)] == []
     named = re.findall(r"\$ADRENO_SIM/([\w./-]+)", text)
-    assert named and [path for path in named if not (ROOT / path).exists()] == []
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_an_option_that_there_is_not_is_seen():
@@ -129,7 +133,8 @@ def test_an_option_that_there_is_not_is_seen():
 @pytest.mark.parametrize("patch", PATCHES, ids=said_of)
 def test_a_patch_is_one_and_carries_little_of_others(patch):
     done = subprocess.run(["git", "apply", "--numstat", str(patch)], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
+    assert done.stdout, done.stderr
     body = [line for line in patch.read_text(encoding="utf-8").splitlines() if line.startswith((" ", "+", "-", "@@"))]
     context, hunks = (sum(line.startswith(start) for line in body) for start in (" ", "@@"))
     assert context <= 2 * hunks

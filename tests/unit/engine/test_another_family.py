@@ -72,15 +72,18 @@ def test_a_kernel_compiles(arm, features, checks, last, lanes):
     emitter = "scalar" if lanes == 1 else "spmd"
     spec = Specialization(args=(BufferArg(),) * 3, local_size=(16, 1, 1), checks=checks, flush_denormals=True, emitter=emitter)
     made = codegen.emit_module(kernel, spec)
-    assert made.lanes == lanes and not FOREIGN.search(made.text)
+    assert made.lanes == lanes
+    assert not FOREIGN.search(made.text)
     assert ("fmul half" in made.text or "fmul <8 x half>" in made.text) == ("+fullfp16" in features)
     code = machine.compile(made.text)
-    assert struct.unpack_from("<H", code, 18) == (EM_AARCH64,) and undefined(code) <= GIVEN | {b"work"}
+    assert struct.unpack_from("<H", code, 18) == (EM_AARCH64,)
+    assert undefined(code) <= GIVEN | {b"work"}
 
 
 def test_the_runtime_has_nothing_of_another_family(arm):
     text = c_runtime.runtime().text()
-    assert not FOREIGN.search(text) and "@llvm.aarch64.set.fpcr" in text
+    assert not FOREIGN.search(text)
+    assert "@llvm.aarch64.set.fpcr" in text
     data = "".join(
         f"@{name} = external constant [255 x i8]\n" for name in ("kernel_shape", "sync_points", "event_counters", "srgb_edges")
     )
@@ -92,4 +95,5 @@ def test_the_runtime_has_nothing_of_another_family(arm):
 def test_the_wait_of_the_server_calls_no_helper(arm):
     """Atomics of Armv8.0 are loops, which clang would leave to functions of its own library."""
     code = waiting.compile_waiting()
-    assert struct.unpack_from("<H", code, 18) == (EM_AARCH64,) and undefined(code) == {b"syscall"}
+    assert struct.unpack_from("<H", code, 18) == (EM_AARCH64,)
+    assert undefined(code) == {b"syscall"}

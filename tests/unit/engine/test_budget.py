@@ -21,7 +21,8 @@ def test_a_share_leaves_the_rest():
     with pytest.raises(OverBudget), budget.share(4):
         budget.spend(2)
         budget.spend()
-    assert budget.left == 6 and not budget.used_up
+    assert budget.left == 6
+    assert not budget.used_up
 
 
 def test_a_share_that_is_not_used_is_kept():

@@ -31,7 +31,10 @@ def test_what_has_a_row_is_emitted():
 
 def test_a_name_without_a_row_may_do_anything():
     row = find_builtin("somebody_elses_function")
-    assert row is UNKNOWN and row.effect(0) == "read_write" and row.uniformity == "work_item" and not row.elementwise
+    assert row is UNKNOWN
+    assert row.effect(0) == "read_write"
+    assert row.uniformity == "work_item"
+    assert not row.elementwise
     assert find_builtin("llvm.fabs.f32").uniformity == "operands"
 
 
@@ -60,7 +63,8 @@ def test_what_work_items_meet_at():
 
 
 def test_elementwise_functions_are_those_of_the_modules_that_go_lane_by_lane():
-    assert BUILTINS["mad24"].elementwise and BUILTINS["convert_uchar4_sat_rte"].elementwise
+    assert BUILTINS["mad24"].elementwise
+    assert BUILTINS["convert_uchar4_sat_rte"].elementwise
     assert not any(BUILTINS[name].elementwise for name in ("dot", "any", "shuffle", "vload4", "get_global_id", "fract"))
     lane_by_lane = {n for n, emit in builtin_registry.EMITTERS.items() if emit.__module__ == integers.__name__ and n in BUILTINS}
     assert all(BUILTINS[name].elementwise for name in lane_by_lane)

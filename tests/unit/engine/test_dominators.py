@@ -62,7 +62,8 @@ def test_a_frontier_is_where_dominance_ends():
             below = {other for other in order if tree.dominates(node, other)}
             ends = {target for other in below for target in other.successors if target is node or target not in below}
             found = tree.frontier(node)
-            assert set(found) == ends and len(found) == len(ends), seed
+            assert set(found) == ends, seed
+            assert len(found) == len(ends), seed
 
 
 def follows(found: PostDominators, later: Node, earlier: Node) -> bool:
@@ -81,7 +82,8 @@ def test_a_node_post_dominates_what_reaches_no_exit_without_it():
             assert {later for later in order if follows(found, later, earlier)} == after, seed
             first = found.find_immediate(earlier)
             if not reached(earlier) & ends:
-                assert first is None and after == set(order), seed
+                assert first is None, seed
+                assert after == set(order), seed
             elif first is None:
                 assert after == {earlier}, seed
             else:
@@ -95,7 +97,8 @@ def test_post_dominators_of_a_long_chain_take_little_memory():
     for head, following in itertools.pairwise(heads):
         head.successors = [following, heads[-1]]
     found = PostDominators(heads)
-    assert found.find_immediate(heads[0]) is heads[-1] and found.find_immediate(heads[-2]) is heads[-1]
+    assert found.find_immediate(heads[0]) is heads[-1]
+    assert found.find_immediate(heads[-2]) is heads[-1]
 
 
 def test_loops_within_one_another_are_counted():

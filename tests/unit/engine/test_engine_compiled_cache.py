@@ -38,7 +38,8 @@ def test_a_second_process_finds_the_object(fresh):
     folder, built = fresh
     specialize()
     specialize()
-    assert len(built) == 1 and len(list(folder.iterdir())) == 1
+    assert len(built) == 1
+    assert len(list(folder.iterdir())) == 1
     specialize(local=16)
     assert len(built) == 2
 
@@ -51,7 +52,8 @@ def test_a_damaged_entry_counts_as_absent(fresh, damage):
     data = entry.read_bytes()
     entry.write_bytes(data[:-1] + bytes([data[-1] ^ 1]) if damage is None else damage)
     specialize()
-    assert len(built) == 2 and entry.read_bytes() == data
+    assert len(built) == 2
+    assert entry.read_bytes() == data
 
 
 def test_an_entry_that_is_whole_but_no_object_is_replaced(fresh):

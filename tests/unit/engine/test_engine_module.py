@@ -41,7 +41,8 @@ def test_float_remainder_is_the_librarys():
     rest = ir.Instr("frem", F32, [x, y])
     function.blocks[0].instrs[:0] = [at0, at1, at2, x, y, rest, ir.Instr("store", ir.Void(), [rest, at2], align=4)]
     out, findings = run(function, np.array([7.5, -2.0, 0], np.float32))
-    assert out[2] == np.fmod(np.float32(7.5), np.float32(-2.0)) and not findings
+    assert out[2] == np.fmod(np.float32(7.5), np.float32(-2.0))
+    assert not findings
 
 
 def test_undefined_values_are_zero_and_unreachable_code_ends_the_work_item():
@@ -50,7 +51,8 @@ def test_undefined_values_are_zero_and_unreachable_code_ends_the_work_item():
     instrs = [at, ir.Instr("store", ir.Void(), [ir.Const(F32, ir.UNDEF), at], align=4), ir.Instr("unreachable", ir.Void())]
     function.blocks[0].instrs = instrs
     out, findings = run(function, np.array([3], np.float32))
-    assert out[0] == 0 and not findings
+    assert out[0] == 0
+    assert not findings
 
 
 def test_a_lane_number_out_of_range_is_found_and_reads_0():
@@ -61,7 +63,8 @@ def test_a_lane_number_out_of_range_is_found_and_reads_0():
     got = ir.Instr("extractelement", F32, [lanes, ir.Const(ir.Int(32), 6)])
     function.blocks[0].instrs[:0] = [at, got, ir.Instr("store", ir.Void(), [got, at], align=4)]
     out, findings = run(function, np.ones(1, np.float32))
-    assert out[0] == 0 and findings == ["out-of-bounds-read"]
+    assert out[0] == 0
+    assert findings == ["out-of-bounds-read"]
 
 
 def test_an_unknown_instruction_is_refused_by_name_and_place():

@@ -49,7 +49,8 @@ def run(text: str) -> np.ndarray:
 def test_the_code_computes_the_same() -> None:
     text = text_of([0.25, -3.0, 1.5, 2.0])
     moved = move_to_table(text, few=3)
-    assert moved.count("load float") == 12 and "fadd <4 x float> %b0, %float." in moved
+    assert moved.count("load float") == 12
+    assert "fadd <4 x float> %b0, %float." in moved
     assert "[ splat (float" in moved, "nothing can stand before a phi"
     assert (run(moved) == run(text)).all()
 

@@ -46,7 +46,8 @@ def load(type: str, kind: str):
     operation = f"fmul {type} %a, %b" if kind == "multiply" else f"call {type} @llvm.fma.{suffix}({operands})"
     text = replaced(type, f"  %r = {operation}\n  ret {type} %r")
     text, count = re.subn(r"^  %plain = .*\n", "", text, flags=re.M)
-    assert count == 1 and f"@{kind}.{suffix}({operands})" in text
+    assert count == 1
+    assert f"@{kind}.{suffix}({operands})" in text
     text = text.replace(
         f"define internal {type} @{kind}.{suffix}({operands})", f"define {type} @alone({operands}, {type} %plain)"
     )
@@ -139,9 +140,8 @@ def test_a_double_that_becomes_float_is_rounded_first():
 def test_only_what_may_be_rounded_up_is_replaced(line, kind):
     head = f"define void @run() {FLUSHING} {{\n"
     text = flush_after_rounding(f"{head}  {line}\n}}\n")
-    assert (f"  {line}\n" in text) == (not kind) and set(re.findall(r"define internal \S+(?: x \w+>)? @(\S+)\(", text)) == {
-        kind
-    } - {""}
+    assert (f"  {line}\n" in text) == (not kind)
+    assert set(re.findall(r"define internal \S+(?: x \w+>)? @(\S+)\(", text)) == {kind} - {""}
 
 
 def test_a_module_that_keeps_denormals_is_left_alone():

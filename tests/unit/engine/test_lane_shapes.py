@@ -110,7 +110,8 @@ def test_what_is_equal_in_the_group_is_equal_in_all_lanes(body):
     group = Uniformity(Dominators(kernel))
     values = [i for b in Dominators(kernel).order for i in b.instrs if not isinstance(i.type, ir.Void)]
     equal = [i for i in values if group.is_uniform(i)]
-    assert equal and all(shapes.of(i).uniform for i in equal)
+    assert equal
+    assert all(shapes.of(i).uniform for i in equal)
     assert any(not shapes.of(i).uniform for i in values)
 
 
@@ -120,7 +121,8 @@ def test_only_behind_a_loop_that_lanes_leave_one_by_one_is_more_equal_than_vecto
         kernel, shapes = shapes_of(f"int s, j = 0; do {{ s = n * 2 + g; a[x + j] = j; j++; }} while (j < {bound}); a[x] = s;")
         (product,) = (i for b in kernel.blocks for i in b.instrs if i.op == "mul")
         (last,) = (i for i in kernel.blocks[-1].instrs if i.op == "store")
-        assert Uniformity(Dominators(kernel)).is_uniform(product) and shapes.of(product).uniform
+        assert Uniformity(Dominators(kernel)).is_uniform(product)
+        assert shapes.of(product).uniform
         assert shapes.shape_at(last.operands[0], last).uniform is not divergent
 
 

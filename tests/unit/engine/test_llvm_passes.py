@@ -19,4 +19,6 @@ def test_each_module_is_run_by_passes_of_its_own(monkeypatch):
 
     monkeypatch.setattr(objects, "Passes", Counted)
     codes = [machine().compile_here(text) for text in (TEXT, TEXT, VECTORS + TEXT, VECTORS + TEXT + "\n" * SHORT)]
-    assert len(made) == 4 and codes[0] == codes[1] and all(codes)
+    assert len(made) == 4
+    assert codes[0] == codes[1]
+    assert all(codes)

@@ -40,7 +40,8 @@ def test_phis_are_written_where_they_were_opened():
 
 def test_lines_from_a_mark_are_those_written_since():
     t, mark = loop()
-    assert t.lines_from(mark) == t.lines[-3:] and t.lines_from(t.mark()) == []
+    assert t.lines_from(mark) == t.lines[-3:]
+    assert t.lines_from(t.mark()) == []
 
 
 def test_a_phi_of_a_cold_block_may_be_completed_after_it_was_put_aside():
@@ -50,7 +51,8 @@ def test_a_phi_of_a_cold_block_may_be_completed_after_it_was_put_aside():
     phi = cold.open_phi("i32")
     t.put_aside(cold)
     phi.add((7, "entry"))
-    assert t.cold == ["cold:", "  %t0 = phi i32 [ 7, %entry ]"] and t.lines == []
+    assert t.cold == ["cold:", "  %t0 = phi i32 [ 7, %entry ]"]
+    assert t.lines == []
 
 
 def test_parts_of_a_phi_are_completed_from_edges_of_all_parts():

@@ -62,7 +62,8 @@ def word(value: int | float) -> int:
 def ours(format: str, type: Type, *values: int | float, string: str | None = None) -> str:
     """The text of one printf with one argument, and that nothing is wrong with it."""
     (conversion,) = (part for part in parse_format(format) if isinstance(part, Conversion))
-    assert list(describe_defects(conversion)) == [] and fits_size(conversion, type, string)
+    assert list(describe_defects(conversion)) == []
+    assert fits_size(conversion, type, string)
     return printed(PrintCall(format, (type,), (string,)), *values)
 
 
@@ -161,7 +162,8 @@ def test_what_is_undefined_is_told(format: str) -> None:
     (conversion,) = parse_format(format)
     assert isinstance(conversion, Conversion)
     (told,) = describe_defects(conversion)
-    assert WRONG[format] in told and len(told) < 120
+    assert WRONG[format] in told
+    assert len(told) < 120
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,8 @@ MISFITS: dict[tuple[str, Type], str] = {
 def test_an_argument_of_another_type_is_told(format: str, type: Type) -> None:
     (conversion,) = parse_format(format)
     assert isinstance(conversion, Conversion)
-    assert not fits_size(conversion, type, None) and MISFITS[format, type] in describe_misfit(conversion, type)
+    assert not fits_size(conversion, type, None)
+    assert MISFITS[format, type] in describe_misfit(conversion, type)
 
 
 def test_an_argument_of_another_kind_is_no_guess() -> None:
@@ -211,7 +214,8 @@ def test_the_text_of_a_launch_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert print_records([call], buffer, buffer.nbytes) == ("         7" * 100, "")
     monkeypatch.setattr(printed_text, "TEXT_LIMIT", 500)
     text, cut = print_records([call], buffer, buffer.nbytes)
-    assert len(text) == 500 and cut == "the text of printf ends after 500 bytes, the most that is kept"
+    assert len(text) == 500
+    assert cut == "the text of printf ends after 500 bytes, the most that is kept"
 
 
 def test_records_that_found_no_room() -> None:
@@ -219,7 +223,8 @@ def test_records_that_found_no_room() -> None:
     buffer = np.array([2, 0, 0, 7, 8, 0, 0, 0], np.uint64)
     calls = [PrintCall("first\n", (), ()), PrintCall("%d %d\n", (Int(32), Int(32)), (None, None))]
     text, cut = print_records(calls, buffer, 80)
-    assert text == "7 8\n" and cut == "printf: 80 bytes of arguments; the first 64 are kept, as on a device"
+    assert text == "7 8\n"
+    assert cut == "printf: 80 bytes of arguments; the first 64 are kept, as on a device"
 
 
 def test_groups_come_in_order() -> None:

@@ -37,7 +37,8 @@ def tell_of(work: Callable[[], object]) -> bool:
         work()
         return True
     except AdrenoSimError as error:
-        assert show_error(error) and "\n" not in show_error(error)
+        assert show_error(error)
+        assert "\n" not in show_error(error)
         return False
 
 
@@ -51,8 +52,10 @@ def cache(folder: Path, faulty: Callable[[Callable[[], object]], None]) -> None:
     entry = disk_cache.folder("kind") / "entry"
     found: list[bytes | None] = []
     faulty(lambda: (disk_cache.store(entry, NEW), found.append(disk_cache.load(entry)), disk_cache.map_pages(entry)))
-    assert found and found[0] in (None, NEW), "raised, or other bytes"
-    assert disk_cache.load(entry) in (None, NEW) and not [name for name in names(folder) if name.startswith(".tmp-")]
+    assert found, "raised, or other bytes"
+    assert found[0] in (None, NEW), "raised, or other bytes"
+    assert disk_cache.load(entry) in (None, NEW)
+    assert not [name for name in names(folder) if name.startswith(".tmp-")]
     disk_cache.store(entry, NEW)
     assert disk_cache.load(entry) == NEW
 
@@ -63,7 +66,8 @@ def output(folder: Path, faulty: Callable[[Callable[[], object]], None]) -> None
     file.write_bytes(OLD)
     done: list[bool] = []
     faulty(lambda: done.append(tell_of(lambda: write_bytes(file, NEW))))
-    assert file.read_bytes() == (NEW if done[0] else OLD) and names(folder) == ["out"]
+    assert file.read_bytes() == (NEW if done[0] else OLD)
+    assert names(folder) == ["out"]
     write_bytes(file, NEW)
     assert file.read_bytes() == NEW
 
@@ -125,9 +129,11 @@ def report(folder: Path, faulty: Callable[[Callable[[], object]], None]) -> None
     faulty(work)
     found = collect_reports(folder, "sim:adreno-740", 0)
     if done[1]:
-        assert [finding.line for finding in found[0].findings] == [finding.line for finding in SEEN] and not found[0].failed
+        assert [finding.line for finding in found[0].findings] == [finding.line for finding in SEEN]
+        assert not found[0].failed
     elif done[0]:
-        assert [finding.line for finding in found[0].findings] == [finding.line for finding in SEEN] and found[0].failed
+        assert [finding.line for finding in found[0].findings] == [finding.line for finding in SEEN]
+        assert found[0].failed
     assert not [name for name in names(folder) if not name.startswith("process-")]
 
 

@@ -24,7 +24,8 @@ def macros(name: str, options: str) -> set[str]:
     target = front_end_target(device.profile, device.options)
     words = driver.arguments(parse_options(options), target)
     ended = driver.execute([*driver.compiler(), "-E", "-dM", *words], b"")
-    assert ended.status == 0 and not ended.messages
+    assert ended.status == 0
+    assert not ended.messages
     return set(re.findall(r"^#define (\w+)", ended.output.decode(), re.MULTILINE))
 
 

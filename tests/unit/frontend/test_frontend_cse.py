@@ -47,4 +47,5 @@ def test_what_is_shared(body: str, op: str, count: int) -> None:
 
 def test_uses_in_other_blocks_and_in_loops_follow() -> None:
     found = ops("int s = x * y; for (int i = 0; i < x * y; i++) { s += a[i * y] + a[i * y]; } a[x * y] = s + x * y;")
-    assert found["load"] == 2 and found["mul"] == 4  # before, in the head, in the body, and behind
+    assert found["load"] == 2
+    assert found["mul"] == 4

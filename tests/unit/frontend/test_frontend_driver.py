@@ -44,7 +44,8 @@ def test_warnings_come_with_a_program_that_builds() -> None:
     source = "__kernel void k(__global int *a) {\n  int b[3] = {0};\n  b[5] = 1;\n  a[0] = b[a[1]] / 0;\n}"
     warnings = compile_source(source, target=TARGET).warnings
     assert [(warning.line, warning.severity) for warning in warnings] == [(3, "warning"), (2, "note"), (4, "warning")]
-    assert "array-bounds" in warnings[0].message and "division by zero" in warnings[2].message
+    assert "array-bounds" in warnings[0].message
+    assert "division by zero" in warnings[2].message
 
 
 def test_a_quoted_line_is_no_message() -> None:
@@ -67,7 +68,8 @@ def test_the_line_of_a_generated_source_is_clipped_around_its_caret() -> None:
     with pytest.raises(BuildError) as caught:
         build(source)
     found = caught.value.diagnostics[0]
-    assert len(found.source) <= 200 and found.source[found.caret.index("^") :].startswith("oops")
+    assert len(found.source) <= 200
+    assert found.source[found.caret.index("^") :].startswith("oops")
 
 
 def test_diagnostics_of_included_files_and_without_place() -> None:
@@ -149,7 +151,8 @@ def test_a_program_beyond_a_limit_is_refused_in_one_line(tmp_path: Path, name: s
     start = time.monotonic()
     with pytest.raises(BuildError, match=f"^the compiler {message}.*adreno-sim's limit for one program") as caught:
         build(f"__kernel void k(__global int *a) {{ {body} }}", f"-I {tmp_path}")
-    assert time.monotonic() - start < 60 and len(str(caught.value).splitlines()) == 1
+    assert time.monotonic() - start < 60
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_source_that_is_too_large_is_not_tried() -> None:
@@ -264,26 +267,33 @@ def test_a_crash_of_clang_is_said_to_be_one_and_its_program_is_kept(tmp_path, mo
     assert re.match(
         r"the compiler crashed with SIG(SEGV|ABRT|ILL) at 1:9 \(parsing function body 'k'\), which is a defect of clang's", said
     )
-    assert str(fake) in said and "github.com/llvm" in said and "\n" not in said
+    assert str(fake) in said
+    assert "github.com/llvm" in said
+    assert "\n" not in said
     (kept,) = (tmp_path / "cache").rglob("*.cl")
     assert str(kept) in said
     lines = kept.read_text().splitlines()
-    assert lines[0] == GOOD + " // é" and all(line.startswith("//") for line in lines[1:])
-    assert any("-cl-std=CL1.2" in line and str(fake) in line for line in lines) and "// Stack dump:" in lines
+    assert lines[0] == GOOD + " // é"
+    assert all(line.startswith("//") for line in lines[1:])
+    assert any("-cl-std=CL1.2" in line and str(fake) in line for line in lines)
+    assert "// Stack dump:" in lines
 
 
 def test_the_file_of_a_crash_compiles_as_the_program_does(tmp_path, monkeypatch):
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
     text = explain_crash(Ended(139, b"", STACK + "ends in a backslash \\\nx"), GOOD.encode(), ["clang", "-a b"], "99")
     (kept,) = tmp_path.rglob("*.cl")
-    assert str(kept) in text and "k" in compile_source(kept.read_text(), target=TARGET).kernels
+    assert str(kept) in text
+    assert "k" in compile_source(kept.read_text(), target=TARGET).kernels
 
 
 def test_a_crash_whose_program_cannot_be_kept_is_still_said(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "file" / "below"))
     text = explain_crash(Ended(139, b"", STACK), GOOD.encode(), ["clang"], "99")
-    assert "crashed with SIGSEGV" in text and "could not be kept" in text and "\n" not in text
+    assert "crashed with SIGSEGV" in text
+    assert "could not be kept" in text
+    assert "\n" not in text
     monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
     (tmp_path / f"{PREFIX}sandbox").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / f"{PREFIX}sandbox"))  # which goes with the process

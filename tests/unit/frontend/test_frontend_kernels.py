@@ -29,13 +29,16 @@ def test_parameters() -> None:
         ("h", "<3 x half>", "half3", "none", ()),
         ("n", "i64", "ulong", "none", ()),
     ]
-    assert function.required_work_group_size == (8, 4, 1) and function.is_kernel and function.loc.line == 4
+    assert function.required_work_group_size == (8, 4, 1)
+    assert function.is_kernel
+    assert function.loc.line == 4
 
 
 def test_a_struct_argument_is_stored_to_private_memory() -> None:
     function = kernel("typedef struct { int a; char b; } S; __kernel void k(__global int *o, S s) { o[0] = s.b; }")
     store = instrs(function, "store")[0]
-    assert store.operands[0] is function.params[1] and store.operands[1].elem == Struct((Int(32), Int(8)))
+    assert store.operands[0] is function.params[1]
+    assert store.operands[1].elem == Struct((Int(32), Int(8)))
 
 
 def test_places_and_inlined_places() -> None:
@@ -61,9 +64,14 @@ def test_counted_loop_over_a_private_array() -> None:
     }""")
     (phi,) = instrs(function, "phi")
     start, step = phi.operands
-    assert phi.name == "i" and isinstance(start, Const) and start.value == 0 and isinstance(step, Instr) and step.op == "add"
+    assert phi.name == "i"
+    assert isinstance(start, Const)
+    assert start.value == 0
+    assert isinstance(step, Instr)
+    assert step.op == "add"
     (array,) = instrs(function, "alloca")
-    assert (array.name, array.elem) == ("acc", Array(Float(32), 4)) and array in function.blocks[0].instrs
+    assert (array.name, array.elem) == ("acc", Array(Float(32), 4))
+    assert array in function.blocks[0].instrs
     indices = [gep.operands[2] for gep in instrs(function, "gep") if gep.operands[0] is array]
     assert [index.op for index in indices if isinstance(index, Instr)] == ["sext", "sext"]
 
@@ -79,8 +87,10 @@ def test_an_uninitialised_variable_stays_undefined_on_its_path() -> None:
     (phi,) = instrs(function, "phi")
     assert {arm.value for arm in phi.operands if isinstance(arm, Const)} == {4, UNDEF}
     compared = instrs(function, "icmp")[-1]
-    assert isinstance(compared.operands[0], Const) and compared.operands[0].value is UNDEF
-    assert ops(function)["condbr"] == 2 and ops(function)["store"] == 2
+    assert isinstance(compared.operands[0], Const)
+    assert compared.operands[0].value is UNDEF
+    assert ops(function)["condbr"] == 2
+    assert ops(function)["store"] == 2
 
 
 def test_no_access_out_of_range_is_folded_away() -> None:
@@ -90,7 +100,9 @@ def test_no_access_out_of_range_is_folded_away() -> None:
       a[5] = n; o[0] = a[5]; o[1] = ((int *)&v)[7]; o[2] = (&s)[2]; o[3] = zeros[n]; o[4] = n / (n - n);
     }"""
     function = kernel(source)
-    assert ops(function)["load"] == 4 and ops(function)["store"] == 6 and ops(function)["sdiv"] == 1
+    assert ops(function)["load"] == 4
+    assert ops(function)["store"] == 6
+    assert ops(function)["sdiv"] == 1
     assert {alloca.name for alloca in instrs(function, "alloca")} == {"a", "v", "s"}
 
 
@@ -100,7 +112,8 @@ def test_switch_with_fall_through() -> None:
       switch (m) { case 1UL << 40: o[3] = 1; }
     }""")
     first, second = instrs(function, "switch")
-    assert first.cases == (0xFFFFFFFF, 300) and len(first.blocks) == 3
+    assert first.cases == (0xFFFFFFFF, 300)
+    assert len(first.blocks) == 3
     assert second.cases == (1 << 40,)
     assert first.blocks[1].successors == [first.blocks[2]]
 
@@ -116,14 +129,16 @@ def test_loops_with_two_exits_and_a_jump() -> None:
     out:
       o[0] = i;
     }""")
-    assert ops(function)["store"] == 2 and all(instr.op != "alloca" for instr in instrs(function))
+    assert ops(function)["store"] == 2
+    assert all(instr.op != "alloca" for instr in instrs(function))
     assert sum(len(block.successors) == 2 for block in function.blocks) == 5
 
 
 def test_logical_operators_branch_and_meet_in_a_phi() -> None:
     function = kernel("__kernel void k(__global int *o, int n) { o[0] = n > 3 && o[n] < 5; }")
     (phi,) = instrs(function, "phi")
-    assert phi.type == Int(1) and len(phi.operands) == 2
+    assert phi.type == Int(1)
+    assert len(phi.operands) == 2
 
 
 def test_half_arithmetic() -> None:
@@ -136,9 +151,11 @@ def test_half_arithmetic() -> None:
     }"""
     )
     constant = instrs(function, "fadd")[0].operands[1]
-    assert isinstance(constant, Const) and (constant.type, constant.value) == (Float(16), 0x3C66)
+    assert isinstance(constant, Const)
+    assert (constant.type, constant.value) == (Float(16), 0x3C66)
     lanes = instrs(function, "fmul")[0].operands[1]
-    assert isinstance(lanes, Const) and [lane.value for lane in lanes.value] == [0x4000, 0x3000, 0x3E00, 0x4200]
+    assert isinstance(lanes, Const)
+    assert [lane.value for lane in lanes.value] == [0x4000, 0x3000, 0x3E00, 0x4200]
     assert calls(function) == [
         ("vload_half", "ulong", "__global const half*"),
         ("vstore_half_rtz", "float", "ulong", "__global half*"),
@@ -150,7 +167,8 @@ def test_half_arithmetic() -> None:
 
 def test_contraction_is_marked_inside_one_expression_only() -> None:
     function = kernel("__kernel void k(__global float *o) { float m = o[0] * o[1]; o[2] = m + o[3]; o[4] = o[5] * o[6] + o[7]; }")
-    assert calls(function) == [("llvm.fmuladd.f32",)] and ops(function)["fmul"] == ops(function)["fadd"] == 1
+    assert calls(function) == [("llvm.fmuladd.f32",)]
+    assert ops(function)["fmul"] == ops(function)["fadd"] == 1
 
 
 def test_wide_and_narrow_integers() -> None:
@@ -167,9 +185,12 @@ def test_wide_and_narrow_integers() -> None:
 def test_printf() -> None:
     program = module("""__kernel void k(float x, int n) { printf("%d %f %v4hlf %s\\n", n, x, (float4)(x), "text"); }""")
     (call,) = instrs(program.kernels["k"], "call")
-    assert call.callee is not None and call.callee.name == "printf" and len(call.operands) == 5
+    assert call.callee is not None
+    assert call.callee.name == "printf"
+    assert len(call.operands) == 5
     fmt = call.operands[0]
-    assert isinstance(fmt, ir.Global) and bytes(item.value for item in fmt.initializer.value) == b"%d %f %v4hlf %s\n\0"
+    assert isinstance(fmt, ir.Global)
+    assert bytes(item.value for item in fmt.initializer.value) == b"%d %f %v4hlf %s\n\0"
 
 
 def test_as_type_and_conversions() -> None:
@@ -177,7 +198,8 @@ def test_as_type_and_conversions() -> None:
       c[0] = as_uchar16(f[0]); f[1] = as_float4(c[1]); n[0] = as_int(f[2].x);
       n[1] = (int)f[3].y; n[2] = convert_int_sat(f[4].x); }""")
     assert [str(cast.type) for cast in instrs(function, "bitcast")] == ["<16 x i8>", "<4 x float>", "i32"]
-    assert ops(function)["fptosi"] == 1 and calls(function) == [("convert_int_sat", "float")]
+    assert ops(function)["fptosi"] == 1
+    assert calls(function) == [("convert_int_sat", "float")]
 
 
 def test_variable_vector_index() -> None:
@@ -192,7 +214,8 @@ def test_several_kernels_and_one_that_calls_another() -> None:
     program = module("""
       __kernel void one(__global int *a) { a[0] = 1; }
       __kernel void k(__global int *a) { one(a + 1); one(a + 2); }""")
-    assert list(program.kernels) == ["one", "k"] and ops(program.kernels["k"])["store"] == 2
+    assert list(program.kernels) == ["one", "k"]
+    assert ops(program.kernels["k"])["store"] == 2
     assert instrs(program.kernels["k"], "store")[0].loc.callers == (3,)
 
 
@@ -258,7 +281,8 @@ __asm__(".incbin \\"/etc/passwd\\"");""",
 def test_refused_by_name_and_place(message: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         module(UNSUPPORTED[message])
-    assert str(caught.value).startswith("unsupported: ") and message in str(caught.value)
+    assert str(caught.value).startswith("unsupported: ")
+    assert message in str(caught.value)
 
 
 def test_helpers_that_double_are_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +299,8 @@ def test_the_wave_size_that_a_kernel_asks_for() -> None:
     adreno = FrontEndTarget(300, frozenset({"cl_qcom_reqd_sub_group_size"}))
     program = compile_source(source, target=adreno)
     assert [function.required_sub_group_size for function in program.kernels.values()] == ["half", "full", ""]
-    assert program.warnings == [] and program.globals == {}
+    assert program.warnings == []
+    assert program.globals == {}
     assert len(compile_source(source, target=TARGET).warnings) == 3  # the pragma and the attribute mean nothing to it
 
 

@@ -89,7 +89,9 @@ def test_aggregates() -> None:
     assert [item.value for item in text.value] == [97, 0, 255, 34]
     pair = Struct((Int(32), Array(Float(32), 2)))
     whole = read(Array(pair, 2), "[{ i32, [2 x float] } { i32 7, [2 x float] zeroinitializer }, { i32, [2 x float] } undef]")
-    assert whole.value[0].value[0].value == 7 and whole.value[0].value[1].value is None and whole.value[1].value is UNDEF
+    assert whole.value[0].value[0].value == 7
+    assert whole.value[0].value[1].value is None
+    assert whole.value[1].value is UNDEF
     packed = Struct((Int(8), Int(32)), packed=True)
     assert [item.value for item in read(packed, "<{ i8 1, i32 2 }>").value] == [1, 2]
     assert [item.value for item in read(Vector(Int(32), 3), "splat (i32 5)").value] == [5, 5, 5]
@@ -101,10 +103,12 @@ def test_addresses() -> None:
     reader.globals["@t"] = table
     inner = "getelementptr inbounds ([3 x [4 x float]], ptr addrspace(2) @t, i64 0, i64 1, i64 2)"
     value, _ = reader.constant_at(inner, 0, Pointer(ir.CONSTANT))
-    assert isinstance(value, Const) and value.value == GlobalOffset(table, 24)
+    assert isinstance(value, Const)
+    assert value.value == GlobalOffset(table, 24)
     outer = f"getelementptr (i8, ptr addrspace(2) {inner}, i64 -5)"
     value, _ = reader.constant_at(outer, 0, Pointer(ir.CONSTANT))
-    assert isinstance(value, Const) and value.value == GlobalOffset(table, 19)
+    assert isinstance(value, Const)
+    assert value.value == GlobalOffset(table, 19)
 
 
 @pytest.mark.parametrize(

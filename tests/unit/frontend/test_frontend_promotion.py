@@ -86,7 +86,8 @@ def test_no_phi_is_dead_and_each_has_a_value_for_every_edge(shape):
     while before != len(used):
         before = len(used)
         used |= {id(value) for phi in found if id(phi) in used for value in phi.operands}
-    assert found and all(id(phi) in used for phi in found)
+    assert found
+    assert all(id(phi) in used for phi in found)
     incoming = predecessors(function.blocks)
     for block in function.blocks:
         for phi in block.phis:
@@ -96,7 +97,8 @@ def test_no_phi_is_dead_and_each_has_a_value_for_every_edge(shape):
 def test_values_that_pass_a_join_unchanged_need_no_phi_there():
     """There are as many as assignments in branches: 36 in 36 branches that 4 values live through, not 144."""
     counts = [len(phis(kernel(SHAPES["phis"](lines)))) for lines in (40, 400)]
-    assert counts[0] <= 2 * 36 and counts[1] <= 2 * 360
+    assert counts[0] <= 2 * 36
+    assert counts[1] <= 2 * 360
 
 
 def test_a_variable_needs_a_phi_only_at_the_loop_that_assigns_it():

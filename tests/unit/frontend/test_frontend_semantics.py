@@ -167,7 +167,8 @@ class Interpreter:
         source = source.elem if isinstance(source, ir.Vector) else source
         if isinstance(source, ir.Float) or isinstance(instr.type, ir.Float):
             return self.float_scalar(instr, source, values)
-        assert isinstance(source, ir.Int) and isinstance(instr.type, ir.Int)
+        assert isinstance(source, ir.Int)
+        assert isinstance(instr.type, ir.Int)
         bits, wrap = source.bits, 2**instr.type.bits - 1
         signed = [value - 2**bits if value >= 2 ** (bits - 1) else value for value in values]
         if instr.op == "icmp":

@@ -13,7 +13,9 @@ def test_swizzles_are_shuffles() -> None:
       float4 x = v[0]; x.zw = v[1].yx; v[2] = x.wzyx; w[0].odd = w[1].even; v[3] = (float4)(x.xy, x.s3, 1.f);
     }""")
     masks = [instr.mask for instr in instrs(function, "shufflevector")]
-    assert (3, 2, 1, 0) in masks and (1, 0) in masks and tuple(range(0, 16, 2)) in masks
+    assert (3, 2, 1, 0) in masks
+    assert (1, 0) in masks
+    assert tuple(range(0, 16, 2)) in masks
 
 
 def test_three_component_vectors_move_three_components() -> None:
@@ -47,7 +49,8 @@ def test_unions_and_pointer_casts_reinterpret_bytes() -> None:
     (union,) = instrs(function, "alloca")
     assert union.name == "u"
     (cast,) = instrs(function, "bitcast")
-    assert cast.type == Int(32) and isinstance(cast.operands[0], Const)
+    assert cast.type == Int(32)
+    assert isinstance(cast.operands[0], Const)
     wide = next(store for store in instrs(function, "store") if ir.type_of(store.operands[0]) == Vector(Float(32), 4))
     assert wide.align == 16
 
@@ -64,7 +67,8 @@ def test_constant_tables() -> None:
     table, one = program.globals["table"], program.globals["one"]
     assert (table.space, table.type, table.align) == (ir.CONSTANT, Array(Array(Float(32), 3), 2), 4)
     assert [item.value for item in table.initializer.value[1].value] == [0xBF000000, 0, 0]
-    assert isinstance(one.type, Struct) and one.initializer.value[0].value == 7
+    assert isinstance(one.type, Struct)
+    assert one.initializer.value[0].value == 7
     assert [item.value for item in program.globals["text"].initializer.value] == [97, 0, 255, 0]
     assert [item.value for item in program.globals["where"].initializer.value] == [
         GlobalOffset(table, 20),
@@ -136,14 +140,17 @@ def test_image_calls_and_samplers() -> None:
       }"""
     )
     found = calls(function)
-    assert ("read_imagef", "image2d_ro", "sampler", "int2") in found and ("read_imagef", "image2d_ro", "int2") in found
+    assert ("read_imagef", "image2d_ro", "sampler", "int2") in found
+    assert ("read_imagef", "image2d_ro", "int2") in found
     assert ("read_imagef", "image2d_array_ro", "sampler", "float4") in found
     assert ("write_imagef", "image1d_buffer_rw", "int", "float4") in found
-    assert ("write_imageh", "image2d_wo", "int2", "half4") in found and ("get_image_array_size", "image2d_array_ro") in found
+    assert ("write_imageh", "image2d_wo", "int2", "half4") in found
+    assert ("get_image_array_size", "image2d_array_ro") in found
     samplers = [instr for instr in instrs(function, "call") if instr.type == Sampler()]
     assert sorted(sampler.operands[0].value for sampler in samplers) == [4 | 16, 1 | 6 | 32]
     reads = [instr for instr in instrs(function, "call") if instr.callee and instr.callee.name == "read_imagef"]
-    assert reads[0].operands[0] is function.params[0] and function.params[1].access == "read_only"
+    assert reads[0].operands[0] is function.params[0]
+    assert function.params[1].access == "read_only"
 
 
 def test_atomics_old_and_new() -> None:
@@ -153,7 +160,8 @@ def test_atomics_old_and_new() -> None:
       int e = 3; atomic_compare_exchange_strong(q, &e, 5); p[2] = e;
       atomic_work_item_fence(CLK_LOCAL_MEM_FENCE, memory_order_acq_rel, memory_scope_work_group); }""")
     found = calls(function)
-    assert ("atomic_add", "__global volatile int*", "int") in found and ("atomic_max", "__local volatile uint*", "uint") in found
+    assert ("atomic_add", "__global volatile int*", "int") in found
+    assert ("atomic_max", "__local volatile uint*", "uint") in found
     assert ("atomic_fetch_add", "__global volatile atomic_int*", "int") in found
     fence = next(instr for instr in instrs(function, "call") if instr.callee and instr.callee.name == "atomic_work_item_fence")
     assert [operand.value for operand in fence.operands if isinstance(operand, Const)] == [1, 4, 1]
@@ -179,6 +187,8 @@ def test_asynchronous_copies() -> None:
       e = async_work_group_strided_copy(l + 64, g, 16, 2, e);
       wait_group_events(1, &e); prefetch(g, 12); }""")
     first, second = (instr for instr in instrs(function, "call") if instr.type == Event())
-    assert isinstance(first.operands[3], Const) and first.operands[3].value is None
-    assert isinstance(second.operands[4], Instr) and second.operands[4].op == "load"  # `wait_group_events` takes its address
+    assert isinstance(first.operands[3], Const)
+    assert first.operands[3].value is None
+    assert isinstance(second.operands[4], Instr)
+    assert second.operands[4].op == "load"
     assert [str(alloca.elem) for alloca in instrs(function, "alloca")] == ["event_t"]

@@ -160,4 +160,6 @@ def test_every_operation_of_the_corpus_has_a_form():
             names = ValueNames(function)
             for instr in (i for block in function.blocks for i in block.instrs):
                 line = print_instruction(instr, names)
-                assert instr.op in line and "?" not in line and "\n" not in line
+                assert instr.op in line
+                assert "?" not in line
+                assert "\n" not in line

@@ -62,7 +62,9 @@ def test_a_line_directive_shows_no_file(folder: Path, capsys: pytest.CaptureFixt
     for name in ("secret.h", str(folder / "secret.h"), "/etc/passwd", "kernels/../secret.h"):
         assert run(folder, f'#line 1 "{name}"\nkernel void k(global int *a) {{ a[9] = 0; }}', "--explain") == 1
         told = capsys.readouterr().out
-        assert ":1:37: error: writes 4 bytes" in told and "words of a secret" not in told and "/root:" not in told
+        assert ":1:37: error: writes 4 bytes" in told
+        assert "words of a secret" not in told
+        assert "/root:" not in told
 
 
 def test_the_line_of_a_header_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

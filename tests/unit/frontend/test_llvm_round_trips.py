@@ -182,7 +182,8 @@ def test_data_of_a_source_is_read_as_it_is_written() -> None:
         int i = get_global_id(0); uchar own[4] = "\\\"\\";
         o[i] = bytes[i] + text[i] + tricky[i] + lanes.s0 + pair[i].s[i] + own[i]; }}""")
     data = {name: data_bytes(found.initializer, found.type) for name, found in program.globals.items()}
-    assert data["bytes"] == bytes(range(256)) and data["text"] == bytes([*range(256), 0])
+    assert data["bytes"] == bytes(range(256))
+    assert data["text"] == bytes([*range(256), 0])
     assert data["tricky"] == b'x, align 1024 \\ " @f !dbg !3 c"poison <4 x i32> <i32 poison> \\"\\5C\0'
     assert program.globals["tricky"].align == 1
     assert data["lanes"] == bytes([92, 34, 92, 92, *range(11), 255])

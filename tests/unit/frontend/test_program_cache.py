@@ -76,7 +76,8 @@ def test_a_second_process_compiles_nothing(steps, checks):
     second = run(f"sim:adreno-740,checks={checks}")
     assert not steps
     np.testing.assert_array_equal(first[0], second[0])
-    assert first[1:] == second[1:] and second[2] == [True, False]
+    assert first[1:] == second[1:]
+    assert second[2] == [True, False]
 
 
 def test_the_body_of_a_stored_kernel_is_compiled_when_asked_for(steps):
@@ -85,9 +86,11 @@ def test_the_body_of_a_stored_kernel_is_compiled_when_asked_for(steps):
     steps.clear()
     forget()
     kernel = open_device("sim:adreno-740").build(SOURCE)["scale"]
-    assert kernel.function.required_work_group_size == (4, 1, 1) and not steps
+    assert kernel.function.required_work_group_size == (4, 1, 1)
+    assert not steps
     uses = {id(v) for block in kernel.function.blocks for instr in block.instrs for v in instr.operands}
-    assert steps == ["run_clang"] and all(id(param) in uses for param in kernel.function.params)
+    assert steps == ["run_clang"]
+    assert all(id(param) in uses for param in kernel.function.params)
 
 
 def test_whether_a_launch_depends_on_sub_groups_is_known_without_a_body(steps):
@@ -102,7 +105,8 @@ def test_whether_a_launch_depends_on_sub_groups_is_known_without_a_body(steps):
         device = open_device("sim:adreno-740,checks=full")
         subject = make_subject(device, device.build(SOURCE)["scale"], ((8, 1, 1), (4, 1, 1)), (), list)
         said.append([reading.why_not(subject) for reading in CHEAP])
-    assert not steps and said == [["it asks for no sub-group"]] * 2
+    assert not steps
+    assert said == [["it asks for no sub-group"]] * 2
 
 
 def test_without_the_cache_everything_is_compiled_and_nothing_stored(steps, tmp_path):
@@ -148,7 +152,8 @@ def test_other_options_and_other_targets_are_other_programs():
         entry_name(SOURCE, "", driver.FrontEndTarget(300)),
         entry_name(SOURCE, "", driver.FrontEndTarget(extensions=frozenset())),
     ]
-    assert len(set(made)) == len(made) and all(made)
+    assert len(set(made)) == len(made)
+    assert all(made)
     assert entry_name('#include "x.h"\n' + SOURCE, "", target) == "" == entry_name(SOURCE, "-I /tmp", target)
 
 

@@ -60,9 +60,11 @@ def test_instructions_have_the_line_of_what_they_do(chip):
     rolled, unrolled = lines_of(SOURCE, chip)
     for lines in (rolled, unrolled):
         assert {name: set(lines[name]) for name in WHERE} == WHERE
-    assert rolled["ldg"] == [8] and len(unrolled["ldg"]) > 1
+    assert rolled["ldg"] == [8]
+    assert len(unrolled["ldg"]) > 1
     whole = [line for name, lines in rolled.items() if name != "nop" and ":" not in name for line in lines]
-    assert sum(line > 0 for line in whole) > 0.7 * len(whole) and max(whole) == 16
+    assert sum(line > 0 for line in whole) > 0.7 * len(whole)
+    assert max(whole) == 16
 
 
 @needs_mesa
@@ -70,7 +72,8 @@ def test_lines_of_another_file_are_not_taken_for_the_sources(tmp_path):
     (tmp_path / "more.h").write_text("\n" * 40 + "float root(float a) { return native_rsqrt(a); }\n")
     source = '#include "more.h"\nkernel void k(global float *a) {\n  a[0] = root(a[1]) + native_exp2(a[2]);\n}\n'
     lines, _ = lines_of(source, options=f"-I {tmp_path}")
-    assert lines["rsq"] == [0] and lines["exp2"] == [3] == lines["stg"]
+    assert lines["rsq"] == [0]
+    assert lines["exp2"] == [3] == lines["stg"]
 
 
 def test_labels_and_what_fills_the_end_have_no_line():
@@ -87,4 +90,5 @@ def test_the_command_writes_lines_beside_the_assembly(tmp_path, capsys):
     report = json.loads(data.read_text())
     validator("machine-code").validate(report)
     code = report["kernels"][0]["rolled"]
-    assert len(code["lines"]) == len(code["text"].splitlines()) and set(code["lines"]) == {0, 3}
+    assert len(code["lines"]) == len(code["text"].splitlines())
+    assert set(code["lines"]) == {0, 3}

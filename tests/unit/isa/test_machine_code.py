@@ -51,7 +51,8 @@ def test_each_feature_compiles_for_three_chips(name):
     found = compiled(FEATURES[name], *CHIPS)
     assert [one.chip for one in found] == list(CHIPS)
     for one in found:
-        assert 0 < one.unrolled.registers <= 48 and 1 <= one.unrolled.waves <= 16
+        assert 0 < one.unrolled.registers <= 48
+        assert 1 <= one.unrolled.waves <= 16
         assert one.unrolled.text.rstrip().endswith(("end", "nop"))
 
 
@@ -69,22 +70,27 @@ def test_more_live_values_take_more_registers_and_leave_fewer_waves():
 def test_categories():
     image, local, half = (compiled(FEATURES[name])[0].unrolled.instructions for name in ("image", "local-memory", "halves"))
     assert (image.texture, image.memory, image.special) == (1, 1, 0)
-    assert local.barriers >= 2 and half.alu_half >= 4
+    assert local.barriers >= 2
+    assert half.alu_half >= 4
     root = compiled("kernel void k(global float *a) { a[0] = native_rsqrt(a[1]) + native_log2(a[2]); }")[0].unrolled
-    assert root.instructions.special == 2 and root.ss >= 1
+    assert root.instructions.special == 2
+    assert root.ss >= 1
 
 
 @needs_mesa
 def test_halves_in_pairs_take_half_the_registers():
     full = with_accumulators(32)
     wide, narrow = (compiled(text)[0].rolled for text in (full, full.replace("float4", "half4")))
-    assert narrow.registers <= 0.6 * wide.registers and narrow.half_registers > 32 and narrow.waves > wide.waves
+    assert narrow.registers <= 0.6 * wide.registers
+    assert narrow.half_registers > 32
+    assert narrow.waves > wide.waves
 
 
 @needs_mesa
 def test_unrolling_is_shown_as_a_range():
     (code,) = compiled("kernel void k(global float *a) { float s = 0; for (int i = 0; i < 16; i++) s += a[i]; a[0] = s; }")
-    assert code.rolled.loops == 1 and code.unrolled.loops == 0
+    assert code.rolled.loops == 1
+    assert code.unrolled.loops == 0
     assert code.rolled.instructions.memory < code.unrolled.instructions.memory == 17
 
 
@@ -120,7 +126,9 @@ def test_the_command_shows_chips_side_by_side(tmp_path, capsys):
     data = tmp_path / "k.json"
     assert command_line.main(["kernel", str(source), "--isa-of", "a630,a740", "--json", str(data)]) == 0
     shown = capsys.readouterr().out
-    assert "twice" in shown and "a740" in shown and "not Qualcomm's compiler" in shown
+    assert "twice" in shown
+    assert "a740" in shown
+    assert "not Qualcomm's compiler" in shown
     report = json.loads(data.read_text())
     validator("machine-code").validate(report)
     assert [(one["kernel"], one["chip"]) for one in report["kernels"]] == [
@@ -135,8 +143,10 @@ def test_the_command_dumps_assembly_and_names_refused_kernels(tmp_path, capsys):
     command = ["kernel", str(source), "--dump", "isa", "--isa-of", "a630", "--device", "sim:reference"]
     assert command_line.main(command) == 3
     out, err = capsys.readouterr()
-    assert out.startswith("; good for a630\n") and "stg" in out
-    assert "registers" in err and "bad: unsupported by isa: double" in err
+    assert out.startswith("; good for a630\n")
+    assert "stg" in out
+    assert "registers" in err
+    assert "bad: unsupported by isa: double" in err
 
 
 @needs_mesa
@@ -156,8 +166,10 @@ def test_a_launch_shows_its_machine_code(tmp_path, capsys):
     report = json.loads((tmp_path / "r.json").read_text())
     validator("launch-report").validate(report)
     (code,) = report["machine_code"]
-    assert code["chip"] == "a740" and code["unrolled"]["registers"] >= 1
-    assert "stg" in (tmp_path / "r.html").read_text() and "registers" in capsys.readouterr().out
+    assert code["chip"] == "a740"
+    assert code["unrolled"]["registers"] >= 1
+    assert "stg" in (tmp_path / "r.html").read_text()
+    assert "registers" in capsys.readouterr().out
 
 
 @needs_mesa
@@ -179,7 +191,8 @@ def test_a_change_that_costs_waves_is_told_beside_what_was_before(tmp_path, caps
     old, new, data = (str(tmp_path / name) for name in ("old.cl", "new.cl", "r.json"))
     assert command_line.main(["kernel", new, "--isa-of", "a630", "--against", old, "--json", data]) == 1
     shown = capsys.readouterr().out
-    assert shown.index("k (before)") < shown.index("\n  k  ") and "waves, 16 in" in shown
+    assert shown.index("k (before)") < shown.index("\n  k  ")
+    assert "waves, 16 in" in shown
     report = json.loads(Path(data).read_text())
     validator("machine-code").validate(report)
     assert [one["kernel"] for one in report["before"]] == ["k"]
@@ -190,7 +203,8 @@ def test_a_change_that_costs_waves_is_told_beside_what_was_before(tmp_path, caps
 @needs_mesa
 def test_code_of_another_chip_stands_for_5xx():
     own, other = compiled(with_accumulators(16), "a650", "a530")
-    assert (own.code_of, other.code_of) == ("", "a650") and other.rolled.text == own.rolled.text
+    assert (own.code_of, other.code_of) == ("", "a650")
+    assert other.rolled.text == own.rolled.text
     assert other.rolled.group_limit == 64 // other.rolled.registers * 64 < own.rolled.group_limit
 
 

@@ -44,7 +44,8 @@ def test_a_value_is_used_only_after_its_definition_and_each_block_ends_once(name
             filled.add(open_block)
         elif kind in ("go", "go_if"):
             open_block = None
-    assert open_block is None and filled == set(range(program["blocks"]))
+    assert open_block is None
+    assert filled == set(range(program["blocks"]))
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -60,7 +61,8 @@ def test_doubles_are_refused():
 
 
 def test_an_index_of_int_gives_its_constant_to_the_access_and_an_unsigned_one_does_not():
-    assert near_offsets("int") == [5, 0] and near_offsets("uint") == [0, 0]
+    assert near_offsets("int") == [5, 0]
+    assert near_offsets("uint") == [0, 0]
 
 
 def near_offsets(type: str) -> list[int]:
@@ -75,19 +77,22 @@ def test_a_private_array_is_an_array_where_its_elements_are_accessed_whole():
     whole, mixed = (
         json.loads(translate_kernel(function_of(FEATURES[name])).program) for name in ("private-array", "private-struct")
     )
-    assert whole["scratch_bytes"] == 0 and [32, 16] in whole["variables"]
+    assert whole["scratch_bytes"] == 0
+    assert [32, 16] in whole["variables"]
     assert mixed["scratch_bytes"] == 36
 
 
 def test_a_function_that_the_hardware_stands_for_is_named():
     found = translate_kernel(function_of("kernel void k(global float *a) { a[0] = exp(a[1]) + native_sin(a[2]); }"))
-    assert found.stand_ins == ("exp",) and found.omitted == ()
+    assert found.stand_ins == ("exp",)
+    assert found.omitted == ()
 
 
 def test_bits_of_results():
     program = NirProgram()
     wide, narrow = program.constant(-1, 64), program.real(0.5, 16)
     assert program.bits(program.op("ieq", wide, wide)) == 1
-    assert program.bits(program.op("f2f32", narrow)) == 32 and program.bits(program.op("fadd", narrow, narrow)) == 16
+    assert program.bits(program.op("f2f32", narrow)) == 32
+    assert program.bits(program.op("fadd", narrow, narrow)) == 16
     assert program.bits(program.op("bcsel", program.constant(1, 1), wide, wide)) == 64
     assert program.instructions[wide] == ["const", 2**64 - 1, 64]

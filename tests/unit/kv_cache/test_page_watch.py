@@ -114,15 +114,18 @@ def test_a_layer_that_writes_twice(cache):
     cache.attend()
     cache.attend(1)
     (label, finding), *_ = cache.found
-    assert label == "store-overwritten" and finding.detail == {"sequence": 0, "page": finding.detail["page"]}
-    assert "layer 4: page" in finding.message and "by sequence 0" in finding.message
+    assert label == "store-overwritten"
+    assert finding.detail == {"sequence": 0, "page": finding.detail["page"]}
+    assert "layer 4: page" in finding.message
+    assert "by sequence 0" in finding.message
 
 
 def test_a_layer_that_writes_nothing_is_read_later(cache):
     cache.begin((0,), (2,))
     cache.attend(0)
     cache.watch.end()
-    assert cache.labels == {"uninitialized-read"} and "of layers 4" in cache.found[0][1].message
+    assert cache.labels == {"uninitialized-read"}
+    assert "of layers 4" in cache.found[0][1].message
     cache.found.clear()
     cache.forward((0,), (3,))
     assert cache.labels == {"uninitialized-read"}
@@ -136,14 +139,16 @@ def spoil(batch, **arrays):
 
 def test_two_tokens_at_one_place(cache):
     cache.forward((0,), (3,), lambda batch: spoil(batch, targets=lambda x: np.full_like(x, x[0])))
-    assert "store-overwritten" in cache.labels and "two tokens" in cache.found[0][1].message
+    assert "store-overwritten" in cache.labels
+    assert "two tokens" in cache.found[0][1].message
 
 
 def test_a_page_of_another_sequence_is_written(cache):
     other = cache.table.sequences[7].last.pages[0]
     cache.forward((0,), (2,), lambda batch: spoil(batch, targets=lambda x: np.arange(len(x), dtype=np.int32) + other * 4))
     label, finding = cache.found[0]
-    assert label == "storage-reused-while-live" and finding.detail == {"sequence": 0, "page": other}
+    assert label == "storage-reused-while-live"
+    assert finding.detail == {"sequence": 0, "page": other}
     assert f"page {other} is written, and holds position 0 of sequence 7" in finding.message
 
 
@@ -151,12 +156,14 @@ def test_a_shared_page_is_written(cache):
     cache.both("fork", 7, 8, 8)
     shared = cache.table.sequences[8].last.parent.pages[0]
     cache.forward((8,), (1,), lambda batch: spoil(batch, targets=lambda x: x * 0 + shared * 4))
-    assert cache.found[0][0] == "storage-reused-while-live" and "of sequence 7" in cache.found[0][1].message
+    assert cache.found[0][0] == "storage-reused-while-live"
+    assert "of sequence 7" in cache.found[0][1].message
 
 
 def test_positions_out_of_range(cache):
     cache.forward((0,), (2,), lambda batch: spoil(batch, targets=lambda x: x + 4 * 24))
-    assert "out-of-bounds-write" in cache.labels and "there are 24" in cache.found[0][1].message
+    assert "out-of-bounds-write" in cache.labels
+    assert "there are 24" in cache.found[0][1].message
 
 
 def test_a_page_taken_for_another(cache):
@@ -171,12 +178,14 @@ def test_a_page_taken_for_another(cache):
 
 def test_too_much_of_the_last_page_is_read(cache):
     cache.forward((0,), (2,), lambda batch: replace(batch, depths=(spoil(batch.depths[0], lengths=lambda x: x + 1),)))
-    assert cache.labels == {"out-of-bounds-read"} and "8 positions of sequence 0 are read" in cache.found[0][1].message
+    assert cache.labels == {"out-of-bounds-read"}
+    assert "8 positions of sequence 0 are read" in cache.found[0][1].message
 
 
 def test_a_page_number_that_is_none(cache):
     cache.forward((0,), (2,), lambda batch: replace(batch, depths=(spoil(batch.depths[0], pages=lambda x: x + 99),)))
-    assert cache.labels == {"out-of-bounds-read"} and "is read from page" in cache.found[0][1].message
+    assert cache.labels == {"out-of-bounds-read"}
+    assert "is read from page" in cache.found[0][1].message
 
 
 def test_a_leaked_page_is_named_once(cache):
@@ -215,7 +224,8 @@ def test_a_window_behind_two_shared_blocks_is_read_wrongly():
     cache.forward((0,), (4,))
     assert not cache.found
     cache.forward((0,), (1,))
-    assert cache.labels == {"storage-reused-while-live"} and "of sequence 0 is read from page" in cache.found[0][1].message
+    assert cache.labels == {"storage-reused-while-live"}
+    assert "of sequence 0 is read from page" in cache.found[0][1].message
 
 
 def test_a_window_that_cannot_slide_is_refused():

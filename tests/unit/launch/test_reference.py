@@ -58,10 +58,14 @@ def run(tmp_path):
 
 def test_right_and_wrong_values(run, tmp_path):
     report = run()
-    assert report.ok and [output.argument for output in report.outputs] == ["y", "count"] and not report.unchecked
+    assert report.ok
+    assert [output.argument for output in report.outputs] == ["y", "count"]
+    assert not report.unchecked
     report = run(RIGHT.replace("range(n)", "np.zeros(n, int)"))
     (finding,) = report.findings
-    assert finding.kind is Kind.WRONG_VALUE and finding.message.startswith("count: 15 of 16 elements") and finding.line == 4
+    assert finding.kind is Kind.WRONG_VALUE
+    assert finding.message.startswith("count: 15 of 16 elements")
+    assert finding.line == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["k.cl", "launch.toml", "ref.py"]
 
 
@@ -69,7 +73,8 @@ def test_what_a_function_may_ask_for(run):
     body = "assert set(given) == {'x', 'a', 'n', 'v'}; return {'y': given['a'] * given['x'] + given['v'][2]}"
     assert run(body, "**given").ok
     report = run("return {'y': a * x + v[2] + more}", "x, a, v, more=0")
-    assert report.ok and len(report.outputs) == 1  # what is not returned is not judged
+    assert report.ok
+    assert len(report.outputs) == 1
 
 
 def test_the_function_cannot_change_what_the_kernel_gets(run):
@@ -125,7 +130,10 @@ def test_a_mistake_is_one_line_that_says_where(run, options, message):
     with pytest.raises(AdrenoSimError) as error:
         run(**options)
     text = str(error.value)
-    assert "launch.toml: expected: " in text and message in text and "\n" not in text and error.value.exit_code == 2
+    assert "launch.toml: expected: " in text
+    assert message in text
+    assert "\n" not in text
+    assert error.value.exit_code == 2
 
 
 def test_a_file_behind_a_link_is_outside(run, tmp_path):
@@ -140,7 +148,8 @@ def test_a_file_behind_a_link_is_outside(run, tmp_path):
 def test_what_it_prints_is_not_in_the_report(run, capsys):
     assert run("print('hello'); " + RIGHT).ok
     out, err = capsys.readouterr()
-    assert not out and err == "hello\n"
+    assert not out
+    assert err == "hello\n"
 
 
 def test_images_come_by_layer_row_column_and_channel(tmp_path):
@@ -153,9 +162,12 @@ def test_images_come_by_layer_row_column_and_channel(tmp_path):
     (tmp_path / "launch.toml").write_text(text)
     (tmp_path / "ref.py").write_text("def copy(x):\n    assert x.shape == (1, 3, 5, 4), x.shape\n    return 2 * x\n")
     report = run_launch(read_launch(tmp_path / "launch.toml"), tmp_path / "k.cl")
-    assert report.ok and report.outputs[0].elements == 60
+    assert report.ok
+    assert report.outputs[0].elements == 60
 
 
 def test_where_the_kernel_does_not_run_nothing_is_judged(run):
     report = run(launch=LAUNCH.replace('global_size = ["n"]', "global_size = [3]\nlocal_size = [2]"))
-    assert not report.ok and not report.outputs and "the kernel: it was not run" in report.unchecked
+    assert not report.ok
+    assert not report.outputs
+    assert "the kernel: it was not run" in report.unchecked

@@ -45,16 +45,21 @@ def test_devices_that_agree(run):
     """Elements that nobody writes agree too: both devices begin with what the first one held, another seed or not."""
     report = run("sim:adreno-650,seed=3", checks="full", keep_arrays=True)
     (compared,) = report.compared.arguments
-    assert report.ok and report.compared.device == "adreno-650" and not report.compared.refused
+    assert report.ok
+    assert report.compared.device == "adreno-650"
+    assert not report.compared.refused
     assert (compared.argument, compared.elements, compared.same, compared.differ) == ("y", 16, True, 0)
-    assert list(report.arrays) == ["y"] and report.arrays["y"].shape == (16,)
+    assert list(report.arrays) == ["y"]
+    assert report.arrays["y"].shape == (16,)
 
 
 def test_devices_that_differ(run):
     report = run(KEEPING, data=SMALL, device=FLUSHING)
     (compared,) = report.compared.arguments
     (finding,) = report.findings
-    assert compared.differ == 8 and not compared.same and finding.kind is Kind.DEVICES_DIFFER
+    assert compared.differ == 8
+    assert not compared.same
+    assert finding.kind is Kind.DEVICES_DIFFER
     assert finding.message.startswith(
         "y: adreno-740 and adreno-650 differ, and nothing says which is right: 8 of 16 elements; worst"
     )
@@ -76,13 +81,17 @@ def test_what_is_expected_says_who_is_right(run, tmp_path):
 def test_a_device_that_cannot_run_it_is_named(run):
     launch = LAUNCH.replace("[16]", "[256]\nlocal_size = [256]").replace("count = 16", "count = 256")
     report = run("sim:adreno-740,MAX_WORK_GROUP_SIZE=64", launch=launch)
-    assert report.ok and not report.compared.arguments and "256" in report.compared.refused
+    assert report.ok
+    assert not report.compared.arguments
+    assert "256" in report.compared.refused
     assert f"the comparison: the launch did not run on adreno-740: {report.compared.refused}" in report.unchecked
 
 
 def test_a_launch_that_is_refused_here_is_compared_nowhere(run):
     report = run("sim:adreno-650", launch=LAUNCH.replace("[16]", "[16]\nlocal_size = [5]"), keep_arrays=True)
-    assert report.compared is None and report.arrays is None and not report.ok
+    assert report.compared is None
+    assert report.arrays is None
+    assert not report.ok
 
 
 def test_an_image_over_shared_memory_is_not_compared(run):

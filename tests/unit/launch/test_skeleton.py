@@ -50,19 +50,30 @@ def guess(source, options=""):
 def test_every_kind_of_parameter():
     made = guess(EVERYTHING)
     keys = {argument.keys["name"]: argument.keys for argument in made.arguments}
-    assert made.local_size == (8, 4) and made.global_size == (16, 8)
+    assert made.local_size == (8, 4)
+    assert made.global_size == (16, 8)
     assert made.decide["local_size"] == "reqd_work_group_size of the kernel"
     assert (keys["x"]["dtype"], keys["x"]["data"]) == ("float32", {"fill": "random", "seed": 0})
     assert (keys["s"]["dtype"], keys["s"]["data"]) == ("float32", "unwritten")  # as the field that is written
-    assert keys["c"]["dtype"] == "int32" and keys["bytes"]["dtype"] == "float32"  # typedef and cast: by what is loaded
-    assert keys["count"]["data"] == "zeros" and keys["lambda"]["data"] == "unwritten"
+    assert keys["c"]["dtype"] == "int32"
+    assert keys["bytes"]["dtype"] == "float32"
+    assert keys["count"]["data"] == "zeros"
+    assert keys["lambda"]["data"] == "unwritten"
     assert keys["scratch"] == {"kind": "local", "name": "scratch", "nbytes": 4 * 32}
-    assert keys["im"]["kind"] == "image2d_array" and keys["im"]["channel_type"] == "FLOAT" and keys["im"]["layers"] == 4
-    assert keys["out"]["data"] == "unwritten" and keys["sm"]["kind"] == "sampler"
+    assert keys["im"]["kind"] == "image2d_array"
+    assert keys["im"]["channel_type"] == "FLOAT"
+    assert keys["im"]["layers"] == 4
+    assert keys["out"]["data"] == "unwritten"
+    assert keys["sm"]["kind"] == "sampler"
     assert keys["rows"] == {"kind": "scalar", "name": "rows", "type": "int", "value": "rows"}
-    assert keys["offset0"]["value"] == 0 and keys["stride"]["value"] == 1 and keys["v"]["value"] == [0.5, 0.5, 0.5]
-    assert keys["st"]["type"] == "bytes" and len(keys["st"]["value"]) == 8 and keys["h"]["value"] == [0.5] * 4
-    assert made.values == {"rows": 16, "lambda_": 16} and set(made.written) == {"s", "out", "count", "lambda"}
+    assert keys["offset0"]["value"] == 0
+    assert keys["stride"]["value"] == 1
+    assert keys["v"]["value"] == [0.5, 0.5, 0.5]
+    assert keys["st"]["type"] == "bytes"
+    assert len(keys["st"]["value"]) == 8
+    assert keys["h"]["value"] == [0.5] * 4
+    assert made.values == {"rows": 16, "lambda_": 16}
+    assert set(made.written) == {"s", "out", "count", "lambda"}
 
 
 def test_the_text_is_a_launch_file_with_a_mark_on_each_guess():
@@ -72,7 +83,8 @@ def test_the_text_is_a_launch_file_with_a_mark_on_each_guess():
     assert {line.split(" ")[0] for line in marked} == {
         "global_size", "rows", "lambda_", "count", "nbytes", "value", "width", "channel_type", "addressing",
     }  # fmt: skip
-    assert "reqd_work_group_size" in text and "# constant u32* c: read" in text
+    assert "reqd_work_group_size" in text
+    assert "# constant u32* c: read" in text
 
 
 @pytest.mark.parametrize(
@@ -90,12 +102,14 @@ def test_the_text_is_a_launch_file_with_a_mark_on_each_guess():
 )
 def test_axes_and_groups(body, axes, group):
     made = guess(f"kernel void k(global float* y) {{ {body} }}")
-    assert len(made.global_size) == axes and made.local_size == group
+    assert len(made.global_size) == axes
+    assert made.local_size == group
 
 
 def test_the_only_size_of_a_kernel_with_one_axis_counts_its_work_items():
     one = "kernel void k(global float* y, int n) { int i = get_global_id(0); if (i < n) y[i] = n; }"
-    assert guess(one).values == {"n": 1024} and guess(one.replace("int n", "int n, int m")).values == {"n": 16, "m": 16}
+    assert guess(one).values == {"n": 1024}
+    assert guess(one.replace("int n", "int n, int m")).values == {"n": 16, "m": 16}
 
 
 def trial_of(tmp_path, source):
@@ -112,10 +126,14 @@ def test_what_is_too_small_grows(tmp_path):
         "  int i = get_global_id(0), l = get_local_id(0);\n  for (int j = 0; j < 5; j++) t[5 * l + j] = x[3000 * i + j];\n"
         "  y[i] = t[5 * l] + read_imagef(im, (int2)(i, 8 * i)).x;\n}\n",
     )
-    assert not trial.errors and trial.report.ok
+    assert not trial.errors
+    assert trial.report.ok
     keys = {table["name"]: table for table in tomllib.loads(trial.text)["argument"]}
-    assert keys["x"]["count"] >= 3000 * 127 + 5 and keys["y"]["count"] == 1024 and keys["t"]["nbytes"] >= 64 * 20
-    assert keys["im"]["height"] >= 8 * 127 + 1 and trial.text.count("the trial launch stays inside") == 2
+    assert keys["x"]["count"] >= 3000 * 127 + 5
+    assert keys["y"]["count"] == 1024
+    assert keys["t"]["nbytes"] >= 64 * 20
+    assert keys["im"]["height"] >= 8 * 127 + 1
+    assert trial.text.count("the trial launch stays inside") == 2
 
 
 def test_what_no_size_cures_is_told_and_keeps_its_size(tmp_path):
@@ -125,7 +143,8 @@ def test_what_no_size_cures_is_told_and_keeps_its_size(tmp_path):
     )
     assert {finding.access.view for finding in trial.errors} == {"x"}
     counts = [table["count"] for table in tomllib.loads(trial.text)["argument"]]
-    assert counts == [1024, 1024] and trial.text.count("the trial launch stays inside") == 1
+    assert counts == [1024, 1024]
+    assert trial.text.count("the trial launch stays inside") == 1
 
 
 def test_a_group_of_another_shape_is_tried(tmp_path):
@@ -136,9 +155,12 @@ def test_a_group_of_another_shape_is_tried(tmp_path):
         "  barrier(CLK_LOCAL_MEM_FENCE);\n  y[get_group_id(0)] = t[63 - at];\n}\n"
     )
     table = tomllib.loads((trial := trial_of(tmp_path, source)).text)
-    assert not trial.errors and table["local_size"] == [4, 16] and table["global_size"] == [8, 32]
+    assert not trial.errors
+    assert table["local_size"] == [4, 16]
+    assert table["global_size"] == [8, 32]
     overrun = trial_of(tmp_path, source.replace("t[at] =", "t[at + 64] ="))  # in no shape
-    assert overrun.errors and tomllib.loads(overrun.text)["local_size"] == [8, 8]
+    assert overrun.errors
+    assert tomllib.loads(overrun.text)["local_size"] == [8, 8]
 
 
 def test_a_kernel_that_does_not_end_is_stopped(tmp_path, monkeypatch):
@@ -149,7 +171,8 @@ def test_a_kernel_that_does_not_end_is_stopped(tmp_path, monkeypatch):
 
 def test_a_kernel_without_parameters(tmp_path):
     trial = trial_of(tmp_path, 'kernel void k(void) { if (get_global_id(0) == 0) printf("x\\n"); }')
-    assert trial.report.ok and "expected =" not in trial.text
+    assert trial.report.ok
+    assert "expected =" not in trial.text
 
 
 CORPUS = sorted((Path(__file__).parents[2] / "kernels" / "corpus").rglob("*.cl"))
@@ -168,4 +191,5 @@ def test_most_kernels_of_the_corpus_run_at_first_try(tmp_path):
         assert trial.report is not None, (path, trial.refused)
         tried += 1
         clean += not trial.errors
-    assert tried > 100 and clean > 0.75 * tried, (clean, tried)
+    assert tried > 100, (clean, tried)
+    assert clean > 0.75 * tried, (clean, tried)

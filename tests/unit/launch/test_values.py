@@ -68,19 +68,25 @@ def complaint(launch, text, **settings):
     with pytest.raises(AdrenoSimError) as error:
         launch(text, **settings)
     message = str(error.value)
-    assert "\n" not in message and error.value.exit_code == 2
+    assert "\n" not in message
+    assert error.value.exit_code == 2
     return message.partition("launch.toml: ")[2] or message
 
 
 def test_sizes_are_expressions(launch):
     validator("launch").validate(tomllib.loads(EVERYWHERE))
     spec = launch(EVERYWHERE)
-    assert spec.values == {"n": 16, "m": 8} and spec.global_size == (4, 8, 1) and spec.local_size == (4, 8)
-    assert spec.options == "-DN=16 -DM=16" and spec.storages == {"pool": 256}
+    assert spec.values == {"n": 16, "m": 8}
+    assert spec.global_size == (4, 8, 1)
+    assert spec.local_size == (4, 8)
+    assert spec.options == "-DN=16 -DM=16"
+    assert spec.storages == {"pool": 256}
     buffer, image, vector, scalar, local = spec.arguments
     assert (buffer.count, buffer.place.offset, buffer.data.parameters) == (16, 64, {"start": 8, "step": 1})
     assert (image.spec.width, image.spec.height, image.spec.depth_or_layers) == (16, 8, 8)
-    assert vector.value == [16, 2, 8, 128] and scalar.value == 8 and local.nbytes == 64
+    assert vector.value == [16, 2, 8, 128]
+    assert scalar.value == 8
+    assert local.nbytes == 64
 
 
 def test_the_command_line_sets_values(launch):
@@ -91,7 +97,8 @@ def test_the_command_line_sets_values(launch):
 
 def test_a_variant_may_bring_values(launch):
     text = EVERYWHERE + "[variant.large]\nvalues = {n = 64, m = 4}\n"
-    assert launch(text).values["n"] == 16 and launch(text, "large").global_size == (16, 8, 1)
+    assert launch(text).values["n"] == 16
+    assert launch(text, "large").global_size == (16, 8, 1)
 
 
 def test_braces_are_left_alone_where_there_are_no_values(launch):
@@ -137,7 +144,8 @@ def test_arrays_of_an_npz(launch, tmp_path):
     np.save(tmp_path / "one.npy", np.zeros(4, np.float32))
     text = BUFFER.format("", "4") + "data = {}\n"
     spec = launch(text.format('{file = "in.npz", array = "a"}'))
-    assert spec.arguments[0].data.array("float32", 4).tolist() == [0, 1, 2, 3] and spec.arguments[0].data.count == 4
+    assert spec.arguments[0].data.array("float32", 4).tolist() == [0, 1, 2, 3]
+    assert spec.arguments[0].data.count == 4
     assert tmp_path / "in.npz" in spec.files
     assert "data: array: missing: expected text" in complaint(launch, text.format('{file = "in.npz"}'))
     assert "only a .npz file has several arrays" in complaint(launch, text.format('{file = "one.npy", array = "a"}'))
@@ -158,4 +166,5 @@ def test_another_size_is_another_launch(launch, tmp_path):
     text += '[[output]]\nargument = 0\ndata = {fill = "constant", value = "n"}\n'
     for settings in ({}, {"n": "100"}):
         report = run_launch(launch(text, **settings), source)
-        assert report.ok and report.outputs[0].elements == report.values["n"] == int(settings.get("n", 4))
+        assert report.ok
+        assert report.outputs[0].elements == report.values["n"] == int(settings.get("n", 4))

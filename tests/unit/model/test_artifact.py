@@ -64,7 +64,8 @@ def test_a_failed_save_leaves_what_was_there(tmp_path):
     broken = replace(handmade.branch(), constants={"k": np.array([object()])})
     with pytest.raises(ValueError):
         broken.save(target)
-    assert target.read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["m.adsim"]
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["m.adsim"]
     with pytest.raises(AdrenoSimError, match=r"cannot write .*missing"):
         handmade.branch().save(tmp_path / "missing" / "m.adsim")
 
@@ -116,7 +117,8 @@ def test_any_flipped_or_lost_byte_is_an_error_or_harmless(data, tmp_path_factory
         loaded = CompiledModel.load(path)
     except AdrenoSimError:
         return
-    assert loaded == model and loaded.digest() == model.digest()  # a byte that zip does not look at
+    assert loaded == model
+    assert loaded.digest() == model.digest()
 
 
 def signed(path, change):

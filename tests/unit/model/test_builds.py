@@ -51,10 +51,12 @@ def test_those_that_follow_are_built_meanwhile_and_no_others():
     made = builds(device)
     assert made.program("k0") == "program k0"
     device.open.set()
-    assert made.program("k1") == "program k1" and made.program("k0") == "program k0"
+    assert made.program("k1") == "program k1"
+    assert made.program("k0") == "program k0"
     made.close()
     assert set(device.built.values()) == {1}
-    assert set(device.built) <= set(NAMES[: 2 + AHEAD]) and len(device.threads) > 1
+    assert set(device.built) <= set(NAMES[: 2 + AHEAD])
+    assert len(device.threads) > 1
 
 
 def test_a_failure_waits_until_it_is_asked_for():
@@ -74,7 +76,9 @@ def test_a_device_that_builds_one_at_a_time_has_no_threads():
     device = Compiler(parallel=False)
     made = builds(device)
     made.begin(NAMES)
-    assert made.program("k5") == "program k5" and device.built == {"k5": 1} and device.threads == {"MainThread"}
+    assert made.program("k5") == "program k5"
+    assert device.built == {"k5": 1}
+    assert device.threads == {"MainThread"}
     made.close()
 
 

@@ -38,7 +38,8 @@ def test_a_bundle_fits(document):
     schema = schemas.load("bundle")
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(document)
-    assert document["schema"] == "adreno-sim/bundle/1" and schema["$id"] == "adreno-sim:bundle/1"
+    assert document["schema"] == "adreno-sim/bundle/1"
+    assert schema["$id"] == "adreno-sim:bundle/1"
 
 
 @pytest.mark.parametrize(

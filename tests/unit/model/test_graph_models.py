@@ -89,7 +89,8 @@ def test_it_runs(model):
     x = np.random.default_rng(0).uniform(-1, 1, SHAPE).astype("float32")
     device = adreno_sim.open_device("sim:adreno-740")
     first, second = run(model, {"x": x}, device)
-    assert np.array_equal(second, _constant() - x) and np.array_equal(first, np.maximum(second, 0))
+    assert np.array_equal(second, _constant() - x)
+    assert np.array_equal(first, np.maximum(second, 0))
     assert device.pool_stats().used == 0
 
 
@@ -107,7 +108,8 @@ def test_a_bundle_holds_the_graph_as_json(model, tmp_path):
     path = tmp_path / "model.asim"
     model.save(path)
     loaded = CompiledModel.load(path)
-    assert loaded == model and loaded.graphs == model.graphs
+    assert loaded == model
+    assert loaded.graphs == model.graphs
     with zipfile.ZipFile(path) as archive:
         assert json.loads(archive.read("graphs/clml_0.json"))["heads"] == [[3, 0, 0], [2, 0, 0]]
 

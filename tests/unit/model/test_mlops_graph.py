@@ -28,7 +28,9 @@ GRAPH = Graph(
 def test_round_trip():
     assert parse(GRAPH.to_json()) == GRAPH
     data = json.loads(GRAPH.to_json())
-    assert data["arg_nodes"] == [0, 1] and data["heads"] == [[3, 0, 0], [2, 0, 0]] and data["node_row_ptr"] == [0, 1, 2, 3, 4]
+    assert data["arg_nodes"] == [0, 1]
+    assert data["heads"] == [[3, 0, 0], [2, 0, 0]]
+    assert data["node_row_ptr"] == [0, 1, 2, 3, 4]
     assert data["nodes"][2]["inputs"] == [[0, 0, 0], [1, 0, 0]]
     assert data["nodes"][2]["attrs"] == {
         "strides": [1, 1], "groups": 1, "num_inputs": 2, "num_outputs": 1, "shape": [[1, 8, 6, 6]], "dtype": ["float32"],
@@ -76,7 +78,8 @@ def test_names_are_read_as_tvms_runtime_reads_them():
     assert kind_of("openclml.clip.bias.pad.nn.conv2d") == "conv2d"
     assert kind_of("openclml.nn.conv2d_transpose") == "conv2d_transpose"
     assert kind_of("openclml.relu.nn.depthwise_conv2d") == "depthwise_conv2d"
-    assert kind_of("nn.dense") == "dense" and kind_of("clip") == "clip"
+    assert kind_of("nn.dense") == "dense"
+    assert kind_of("clip") == "clip"
     for name in ("openclml.relax.clip", "openclml.nn.dense", "openclml.relax.tanh"):
         with pytest.raises(UnsupportedError, match="knows no operator"):
             kind_of(name)

@@ -47,7 +47,9 @@ def test_best_fit_takes_the_smallest_segment():
 
 def test_what_does_not_fit_goes_to_device_memory():
     found = plan(_chain(16, 1024, 16), 1024)
-    assert _at(found)[2][0] == "device" and found.rejected == 4096 and found.fragmented == 0
+    assert _at(found)[2][0] == "device"
+    assert found.rejected == 4096
+    assert found.fragmented == 0
 
 
 def test_fragmentation_is_told():
@@ -61,18 +63,21 @@ def test_fragmentation_is_told():
         _node("kernel", "add", 16, (2, 3, 4, 5)),
     )
     found = plan(Graph(nodes, (Entry(6),)), 1024)
-    assert _at(found)[5][0] == "device" and (found.fragmented, found.rejected) == (448, 448)
+    assert _at(found)[5][0] == "device"
+    assert (found.fragmented, found.rejected) == (448, 448)
 
 
 def test_no_on_chip_memory():
     found = plan(_chain(16, 16, 16), 0)
-    assert {location.memory for location in found.locations} == {"device"} and found.on_chip_size == 0
+    assert {location.memory for location in found.locations} == {"device"}
+    assert found.on_chip_size == 0
 
 
 def test_graphs_share_device_buffers():
     pool = BufferPool()
     first, second = plan(_chain(16, 16), 0, pool), plan(_chain(16, 16), 0, pool)
-    assert first.buffers == second.buffers and len(pool.buffers) == len(first.buffers)
+    assert first.buffers == second.buffers
+    assert len(pool.buffers) == len(first.buffers)
 
 
 @st.composite
@@ -92,7 +97,8 @@ def test_living_tensors_never_share_bytes(graph, size):
     assert {location.node for location in found.locations} == set(range(len(graph.nodes)))
     for location in found.locations:
         if location.memory == "on-chip":
-            assert location.at >= 0 and location.at + location.nbytes <= size
+            assert location.at >= 0
+            assert location.at + location.nbytes <= size
         else:
             assert location.nbytes <= found.buffers[location.at]
     for index, a in enumerate(found.locations):

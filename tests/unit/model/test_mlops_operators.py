@@ -67,7 +67,8 @@ def test_convolution_in_each_arithmetic_mode(device, dtype, accumulate, bound):
             exact[:, :, row, column] = np.einsum("nchw,ochw->no", seen, w.astype(np.float64))
             scale[:, :, row, column] = np.einsum("nchw,ochw->no", abs(seen), abs(w.astype(np.float64)))
     got = _run(device, "openclml.nn.conv2d", [x], exact.shape, CONV | {"accumulate": accumulate}, [w])
-    assert got.dtype == dtype and (abs(got - exact) <= bound * scale).all()
+    assert got.dtype == dtype
+    assert (abs(got - exact) <= bound * scale).all()
     assert (dtype == "float32") == bool((abs(got - exact) <= 2e-7 * scale).all())
 
 
@@ -89,7 +90,9 @@ def test_fused_bias_normalisation_and_activation(device):
     plain = np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0]) + bias
     scale, shift, mean, variance = (f.reshape(1, 8, 1, 1) for f in figures)
     expected = np.clip((plain - mean) / np.sqrt(variance + 1e-3) * scale + shift, 0, 6)
-    assert np.allclose(got, expected, rtol=1e-5, atol=1e-6) and (got > 0).any() and (got == 0).any()
+    assert np.allclose(got, expected, rtol=1e-5, atol=1e-6)
+    assert (got > 0).any()
+    assert (got == 0).any()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -184,7 +187,8 @@ def test_refused(device, name, shapes, result, attrs, words):
 def test_layouts(shape, layout):
     spec, dense = MLTensorSpec(shape, "float32", layout), _draw(shape)
     stored = pack(dense, spec)
-    assert stored.nbytes <= spec.nbytes and spec.nbytes % 64 == 0
+    assert stored.nbytes <= spec.nbytes
+    assert spec.nbytes % 64 == 0
     assert np.array_equal(unpack(stored, spec), dense)
     if layout == "optimal" and math.prod(shape[2:]) > 1:
         assert not np.array_equal(stored[: dense.size], dense.reshape(-1))
@@ -283,7 +287,8 @@ def test_images_are_copied_as_buffers_are(device):
     program = device.build_graph(Graph((source, relu), (Entry(1),)), {})
     result = _view(device, x.size, "float32")
     run = program.run([image], [result])
-    assert np.array_equal(device.read(result).reshape(shape), np.maximum(x, 0)) and run.copied_bytes == 2 * x.nbytes
+    assert np.array_equal(device.read(result).reshape(shape), np.maximum(x, 0))
+    assert run.copied_bytes == 2 * x.nbytes
     program.run([result], [image])
     assert np.array_equal(device.read(image).reshape(shape), np.maximum(x, 0))
     program.close()

@@ -65,13 +65,15 @@ def test_a_tuning_run_writes_and_others_read(monkeypatch, tmp_path, run, cache):
 
 def test_a_tuning_run_needs_a_file(monkeypatch):
     monkeypatch.setenv("CLML_IS_TUNING_RUN", "1")
-    assert environment.read() == environment.ClmlSettings() and _build()[0] == ""
+    assert environment.read() == environment.ClmlSettings()
+    assert _build()[0] == ""
 
 
 def test_spelling_of_the_sources_goes_first():
     given = {"CLML_IS_TUNING_RUN": "0", "CLML_IS_TUNNING_RUN": "1", "CLML_TUNING_CACHE": "a", "CLML_TUNNING_CACHE": "b"}
     found = environment.read(given)
-    assert not found.tuning and str(found.cache) == "a"
+    assert not found.tuning
+    assert str(found.cache) == "a"
 
 
 def test_a_flag_that_is_no_number():
@@ -120,7 +122,8 @@ def test_foreign_and_damaged_files_are_refused_and_left(monkeypatch, tmp_path, c
         monkeypatch.setenv("CLML_IS_TUNING_RUN", run)
         with pytest.raises(TuningCacheError) as error:
             _build()
-        assert words in str(error.value) and file.read_bytes() == changed
+        assert words in str(error.value)
+        assert file.read_bytes() == changed
 
 
 def test_a_missing_file(monkeypatch, tmp_path):
@@ -145,7 +148,8 @@ for turn in range(10**9):
 
 def _kill_while_writing(file, seconds):
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(file)], stdout=subprocess.PIPE, env=os.environ)
-    assert writer.stdout is not None and writer.stdout.readline() == b"ready\n"
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == b"ready\n"
     while not file.exists():
         time.sleep(0.001)
     time.sleep(seconds)

@@ -40,7 +40,8 @@ class FakeView:
 
     @property
     def array(self):
-        assert self.live and self.storage.live, "view used after its end"
+        assert self.live, "view used after its end"
+        assert self.storage.live, "view used after its end"
         if isinstance(self.spec, BufferSpec):
             shape, dtype = (self.spec.count,), self.spec.dtype
         else:
@@ -49,7 +50,8 @@ class FakeView:
 
 
 def add_one(sizes, y, x, n):
-    assert isinstance(n, np.int32) and sizes[0] >= n > sizes[0] - 8
+    assert isinstance(n, np.int32)
+    assert sizes[0] >= n > sizes[0] - 8
     y.array[:n] = x.array[:n] + 1
 
 
@@ -121,7 +123,8 @@ class FakeDevice:
         return []
 
     def assert_clean(self):
-        assert not [s for s in self.storages if s.live] and not [s for s in self.storages if s.views]
+        assert not [s for s in self.storages if s.live]
+        assert not [s for s in self.storages if s.views]
 
 
 @pytest.fixture

@@ -20,8 +20,10 @@ SHAPES = compute_shape.registry.keys() - {object}
 
 def test_each_instruction_is_run_and_traced_by_one_function():
     executed, followed = (f.registry.keys() - {object} for f in (frame.execute, lifetimes._follow))
-    assert executed | SHAPES == KINDS and not executed & SHAPES
-    assert followed | SHAPES == KINDS - {v.CallVM} and not followed & SHAPES, "calls are inlined before lifetimes are traced"
+    assert executed | SHAPES == KINDS
+    assert not executed & SHAPES
+    assert followed | SHAPES == KINDS - {v.CallVM}, "calls are inlined before lifetimes are traced"
+    assert not followed & SHAPES, "calls are inlined before lifetimes are traced"
 
 
 def test_what_is_no_instruction_is_refused_by_name():
@@ -73,7 +75,8 @@ def test_renaming_reaches_every_register_and_nothing_else():
 
 def test_blocks_change_in_order_and_plain_instructions_stay():
     seen = []
-    assert change_blocks(BODY[2], lambda block: seen.append(block) or ()).then == () and seen == [INNER, BODY[2].otherwise]
+    assert change_blocks(BODY[2], lambda block: seen.append(block) or ()).then == ()
+    assert seen == [INNER, BODY[2].otherwise]
     assert change_blocks(BODY[0], lambda block: ()) is BODY[0]
 
 

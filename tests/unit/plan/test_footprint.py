@@ -52,12 +52,15 @@ def figures(data):
 
 def test_a_trace(run, trace, tmp_path):
     code, out, err = run(trace, "--planners", "naive,arena", "--json", tmp_path / "out.json")
-    assert code == 0 and err == ""
-    assert "4 tensors to place" in out and "live lower bound 96 bytes" in out
+    assert code == 0
+    assert err == ""
+    assert "4 tensors to place" in out
+    assert "live lower bound 96 bytes" in out
     data = json.loads((tmp_path / "out.json").read_text())
     validator("footprint").validate(data)
     assert figures(data) == {"naive": (192, 4), "arena": (96, 1)}
-    assert data["lower_bound"] == 96 and data["plan"] is None
+    assert data["lower_bound"] == 96
+    assert data["plan"] is None
 
 
 def test_a_bundle_and_what_is_outside_its_plan(run, bundle, tmp_path):
@@ -70,17 +73,21 @@ def test_a_bundle_and_what_is_outside_its_plan(run, bundle, tmp_path):
     assert figures(data) == {"as compiled": (2816, 4), "tvm": (2 * 3072 + 1248, 5), "tvm-fixed": (2 * 768 + 1248, 5)}
     found = [(row["planned"], row["unplanned"], row["causes"]["inflation"]) for row in data["planners"]]
     assert found == [(2048, 768, 512), (6144, 1248, 2 * 3 * 768), (1536, 1248, 0)]
-    assert "unplanned 768" in out and "inputs 480, outputs 480" in out
-    assert data["lower_bound"] == 1536 and [life["left_alone"] for life in data["lives"]][1:4] == [
+    assert "unplanned 768" in out
+    assert "inputs 480, outputs 480" in out
+    assert data["lower_bound"] == 1536
+    assert [life["left_alone"] for life in data["lives"]][1:4] == [
         "",
         "",
         "copied to another scope",
     ]
     plan = json.loads((tmp_path / "p.json").read_text())
     validator("plan").validate(plan)
-    assert plan["summary"]["planned"] == 1536 and plan["summary"]["unplanned"] == 1248
+    assert plan["summary"]["planned"] == 1536
+    assert plan["summary"]["unplanned"] == 1248
     again, out, _ = run(tmp_path / "out.json", "--planners", "tvm-fixed")  # a footprint serves as source too
-    assert again == 0 and "2,816" in out
+    assert again == 0
+    assert "2,816" in out
 
 
 @pytest.mark.parametrize(("rule", "total", "code"), [("bytes", 2784, 0), ("pixels", 2784, 1), ("hardware", 24 * 1024 + 480, 0)])
@@ -88,15 +95,18 @@ def test_pitch_rules(run, bundle, tmp_path, rule, total, code):
     """Rows are those that TVM's runtime passes, under every rule: a device that counts in texels refuses them."""
     found, out, _ = run(bundle, "--planners", "tvm-fixed", "--pitch-rule", rule, "--json", "-", "--device", "adreno-740")
     data = json.loads(out)
-    assert found == code and figures(data)["tvm-fixed"] == (total, 5)
+    assert found == code
+    assert figures(data)["tvm-fixed"] == (total, 5)
     notes = [row["note"] for row in data["planners"]]
     refusal = "adreno-740 refuses the images of 4 textures, row pitch 128: expected a multiple of 1,024 bytes, 64 texels"
-    assert notes == ([refusal] * 2 if rule == "pixels" else notes) and all((refusal in note) == bool(code) for note in notes)
+    assert notes == ([refusal] * 2 if rule == "pixels" else notes)
+    assert all((refusal in note) == bool(code) for note in notes)
 
 
 def test_what_is_wrong_with_the_plan_as_compiled(run, bundle, tmp_path):
     _, out, _ = run(bundle, "--pitch-rule", "pixels", "--json", tmp_path / "out.json")
-    assert "error: as compiled: wrong-argument: xt" in out and "refuses the image that TVM's runtime makes" in out
+    assert "error: as compiled: wrong-argument: xt" in out
+    assert "refuses the image that TVM's runtime makes" in out
     data = json.loads((tmp_path / "out.json").read_text())
     validator("footprint").validate(data)
     assert [(finding["tensor"], finding["count"]) for finding in data["findings"]] == [("xt", 4)]
@@ -105,12 +115,14 @@ def test_what_is_wrong_with_the_plan_as_compiled(run, bundle, tmp_path):
 
 def test_plans_that_a_device_cannot_hold(run, bundle):
     code, out, _ = run(bundle, "--device", "sim:adreno-740,MAX_MEM_ALLOC_SIZE=700", "--planners", "naive")
-    assert code == 1 and "naive: a storage of 768 bytes is above the largest allocation, 700" in out
+    assert code == 1
+    assert "naive: a storage of 768 bytes is above the largest allocation, 700" in out
     assert "failed: no planner gave a valid plan that fits the device" in out
     network = FOLDER / "squeezenet.json"
     assert run(network, "--planners", "arena")[0] == 0
     code, out, _ = run(network, "--planners", "arena", "--device", "adreno-650")
-    assert code == 1 and "textures at offsets take images over buffers, which adreno-650 has not" in out
+    assert code == 1
+    assert "textures at offsets take images over buffers, which adreno-650 has not" in out
     assert (
         run(network, "--planners", "arena,tvm-fixed", "--device", "adreno-650", "--budget", "10MB", "--plan", "tvm-fixed")[0] == 0
     ), "all that is on the device at the peak, not the storages alone"
@@ -131,7 +143,8 @@ def test_the_budget_is_of_the_plan_that_runs(run, tmp_path):
     assert run(network, "--plan", tmp_path / "arena.json", "--budget", "4.5MB")[0] == 1
     assert "planner 'aren' does not exist" in run(network, "--plan", "aren")[2]
     code, out, _ = run(network, "--planners", "tvm-fixed", "--device", "adreno-650", "--plan", "arena", "--budget", "4MB")
-    assert code == 1 and "failed: arena: no valid plan that fits the device: " in out
+    assert code == 1
+    assert "failed: arena: no valid plan that fits the device: " in out
 
 
 @pytest.mark.parametrize(
@@ -145,7 +158,8 @@ def test_the_budget_is_of_the_plan_that_runs(run, tmp_path):
 )
 def test_limits(run, trace, limits, code, said):
     got, out, _ = run(trace, *limits)
-    assert got == code and (f"failed: {said}" in out if said else "failed" not in out)
+    assert got == code
+    assert f"failed: {said}" in out if said else "failed" not in out
 
 
 def test_what_made_the_difference(run, trace, tmp_path):
@@ -154,16 +168,21 @@ def test_what_made_the_difference(run, trace, tmp_path):
     new.write_text(TRACE.replace("c,2,4,32", "c,2,4,128"))
     code, out, _ = run(new, "--planners", "arena", "--compare", tmp_path / "old.json")
     assert code == 0
-    assert "arena: 96 -> 192 (+96)" in out and "live lower bound: +96" in out
-    assert "+128 bytes: +1 x c (128 bytes)" in out and "-32 bytes: -1 x b (32 bytes)" in out
+    assert "arena: 96 -> 192 (+96)" in out
+    assert "live lower bound: +96" in out
+    assert "+128 bytes: +1 x c (128 bytes)" in out
+    assert "-32 bytes: -1 x b (32 bytes)" in out
     code, out, _ = run(trace, "--planners", "arena", "--compare", tmp_path / "old.json")
-    assert "live at the peak: no change" in out and "tensors: no change" in out
+    assert "live at the peak: no change" in out
+    assert "tensors: no change" in out
 
 
 def test_symbolic_sizes_have_bounds(run, tmp_path):
     plan = extract_bounded(handmade.symbolic(), {"n": (2, 10)})
     assert [s.planned_bytes for s in plan.storages] == [160, 160]
-    assert plan.least is not None and plan.least.unplanned == 64 and plan.summary.unplanned == 320
+    assert plan.least is not None
+    assert plan.least.unplanned == 64
+    assert plan.summary.unplanned == 320
     assert [(s.name, s.low, s.high) for s in plan.symbols] == [("n", 2, 10)]
     path = tmp_path / "model.asim"
     handmade.symbolic().save(path)
@@ -225,7 +244,11 @@ def test_bad_traces(run, tmp_path, text, said):
     path = tmp_path / "bad.csv"
     path.write_text(text)
     code, out, err = run(path)
-    assert code == 2 and out == "" and said in err and err.startswith("error: ") and err.count("\n") == 1
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -245,7 +268,11 @@ def test_bad_traces(run, tmp_path, text, said):
 )
 def test_bad_usage(run, trace, args, said):
     code, out, err = run(trace, *args)
-    assert code == 2 and out == "" and said in err and err.startswith("error: ") and err.count("\n") == 1
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
 
 
 def test_the_schema_of_traces(run, tmp_path):
@@ -261,7 +288,10 @@ def test_the_schema_of_traces(run, tmp_path):
         assert not validator("trace").is_valid(wrong)
         path.write_text(json.dumps(wrong))
         code, out, err = run(path)
-        assert code == 2 and out == "" and err.startswith(f"error: trace {path}") and err.count("\n") == 1
+        assert code == 2
+        assert out == ""
+        assert err.startswith(f"error: trace {path}")
+        assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "asim"])
@@ -270,7 +300,11 @@ def test_files_that_are_nothing(run, tmp_path, suffix, content):
     path, out = tmp_path / f"x.{suffix}", tmp_path / "out.json"
     path.write_bytes(content)
     code, said, err = run(path, "--json", out, "--html", tmp_path / "out.html")
-    assert code == 2 and said == "" and err.startswith("error: ") and err.count("\n") == 1 and path.name in err
+    assert code == 2
+    assert said == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert path.name in err
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out.html", "out.json", path.name]
     assert json.loads(out.read_text())["schema"] == "adreno-sim/failure/1"
 
@@ -280,7 +314,9 @@ def test_json_of_another_kind(run, tmp_path):
     for text, said in (("[]", "expected a JSON object"), ("{", "not valid JSON"), ('{"schema": "other"}', "schema 'other'")):
         path.write_text(text)
         code, _, err = run(path)
-        assert code == 2 and said in err and err.count("\n") == 1
+        assert code == 2
+        assert said in err
+        assert err.count("\n") == 1
 
 
 def test_rules_of_devices():
@@ -291,12 +327,12 @@ def test_rules_of_devices():
     without = DeviceRules.of_profile(load("adreno-630,driver=mesa"))
     assert (by_bytes.size(texture), by_bytes.alignment(texture), by_bytes.alignment(plain)) == (768, 128, 128)
     assert (by_pixels.size(texture), by_pixels.alignment(texture)) == (768, 1024)
-    assert "row pitch 128: expected a multiple of 1,024" in by_pixels.refused_pitch(texture) and not by_bytes.refused_pitch(
-        texture
-    )
+    assert "row pitch 128: expected a multiple of 1,024" in by_pixels.refused_pitch(texture)
+    assert not by_bytes.refused_pitch(texture)
     assert (without.size(texture), without.view_size(texture), without.image_views) == (768, 480, False)
     wide = TensorSpec((1, 1, 20000, 4), "float32", "global.texture")
-    assert by_bytes.over_limit(wide) == "width 20000: IMAGE2D_MAX_WIDTH is 16384" and by_bytes.over_limit(texture) == ""
+    assert by_bytes.over_limit(wide) == "width 20000: IMAGE2D_MAX_WIDTH is 16384"
+    assert by_bytes.over_limit(texture) == ""
 
 
 def test_the_help_names_every_planner(capsys):

@@ -35,7 +35,8 @@ def respects(found: StepGraph, order) -> bool:
 def test_no_order_of_a_small_graph_has_a_lower_peak(found):
     best = min(found.peak(order) for order in permutations(range(len(found))) if respects(found, order))
     order = lowest_order(found)
-    assert respects(found, order.steps) and order.proved
+    assert respects(found, order.steps)
+    assert order.proved
     assert order.peak == found.peak(order.steps) == best
 
 
@@ -43,7 +44,8 @@ def test_no_order_of_a_small_graph_has_a_lower_peak(found):
 @given(graphs(8, 30), st.sampled_from([0, 5, 50]))
 def test_beyond_the_states_it_is_still_an_order_and_never_worse(found, states):
     order = lowest_order(found, states)
-    assert respects(found, order.steps) and order.peak == found.peak(order.steps)
+    assert respects(found, order.steps)
+    assert order.peak == found.peak(order.steps)
     assert lowest_order(found).peak <= order.peak <= found.peak(range(len(found)))
     assert lowest_order(found, states) == order
 
@@ -65,14 +67,16 @@ def test_branches_run_one_after_the_other():
     found = fans(3, 4)
     order = lowest_order(found)
     assert found.peak(range(len(found))) == 4 + 4 * 100
-    assert order.proved and order.peak == 4 + 3 * 1 + 100
+    assert order.proved
+    assert order.peak == 4 + 3 * 1 + 100
 
 
 @pytest.mark.parametrize(("count", "branches"), [(100, 4), (1, 16), (10, 8)])
 def test_large_graphs_are_cut_and_dominated_steps_taken_at_once(count, branches):
     found = fans(count, branches)
     order = lowest_order(found)
-    assert respects(found, order.steps) and order.peak == 4 + (branches - 1) + 100
+    assert respects(found, order.steps)
+    assert order.peak == 4 + (branches - 1) + 100
     assert order.proved == (branches < 16)
 
 

@@ -42,7 +42,8 @@ def test_fusing_and_reusing_in_place_and_halving():
 def test_in_place_takes_an_input_of_the_same_type_that_ends():
     used_later = advice(tensor("a", 0, 1, [3, 7]), tensor("b", 2, 3, [5], reader="the result"))
     other_shape = advice(tensor("a", 0, 1, [3], shape=(512,)), tensor("b", 2, 3, [5], reader="the result"))
-    assert "in place" not in savings(used_later, "b") and "in place" not in savings(other_shape, "b")
+    assert "in place" not in savings(used_later, "b")
+    assert "in place" not in savings(other_shape, "b")
 
 
 def test_what_a_fused_producer_read_lives_on():
@@ -64,12 +65,14 @@ def test_a_change_saves_nothing_where_the_peak_is_as_high_elsewhere():
     one = tensor("a0", 0, 1, [5]), tensor("b0", 2, 3, [5])
     other = tensor("a1", 10, 11, [15]), tensor("b1", 12, 13, [15])
     found = advice(*one, *other)
-    assert savings(found, "a0") == {"fuse": 0, "half": 0} and found.tensors[0].best is None
+    assert savings(found, "a0") == {"fuse": 0, "half": 0}
+    assert found.tensors[0].best is None
 
 
 def test_a_buffer_has_no_rows_to_pad():
     found = advice(tensor("t", 0, 1, [3], shape=(2, 3, 5, 4), scope="global.texture"))
-    assert found.base == 768 and savings(found, "t")["other scope"] == 768 - 512
+    assert found.base == 768
+    assert savings(found, "t")["other scope"] == 768 - 512
     assert "other scope" not in savings(advice(tensor("t", 0, 1, [3])), "t")
 
 
@@ -77,7 +80,8 @@ def test_a_compiled_model_says_who_reads_and_writes():
     model = handmade.texture()
     tensors = {t.id: t for t in extract_plan(model).tensors}
     assert (tensors["xt"].producer, tensors["xt"].reader) == ("copy to global.texture", "twice after copy to global.texture")
-    assert (tensors["t1"].reads, tensors["t1"].written) == ((12,), 8) and tensors["out"].reader == "the result"
+    assert (tensors["t1"].reads, tensors["t1"].written) == ((12,), 8)
+    assert tensors["out"].reader == "the result"
 
 
 def test_no_tensors_no_advice():

@@ -62,7 +62,8 @@ def test_every_planner_gives_the_same_outputs(planner):
     model, watching = doubled(5), Watching()
     applied = replan(model, planner, RULES)
     out = run(applied, observer=watching)
-    assert np.array_equal(out, 32 * X) and watching.reused == []
+    assert np.array_equal(out, 32 * X)
+    assert watching.reused == []
     planned = planners.plan(planners.places(planner) or planner, RULES.problem(extract_plan(model)))
     assert applied.plan is not None
     assert applied.plan.summary.planned == sum(s for n, s in enumerate(planned.storages) if n not in planned.unplanned)
@@ -72,7 +73,8 @@ def test_every_planner_gives_the_same_outputs(planner):
 def test_an_arena_puts_tensors_side_by_side():
     applied = replan(doubled(5), "arena", RULES)
     made = [i for i in applied.functions["main"].body if isinstance(i, v.AllocTensor)]
-    assert {i.storage for i in made} == {"planned_0"} and {i.offset for i in made} == {0, 768}
+    assert {i.storage for i in made} == {"planned_0"}
+    assert {i.offset for i in made} == {0, 768}
     copies = [i for i in applied.functions["main"].body if isinstance(i, (v.CopyTensor, v.ToDevice))]
     assert copies == [v.CopyTensor(v.Reg("x"), v.Reg("t0")), v.CopyTensor(v.Reg("t5"), v.Reg("out"))]
     stores = [i.dst for i in applied.functions["main"].body if isinstance(i, v.AllocStorage)]
@@ -141,7 +143,8 @@ def test_a_plan_from_a_file(tmp_path):
     model, path = doubled(5), str(tmp_path / "plan.json")
     write_plan(path, plan_of(planners.plan("arena", RULES.problem(extract_plan(model))), extract_plan(model)))
     applied = replan(model, path, RULES)
-    assert np.array_equal(run(applied), 32 * X) and applied.plan == replan(model, "arena", RULES).plan
+    assert np.array_equal(run(applied), 32 * X)
+    assert applied.plan == replan(model, "arena", RULES).plan
     longer = tuple(replace(t, last=t.last + 2) if t.id == "t2" else t for t in extract_plan(model).tensors)
     others = {
         "the plan of handmade has no tensor 't0'": extract_plan(handmade.branch()),

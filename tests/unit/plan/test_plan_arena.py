@@ -79,7 +79,8 @@ def test_placement_by_time_is_valid(rows, backwards):
 
 
 def _check(part: Instance, offsets: np.ndarray) -> None:
-    assert (offsets >= 0).all() and (offsets % part.align == 0).all()
+    assert (offsets >= 0).all()
+    assert (offsets % part.align == 0).all()
     for a, b in itertools.combinations(range(len(part)), 2):
         if part.start[a] < part.end[b] and part.start[b] < part.end[a]:
             assert offsets[a] + part.size[a] <= offsets[b] or offsets[b] + part.size[b] <= offsets[a]
@@ -122,7 +123,8 @@ def test_the_search_finds_what_there_is_and_nothing_else(rows, seed):
     least, part = _least(problem), Instance.of(problem.items, 1)
     order = np.random.default_rng(seed).permutation(len(part))
     found, offsets, _ = Skyline(part).search(least, order, 10**6, 0.3, seed)
-    assert found == FOUND and part.peak(offsets) == least
+    assert found == FOUND
+    assert part.peak(offsets) == least
     _check(part, offsets)
     assert Skyline(part).search(least - 1, order, 10**6, 0.3, seed)[0] == FAILED
 
@@ -186,7 +188,8 @@ def test_instances_with_too_many_pairs_are_placed_by_time(monkeypatch):
 def test_sizes_near_the_limit_do_not_overflow():
     problem = from_lifetimes([("a", 0, 2, 2**61), ("b", 1, 3, 2**61), ("c", 2, 4, 2**61)])
     allocation = arena(problem)
-    assert allocation.violations() == [] and allocation.total == 2**62
+    assert allocation.violations() == []
+    assert allocation.total == 2**62
 
 
 def test_several_arenas_where_one_is_too_large():
@@ -194,7 +197,8 @@ def test_several_arenas_where_one_is_too_large():
     problem = Problem(from_lifetimes(rows).items, max_allocation=100)
     allocation = arena(problem)
     assert allocation.violations() == []
-    assert max(allocation.storages) <= 100 and allocation.total == 180
+    assert max(allocation.storages) <= 100
+    assert allocation.total == 180
 
 
 def test_a_tensor_larger_than_an_allocation_is_named():
@@ -223,7 +227,8 @@ def test_the_exact_planner_equals_trying_everything(rows):
     pytest.importorskip("ortools")
     problem = Problem((*_problem(rows).items, Item("unit", 1, 90, 91)))
     allocation = planners.plan("optimal", problem, seconds=20.0, effort=Effort(work=0))
-    assert allocation.violations() == [] and allocation.note == "optimal"
+    assert allocation.violations() == []
+    assert allocation.note == "optimal"
     assert allocation.total == allocation.bound == _least(Problem(problem.items[:-1]))
 
 
@@ -254,7 +259,8 @@ def test_dense_instances_stay_near_the_bound():
     rows = [(str(n), int(a), int(a + b), int(c)) for n, (a, b, c) in enumerate(zip(start, length, size, strict=True))]
     problem = from_lifetimes(rows, alignment=64)
     found = arena(problem)
-    assert found.total <= 1.05 * problem.lower_bound(64) and found.violations() == []
+    assert found.total <= 1.05 * problem.lower_bound(64)
+    assert found.violations() == []
 
 
 def test_scanning_finds_what_listing_neighbours_finds():
@@ -269,7 +275,9 @@ def test_a_largest_allocation_is_used_well():
     rows = [("a", 0, 6, 3072), ("b", 0, 2, 1024), ("c", 2, 4, 1024), ("d", 4, 6, 1024), ("e", 0, 3, 1024), ("f", 3, 6, 1024)]
     problem = replace(from_lifetimes(rows, alignment=1024), max_allocation=4096)
     found = arena(problem)
-    assert found.total == 5120 == problem.lower_bound() and max(found.storages) <= 4096 and found.violations() == []
+    assert found.total == 5120 == problem.lower_bound()
+    assert max(found.storages) <= 4096
+    assert found.violations() == []
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -278,5 +286,6 @@ def test_storages_of_a_largest_size_take_no_more_than_shared_objects(seed):
     rows = [(str(n), s, s + rng.randint(1, 5), 1024 * rng.randint(1, 4)) for n, s in enumerate(rng.choices(range(10), k=14))]
     problem = replace(from_lifetimes(rows, alignment=1024), max_allocation=4096)
     found = arena(problem, Effort(work=3_000_000))
-    assert found.violations() == [] and max(found.storages) <= 4096
+    assert found.violations() == []
+    assert max(found.storages) <= 4096
     assert problem.lower_bound() <= found.total <= planners.plan("tflite-objects", problem).total

@@ -89,12 +89,14 @@ def test_dtypes_that_the_planner_keeps_apart():
     assert kinds(audit(mixed, RULES, "tvm-fixed")) == [("reuse-rule-broken", "t2")]
     assert kinds(audit(mixed, RULES, "arena")) == []
     scoped = with_tensor("t2", scope="global.texture-nhwc")
-    assert kinds(audit(scoped, RULES)) == [] and kinds(audit(scoped, RULES, "relay-1d2d")) == [("reuse-rule-broken", "t2")]
+    assert kinds(audit(scoped, RULES)) == []
+    assert kinds(audit(scoped, RULES, "relay-1d2d")) == [("reuse-rule-broken", "t2")]
 
 
 def test_a_device_without_images_over_buffers():
     result = audit(plan(), DeviceRules.of_profile(load("adreno-650")))
-    assert kinds(result) == [("no-image-from-buffer", "xt")] and result.findings[0].count == 4
+    assert kinds(result) == [("no-image-from-buffer", "xt")]
+    assert result.findings[0].count == 4
     assert kinds(audit(extract_plan(handmade.branch()), DeviceRules.of_profile(load("adreno-650")))) == []
 
 
@@ -103,9 +105,8 @@ def test_offsets_no_view_starts_at():
     moved = with_tensor("t1", offset=64)
     moved = replace(moved, storages=tuple(replace(s, planned_bytes=storage.get(s.id, s.planned_bytes)) for s in moved.storages))
     result = audit(moved, RULES)
-    assert kinds(result) == [("misaligned-view", "t1")] and "at offset 64: adreno-740 needs a multiple of 128" in (
-        result.findings[0].message
-    )
+    assert kinds(result) == [("misaligned-view", "t1")]
+    assert "at offset 64: adreno-740 needs a multiple of 128" in (result.findings[0].message)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,8 @@ def test_limits_of_the_device(limit, value, found):
 def test_reads_before_writes():
     assert kinds(audit(with_tensor("t1", read=8, written=12), RULES)) == [("uninitialized-read", "t1")]
     unwritten = audit(with_tensor("t1", written=None), RULES)
-    assert kinds(unwritten) == [("uninitialized-read", "t1")] and "but nothing writes it" in unwritten.findings[0].message
+    assert kinds(unwritten) == [("uninitialized-read", "t1")]
+    assert "but nothing writes it" in unwritten.findings[0].message
     unknown = replace(with_tensor("t1", written=None), accesses_known=False)
     assert kinds(audit(unknown, RULES)) == []
 
@@ -154,4 +156,5 @@ def test_overlaps_are_found_as_by_comparing_all_pairs(spans):
         for i, a in enumerate(tensors)
         for b in tensors[:i]
     )
-    assert bool(found) == meet and {finding.kind.label for finding in found} <= {"storage-reused-while-live"}
+    assert bool(found) == meet
+    assert {finding.kind.label for finding in found} <= {"storage-reused-while-live"}

@@ -39,7 +39,8 @@ def test_textures_in_two_storages():
     assert {t.dense_bytes for t in plan.tensors} == {480}
     summary = plan.summary
     assert (summary.storages, summary.tensors, summary.planned, summary.right) == (2, 3, 2048, 1536)
-    assert summary.live_lower_bound == 2 * 768 and summary.unplanned == 768  # of the copies, which never live together
+    assert summary.live_lower_bound == 2 * 768
+    assert summary.unplanned == 768
     assert summary.inflation == 2048 / 1536
     whys = [tensor.left_alone for tensor in plan.tensors]
     assert whys == [RUNTIME_COPY, "", "", "copied to another scope", RUNTIME_COPY]
@@ -89,7 +90,9 @@ def test_a_reshape_extends_the_life_of_what_it_names():
 def test_results_of_branches_are_left_alone():
     plan = extract_plan(handmade.branch())
     assert [(s.id, s.planned, s.planned_bytes) for s in plan.storages] == [("s", False, 32)]
-    assert plan.summary.constants == 32 and plan.summary.planned == 0 and plan.summary.inflation == 1.0
+    assert plan.summary.constants == 32
+    assert plan.summary.planned == 0
+    assert plan.summary.inflation == 1.0
 
 
 SIZES = [

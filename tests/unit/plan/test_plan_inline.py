@@ -49,12 +49,16 @@ def test_what_callees_allocate_is_in_the_plan():
     }
     # 0, 1: x goes in twice; 2 to 10: the body of twice_one; 11 to 16: out twice, registers end; 20 is main's call on the result
     lives = {tensor.id: (tensor.first, tensor.written, tensor.last) for tensor in plan.tensors}
-    assert lives["twice_one.t0"] == (3, 5, 9) and lives["twice_one.t1"] == (7, 9, 20)
+    assert lives["twice_one.t0"] == (3, 5, 9)
+    assert lives["twice_one.t1"] == (7, 9, 20)
     # storages of the two calls are not added up, and no more than two results and arguments live at one time
-    assert plan.summary.storages == 2 and plan.summary.planned == 32 and plan.summary.unplanned == 64
+    assert plan.summary.storages == 2
+    assert plan.summary.planned == 32
+    assert plan.summary.unplanned == 64
     assert plan.summary.live_lower_bound == 64
     calls = {tensor.id: tensor.call for tensor in plan.tensors}
-    assert calls["t0"] == () and calls["twice_one.t0"][1] < calls["twice_one_1.t0"][0]
+    assert calls["t0"] == ()
+    assert calls["twice_one.t0"][1] < calls["twice_one_1.t0"][0]
 
 
 def test_planners_of_one_function_do_not_share_between_calls():
@@ -67,19 +71,24 @@ def test_planners_of_one_function_do_not_share_between_calls():
 def test_inlined_models_run_the_same_and_call_nothing():
     model = handmade.calls()
     flat = inline_calls(model)
-    assert not [i for i in walk(flat.functions["main"].body) if isinstance(i, v.CallVM)] and set(flat.functions) == {"main"}
-    assert inline_calls(flat) is flat and inline_calls(handmade.texture()) == handmade.texture()
-    assert (run(model) == 5).all() and (run(flat) == 5).all()
+    assert not [i for i in walk(flat.functions["main"].body) if isinstance(i, v.CallVM)]
+    assert set(flat.functions) == {"main"}
+    assert inline_calls(flat) is flat
+    assert inline_calls(handmade.texture()) == handmade.texture()
+    assert (run(model) == 5).all()
+    assert (run(flat) == 5).all()
 
 
 @pytest.mark.parametrize(("planner", "nbytes"), [("tvm", 64), ("arena", 256)])  # 128: the device's base alignment
 def test_a_plan_goes_across_calls(planner, nbytes, tmp_path):
     applied, watching = replan(handmade.calls(), planner, RULES), Watching()
-    assert applied.plan is not None and applied.plan.summary.planned == nbytes
+    assert applied.plan is not None
+    assert applied.plan.summary.planned == nbytes
     # by TVM's rules arguments and results stay where they were
     assert (applied.plan.summary.storages, applied.plan.summary.unplanned) == ((2, 64) if planner == "tvm" else (1, 0))
     applied.save(tmp_path / "applied.asim")
-    assert (run(applied, watching) == 5).all() and watching.reused == []
+    assert (run(applied, watching) == 5).all()
+    assert watching.reused == []
     assert (run(CompiledModel.load(tmp_path / "applied.asim")) == 5).all()
 
 

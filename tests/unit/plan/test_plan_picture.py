@@ -34,7 +34,8 @@ def tensors(scene):
 
 def test_rectangles_are_to_scale():
     one, other = tensors(scene_of(picture()))
-    assert one.width == pytest.approx(other.width) and other.height == pytest.approx(2 * one.height)
+    assert one.width == pytest.approx(other.width)
+    assert other.height == pytest.approx(2 * one.height)
     assert other.x - one.x == pytest.approx(one.width / 2)  # half its life later
     assert one.y == pytest.approx(other.y + other.height)  # its storage lies above the other's
     assert one.title.splitlines() == [
@@ -42,7 +43,8 @@ def test_rectangles_are_to_scale():
     ]  # fmt: skip
     texts = {shape.text for shape in scene_of(picture()).shapes if isinstance(shape, Text)}
     assert {"offset (kB)", "time (VM instruction)", "global", "global.texture", "padding"} <= texts
-    assert "plan = lower bound: 3.07 kB" in texts and "model: memory plan naive" in texts
+    assert "plan = lower bound: 3.07 kB" in texts
+    assert "model: memory plan naive" in texts
 
 
 def test_plan_and_bound_are_two_lines_where_they_differ():
@@ -55,7 +57,8 @@ def test_plan_and_bound_are_two_lines_where_they_differ():
 def test_svg_is_well_formed_and_names_tensors():
     root = ET.fromstring(svg.svg(scene_of(picture())))
     titles = [element.text or "" for element in root.iter(f"{SVG}title")]
-    assert len(titles) == 3 and titles[2].startswith(NASTY)
+    assert len(titles) == 3
+    assert titles[2].startswith(NASTY)
     assert not [element for element in root.iter() if "href" in "".join(element.attrib)]
 
 
@@ -67,7 +70,8 @@ def test_png_has_the_colours():
     colours = {colour for _, colour in drawn.getcolors(1 << 20)}
     close = {name: min(sum(abs(a - b) for a, b in zip(c, rgb, strict=True)) for c in colours)
              for name, rgb in {"red line": (0xD1, 0x24, 0x2F), "paper": (255, 255, 255)}.items()}  # fmt: skip
-    assert drawn.size == (2400, 1520) and max(close.values()) < 24
+    assert drawn.size == (2400, 1520)
+    assert max(close.values()) < 24
 
 
 @pytest.mark.parametrize(
@@ -101,11 +105,14 @@ def test_the_page_asks_for_nothing():
     page = html.page(measured(), "arena")
     assert not re.search(r"""(src|href|url|import)\s*[=(]\s*["']?(https?:|//)""", page)
     assert not re.search("@[A-Z]+@", page)  # every place of the template is filled
-    assert page.count("</script>") == 2 and NASTY not in page
+    assert page.count("</script>") == 2
+    assert NASTY not in page
     assert "a &quot;model&quot; &lt;x&gt;" in page
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
-    assert [t[0] for t in data["tensors"]] == ["a", NASTY] and data["planner"] == "arena"
-    assert [p["planner"] for p in data["plans"]] == ["naive", "arena"] and data["plans"][0]["bases"] == [0, 1024]
+    assert [t[0] for t in data["tensors"]] == ["a", NASTY]
+    assert data["planner"] == "arena"
+    assert [p["planner"] for p in data["plans"]] == ["naive", "arena"]
+    assert data["plans"][0]["bases"] == [0, 1024]
     with pytest.raises(AdrenoSimError, match="planner 'tvm' has no plan to draw"):
         html.page(measured(), "tvm")
 
@@ -117,5 +124,6 @@ def test_files_from_the_command_line(tmp_path, capsys):
     files = {kind: tmp_path / f"p.{kind}" for kind in ("html", "svg", "png")}
     flags = [word for kind, file in files.items() for word in (f"--{kind}", str(file))]
     assert main(["footprint", str(trace), "--planners", "naive,arena", "--draw", "naive", *flags]) == 0
-    assert files["png"].read_bytes().startswith(b"\x89PNG") and "memory plan naive" in files["svg"].read_text()
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    assert "memory plan naive" in files["svg"].read_text()
     assert '"planner":"naive"' in files["html"].read_text()

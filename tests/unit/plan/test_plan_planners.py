@@ -131,7 +131,8 @@ def test_the_texture_pool_mixes_halves_and_singles():
     assert storages("relay-1d2d", reused) == [8 * 8 * 8, 8 * 8 * 16]
     grown = Problem((texture("h", 8, 8, 0, 1, "float16"), texture("s", 8, 9, 1, 2)))
     allocation = planners.plan("texture-pool", grown)  # made anew, then of the new dtype
-    assert allocation.storages == (8 * 9 * 16,) and not allocation.violations()
+    assert allocation.storages == (8 * 9 * 16,)
+    assert not allocation.violations()
 
 
 def test_relay_keeps_texture_scopes_apart():
@@ -218,7 +219,8 @@ def test_size_equals_the_rule_from_scratch(rows):
 def test_arena_of_tflite():
     # 30 at 0, 20 on top of it, 10 (live with both) on top of them, 10 (live with 20 and 10) into the gap below 20.
     allocation = planners.plan("tflite-arena", buffers(*SMALL))
-    assert allocation.offsets == (0, 30, 50, 0) and allocation.storages == (60,)
+    assert allocation.offsets == (0, 30, 50, 0)
+    assert allocation.storages == (60,)
 
 
 def test_arena_of_tflite_takes_the_smallest_gap():
@@ -230,7 +232,8 @@ def test_arena_of_tflite_takes_the_smallest_gap():
 def test_arena_of_tflite_aligns():
     items = tuple(Item(str(n), 100, 0, 1, alignment=64) for n in range(3))
     allocation = planners.plan("tflite-arena", Problem(items))
-    assert allocation.offsets == (0, 128, 256) and allocation.storages == (356,)
+    assert allocation.offsets == (0, 128, 256)
+    assert allocation.storages == (356,)
 
 
 def test_tflite_takes_the_arena_only_where_it_fits():

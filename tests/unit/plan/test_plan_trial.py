@@ -25,9 +25,11 @@ def plan():
 def test_a_plan_that_fits(plan):
     device = open_device("sim:adreno-740")
     trial = try_plan(plan, device, "x")
-    assert not trial.refused and (trial.storages, trial.views) == (len(plan.storages), len(plan.tensors))
+    assert not trial.refused
+    assert (trial.storages, trial.views) == (len(plan.storages), len(plan.tensors))
     assert trial.asked == sum(storage.planned_bytes for storage in plan.storages)
-    assert trial.taken == 4096 * trial.storages and trial.apart == 0
+    assert trial.taken == 4096 * trial.storages
+    assert trial.apart == 0
     assert device.pool_stats().used == 0  # given back
     assert try_plan(plan, device, "x").taken == 0  # the pool had kept them
 
@@ -35,7 +37,8 @@ def test_a_plan_that_fits(plan):
 def test_images_that_are_memory_of_their_own(plan):
     trial = try_plan(plan, open_device("sim:adreno-650"), "x")
     textures = [tensor for tensor in plan.tensors if tensor.scope != "global"]
-    assert not trial.refused and trial.apart == len(textures)
+    assert not trial.refused
+    assert trial.apart == len(textures)
     assert trial.apart_bytes == sum(tensor.dense_bytes for tensor in textures)
 
 
@@ -46,10 +49,12 @@ def test_what_a_device_refuses(plan):
     assert small.pool_stats().used == 0
     by_texels = open_device("sim:adreno-740", pitch_rule="pixels")  # the row pitch that TVM's runtime passes is none of its
     trial = try_plan(plan, by_texels, "x")
-    assert {refusal.code for refusal in trial.refused} == {"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR"} and trial.refused
+    assert {refusal.code for refusal in trial.refused} == {"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR"}
+    assert trial.refused
     layered = open_device("sim:adreno-740", pitch_rule="hardware")  # the storages were planned for layers without padding
     trial = try_plan(plan, layered, "x")
-    assert {refusal.code for refusal in trial.refused} == {"CL_INVALID_IMAGE_SIZE"} and trial.refused
+    assert {refusal.code for refusal in trial.refused} == {"CL_INVALID_IMAGE_SIZE"}
+    assert trial.refused
     crooked = replace(plan, tensors=tuple(replace(t, offset=t.offset + 4) for t in plan.tensors))
     assert try_plan(crooked, open_device("sim:adreno-740"), "x").refused
 
@@ -67,9 +72,9 @@ def test_the_command(tmp_path, capsys):
     validator("footprint").validate(data)
     totals = {row["planner"]: row["total"] for row in data["planners"]}
     for trial in data["measured"]:
-        assert (
-            0 <= trial["asked"] - totals[trial["planner"]] <= 4000 and trial["taken"] >= trial["asked"] and not trial["refused"]
-        )
+        assert 0 <= trial["asked"] - totals[trial["planner"]] <= 4000
+        assert trial["taken"] >= trial["asked"]
+        assert not trial["refused"]
     assert "allocated on adreno-740" in capsys.readouterr().out
 
 
@@ -80,7 +85,8 @@ def test_refusals_and_whose_they_are(tmp_path, capsys, monkeypatch):
     args = ["footprint", str(path), "--measure"]
     assert main([*args, "--pitch-rule", "hardware"]) == 0
     shown = capsys.readouterr().out
-    assert "as compiled: t1 (float32 2x3x5x4): CL_INVALID_IMAGE_SIZE" in shown and "refused by the device" not in shown
+    assert "as compiled: t1 (float32 2x3x5x4): CL_INVALID_IMAGE_SIZE" in shown
+    assert "refused by the device" not in shown
     assert "arena: t" not in shown
     view = SimDevice.view
 

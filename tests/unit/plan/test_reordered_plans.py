@@ -101,10 +101,14 @@ def test_branches_one_after_the_other_take_less_and_give_the_same():
     model = branches()
     arena = planners.plan("arena", RULES.problem(extract_plan(model)))
     found, plan = place_reordered(model, RULES, REORDERED)
-    assert (arena.total, found.total) == (3 * 1024 + 128, 1024 + 3 * 128) and found.violations() == []
-    assert found.planner == REORDERED and plan.order != tuple(range(len(plan.order)))
+    assert (arena.total, found.total) == (3 * 1024 + 128, 1024 + 3 * 128)
+    assert found.violations() == []
+    assert found.planner == REORDERED
+    assert plan.order != tuple(range(len(plan.order)))
     applied = replan(model, REORDERED, RULES)
-    assert applied.plan is not None and applied.plan.summary.planned == found.total and not applied.plan.order
+    assert applied.plan is not None
+    assert applied.plan.summary.planned == found.total
+    assert not applied.plan.order
     for one, other in zip(run(model), run(applied), strict=True):
         assert one.tobytes() == other.tobytes()
 
@@ -123,7 +127,8 @@ def test_a_plan_file_keeps_the_order(tmp_path):
     path = str(tmp_path / "plan.json")
     write_plan(path, footprint.plan_with(footprint.of(REORDERED)))
     applied = replan(model, path, RULES)
-    assert applied.plan is not None and applied.plan.summary.planned == 1408
+    assert applied.plan is not None
+    assert applied.plan.summary.planned == 1408
     assert [a.tobytes() for a in run(applied)] == [a.tobytes() for a in run(model)]
     with pytest.raises(AdrenoSimError, match="expected each of the 6 steps"):
         replan(branches(2), path, RULES)
@@ -132,7 +137,8 @@ def test_a_plan_file_keeps_the_order(tmp_path):
 def test_an_order_that_does_not_help_is_left_as_compiled():
     model = handmade.texture()
     found, plan = place_reordered(model, RULES, REORDERED)
-    assert plan.order == () and found.total == planners.plan("arena", RULES.problem(extract_plan(model))).total
+    assert plan.order == ()
+    assert found.total == planners.plan("arena", RULES.problem(extract_plan(model))).total
 
 
 def chain_in_place():
@@ -148,7 +154,9 @@ def chain_in_place():
 
 def test_steps_that_write_one_tensor_keep_their_order():
     graph = step_graph(chain_in_place(), RULES)
-    assert graph.needs[1] >= {0} and graph.needs[2] >= {0, 1} and graph.needs[3] >= {2}
+    assert graph.needs[1] >= {0}
+    assert graph.needs[2] >= {0, 1}
+    assert graph.needs[3] >= {2}
 
 
 def test_what_writes_an_input_stays_between_the_steps_around_it():

@@ -20,19 +20,22 @@ ROOT = Path(__file__).parents[3]
 def test_a_profile_says_what_dumps_of_the_device_say(name: str) -> None:
     facts, made = FACTS[name], load(name)
     assert any(f"Compiler {version}" in made["driver_version"] for version in facts.get("compiler", [""]))
-    assert set(facts.get("has", ())) <= made.extensions and not set(facts.get("lacks", ())) & made.extensions
+    assert set(facts.get("has", ())) <= made.extensions
+    assert not set(facts.get("lacks", ())) & made.extensions
     assert made["device_name"] == facts.get("device_name", made["device_name"])
     if "svm" in facts:
         assert bool(made["SVM_CAPABILITIES"]) == facts["svm"]
     for key in filter(str.isupper, facts):
         low, high = made.seen.get(key, (made[key], made[key]))
-        assert made[key] == low and low <= facts[key] <= high, f"{key}: {made.origins[key]}"
+        assert made[key] == low, f"{key}: {made.origins[key]}"
+        assert low <= facts[key] <= high, f"{key}: {made.origins[key]}"
 
 
 def test_every_value_has_an_origin() -> None:
     for name in (*profile.names(), *profile.phones()):
         made = load(name)
-        assert set(made.origins) == set(profile.FIELDS) and all(made.origins.values()), name
+        assert set(made.origins) == set(profile.FIELDS), name
+        assert all(made.origins.values()), name
         for key, mark in made.marks.items():
             assert mark in ("sourced", "inferred")
             assert mark == "inferred" or made.origins[key].startswith("https://") or name == "reference", (name, key)
@@ -40,28 +43,34 @@ def test_every_value_has_an_origin() -> None:
 
 def test_a_chip_has_the_smallest_that_its_phones_have_and_says_so() -> None:
     chip, phone = load("adreno-740"), load("galaxy-s23")
-    assert chip["MAX_MEM_ALLOC_SIZE"] == 256 << 20 and chip.seen["MAX_MEM_ALLOC_SIZE"] == (256 << 20, 1 << 30)
-    assert phone["MAX_MEM_ALLOC_SIZE"] == 884 << 20 and not phone.seen and phone["device_version"] == chip["device_version"]
+    assert chip["MAX_MEM_ALLOC_SIZE"] == 256 << 20
+    assert chip.seen["MAX_MEM_ALLOC_SIZE"] == (256 << 20, 1 << 30)
+    assert phone["MAX_MEM_ALLOC_SIZE"] == 884 << 20
+    assert not phone.seen
+    assert phone["device_version"] == chip["device_version"]
     with pytest.raises(DeviceError, match=r"= 268435456, the smallest seen: phones have up to 1,073,741,824"):
         open_device("sim:adreno-740").allocate(300 << 20)
     with pytest.raises(DeviceError, match=r"= 926941184$"):
         open_device("sim:galaxy-s23").allocate(900 << 20)
     given = chip.with_values({"MAX_MEM_ALLOC_SIZE": 1 << 29})
-    assert not given.range_text("MAX_MEM_ALLOC_SIZE") and given.origins["MAX_MEM_ALLOC_SIZE"] == "given"
+    assert not given.range_text("MAX_MEM_ALLOC_SIZE")
+    assert given.origins["MAX_MEM_ALLOC_SIZE"] == "given"
 
 
 @pytest.mark.parametrize("name", profile.names())
 def test_every_driver_of_a_chip_makes_a_profile(name: str) -> None:
     for driver in builtin.drivers_of(name):
         made = load(f"{name},driver={driver}")
-        assert made.name == f"{name},driver={driver}" and set(made.values) == set(profile.FIELDS)
+        assert made.name == f"{name},driver={driver}"
+        assert set(made.values) == set(profile.FIELDS)
     assert load(f"{name},driver={builtin.drivers_of(name)[0]}").values == load(name).values
 
 
 def test_drivers_are_found_by_how_their_version_begins() -> None:
     assert load("adreno-740,driver=E031.41.03").compiler_version == "E031.41.03.62"
     newer = load("adreno-740,driver=E031.41.03.70")
-    assert newer.compiler_version == "E031.41.03.70" and newer.marks["driver_version"] == "given"
+    assert newer.compiler_version == "E031.41.03.70"
+    assert newer.marks["driver_version"] == "given"
     assert newer.extensions == load("adreno-740").extensions
     assert open_device("sim:adreno-740,driver=E031.42,wave_size=64").info.profile["device_name"] == "QUALCOMM Adreno(TM) 740"
     for wrong in ("E031.99", "mesa", "E031.41.03.x!"):
@@ -119,10 +128,13 @@ def test_what_clinfo_prints_is_a_profile(tmp_path: Path) -> None:
         4096,
         (512, 512, 64),
     )
-    assert made["HALF_FP_CONFIG"] == ("INF_NAN", "ROUND_TO_NEAREST") and made["DOUBLE_FP_CONFIG"] == ()
-    assert made["SVM_CAPABILITIES"] == ("COARSE_GRAIN_BUFFER",) and made["PREFERRED_VECTOR_WIDTH_HALF"] == 2
+    assert made["HALF_FP_CONFIG"] == ("INF_NAN", "ROUND_TO_NEAREST")
+    assert made["DOUBLE_FP_CONFIG"] == ()
+    assert made["SVM_CAPABILITIES"] == ("COARSE_GRAIN_BUFFER",)
+    assert made["PREFERRED_VECTOR_WIDTH_HALF"] == 2
     assert made.extensions == {"cl_khr_fp16", "cl_khr_image2d_from_buffer", "cl_qcom_new_one"}
-    assert made.marks["GLOBAL_MEM_SIZE"] == "given" and made.marks["MAX_SAMPLERS"] == "inferred"
+    assert made.marks["GLOBAL_MEM_SIZE"] == "given"
+    assert made.marks["MAX_SAMPLERS"] == "inferred"
     assert open_device(f"sim:{tmp_path / 'phone.txt'}").info.version == "OpenCL 3.0 Adreno(TM) 750"
 
 

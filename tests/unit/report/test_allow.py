@@ -60,14 +60,17 @@ def test_what_an_entry_accepts(changes, accepted):
 def test_an_entry_holds_through_its_last_day():
     assert apply([entry()], [RACE], DAY).allowed[0].entry == entry()
     late = apply([entry()], [RACE, RACE], DAY + datetime.timedelta(1))
-    assert late.kept == [RACE, RACE] and not late.allowed and late.expired == [entry()]
+    assert late.kept == [RACE, RACE]
+    assert not late.allowed
+    assert late.expired == [entry()]
     assert describe_expired(entry()) == "a.toml: [[allow]] 1: expired on 2027-06-30: data-race in histogram_* counts again (why)"
 
 
 def test_another_entry_may_still_hold():
     renewed = entry(expires=DAY + datetime.timedelta(30), where="a.toml: [[allow]] 2")
     result = apply([entry(), renewed], [RACE], DAY + datetime.timedelta(1))
-    assert [item.entry for item in result.allowed] == [renewed] and not result.expired
+    assert [item.entry for item in result.allowed] == [renewed]
+    assert not result.expired
 
 
 def test_an_expired_entry_that_fits_nothing_is_not_reported():
@@ -82,7 +85,8 @@ def test_the_nearest_configuration_is_used(tmp_path, name, table):
     (tmp_path / "a" / "pyproject.toml").write_text('[project]\nname = "other"\n')
     (found,) = find_config(inner)
     assert (found.kernel, found.kind, found.expires) == ("histogram_*", "data-race", DAY)
-    assert found.where.startswith(str(tmp_path / name)) and found.where.endswith("allow]] 1")
+    assert found.where.startswith(str(tmp_path / name))
+    assert found.where.endswith("allow]] 1")
     (tmp_path / "a" / "adreno-sim.toml").write_text("")
     assert find_config(inner) == []
 

@@ -64,4 +64,5 @@ def test_the_page_of_a_check():
 
 def test_the_page_of_a_launch():
     page = Page(html.of_launch("t", [Finding(Kind.DATA_RACE, "two", "conv", 99, 1)], SOURCE, "error: data-race: two"))
-    assert page.texts["strong"] == "error: data-race: two" and "mark" not in page.texts
+    assert page.texts["strong"] == "error: data-race: two"
+    assert "mark" not in page.texts

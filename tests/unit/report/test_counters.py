@@ -70,7 +70,8 @@ def test_json_follows_its_schema(counters):
 
 def test_what_follows_from_figures():
     exact, model = (counters_to_json(COUNTERS)[key] for key in ("exact", "model"))
-    assert exact["read_bytes"] == 512 + 1024 and exact["written_bytes"] == 512  # of buffers and images
+    assert exact["read_bytes"] == 512 + 1024
+    assert exact["written_bytes"] == 512
     assert exact["operations_per_byte"] == (1024 + 512 + 128) / (1280 + 512)
     assert exact["float_operations_per_byte"] == (1024 + 128) / (1280 + 512)
     assert [row["reuse"] for row in exact["memory"]] == [2.0, 1.0, None]
@@ -83,28 +84,41 @@ def test_what_follows_from_figures():
 def test_launches_add_up():
     twice = COUNTERS + COUNTERS
     assert (twice.launches, twice.work_items, twice.operations["int32"], twice.divergent) == (2, 256, 1024, 2)
-    assert twice.wave_size == 64 and [row.transactions for row in twice.memory] == [48, 32, 8]
-    assert twice.memory[2].unique_bytes is None and twice.memory[0].unique_bytes == 1024
-    assert twice.places[0] == PlaceCounters("3:7", "read", "a<b", 8, 48, 32) and len(twice.places) == 3
+    assert twice.wave_size == 64
+    assert [row.transactions for row in twice.memory] == [48, 32, 8]
+    assert twice.memory[2].unique_bytes is None
+    assert twice.memory[0].unique_bytes == 1024
+    assert twice.places[0] == PlaceCounters("3:7", "read", "a<b", 8, 48, 32)
+    assert len(twice.places) == 3
     other = NOTHING + COUNTERS
-    assert other.memory == COUNTERS.memory and other.operations == COUNTERS.operations
+    assert other.memory == COUNTERS.memory
+    assert other.operations == COUNTERS.operations
 
 
 def test_tables_say_what_is_a_model():
     said = shown(text.show, make_report(COUNTERS))
-    assert "lines/least*" in said and "1.25" in said and "2 of 2 groups traced" in said and "25.0%" in said
+    assert "lines/least*" in said
+    assert "1.25" in said
+    assert "2 of 2 groups traced" in said
+    assert "25.0%" in said
     assert "model: waves of" not in shown(text.show, make_report(None))
     said = shown(launch_text.show, make_launch(COUNTERS))
-    assert "operations: float32 1,024, int32 512, special 128" in said and "barriers: 1.50 a group" in said
+    assert "operations: float32 1,024, int32 512, special 128" in said
+    assert "barriers: 1.50 a group" in said
     assert "1,536 bytes read, 1,280 of them distinct; 512 written, 512 distinct; 0.64 floating-point" in said
-    assert "2 of them for bank conflicts" in said and "4.0 texels a line, 8.0 lines a wave" in said
-    assert "3:7" in said and "branch" in said and "4:1" not in said
+    assert "2 of them for bank conflicts" in said
+    assert "4.0 texels a line, 8.0 lines a wave" in said
+    assert "3:7" in said
+    assert "branch" in said
+    assert "4:1" not in said
     assert "operations: none" in shown(launch_text.show, make_launch(NOTHING))
 
 
 def test_the_page_shows_them():
     page = html.of_report(make_report(COUNTERS))
-    assert "<h2>Counters</h2>" in page and "k&lt;1&gt;" in page and "a&lt;b (buffer)" in page
+    assert "<h2>Counters</h2>" in page
+    assert "k&lt;1&gt;" in page
+    assert "a&lt;b (buffer)" in page
     HTMLParser().feed(page)
     assert "Counters" not in html.of_report(make_report(None))
 
@@ -116,6 +130,10 @@ def test_the_page_of_a_launch():
     launch.unchecked, launch.printed = ["values: <none>"], "x < y"
     page = launch_html.of_report(launch)
     HTMLParser().feed(page)
-    assert "<mark>    2   a &lt; b;</mark>" in page and "values: &lt;none&gt;" in page and "x &lt; y" in page
-    assert "<h2>Counters</h2>" in page and "a&lt;b (buffer)" in page and "128 work-items in groups: 64" in page
+    assert "<mark>    2   a &lt; b;</mark>" in page
+    assert "values: &lt;none&gt;" in page
+    assert "x &lt; y" in page
+    assert "<h2>Counters</h2>" in page
+    assert "a&lt;b (buffer)" in page
+    assert "128 work-items in groups: 64" in page
     assert "Counters" not in launch_html.of_report(make_launch(None))

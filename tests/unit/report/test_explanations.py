@@ -18,8 +18,11 @@ def test_no_kind_lacks_a_text():
     for told in known.values():
         for text in (told.help, told.means, told.example, told.fix):
             assert len(text) > 20, told.kind
-        assert told.help[0].islower() and not told.help.endswith(".") and "\n" not in told.help, told.kind
-        assert told.means.endswith(".") and told.fix[-1] in ".?)", told.kind
+        assert told.help[0].islower(), told.kind
+        assert not told.help.endswith("."), told.kind
+        assert "\n" not in told.help, told.kind
+        assert told.means.endswith("."), told.kind
+        assert told.fix[-1] in ".?)", told.kind
         assert all(len(line) <= 130 for line in told.example.splitlines()), told.kind
         assert told.reference.startswith("https://")
 
@@ -38,7 +41,8 @@ def test_the_command_says_all_of_a_kind(kind, capsys):
     assert main(["explain", kind]) == 0
     out = capsys.readouterr().out
     told = explanations()[kind]
-    assert out.startswith(f"{kind} ({told.kind.severity})") and told.help in out
+    assert out.startswith(f"{kind} ({told.kind.severity})")
+    assert told.help in out
     assert all(line in out for line in told.example.splitlines())
     assert set(told.fix.split()) <= set(out.split())
 

@@ -16,7 +16,8 @@ REFUSED = with_host_call(Finding(Kind.CALL_REFUSED, "clCreateBuffer gives CL_INV
 def test_many_findings_alike_are_few_lines() -> None:
     shown = ShownFindings()
     taken = [shown.takes(replace(WRITE, kernel=f"k{i}", message=f"writes 4 bytes at offset {i} of o")) for i in range(240)]
-    assert sum(taken) == MOST_ALIKE and all(taken[:MOST_ALIKE])
+    assert sum(taken) == MOST_ALIKE
+    assert all(taken[:MOST_ALIKE])
     assert shown.takes(REFUSED)  # of another kind
     assert list(shown.rest()) == [
         "error: out-of-bounds-write: 237 more like those above in k3, k4, k5 and 234 others: writes 4 bytes at offset 3 of o",
@@ -27,7 +28,8 @@ def test_many_findings_alike_are_few_lines() -> None:
 
 def test_few_findings_are_all_shown_once() -> None:
     shown = ShownFindings()
-    assert shown.is_new(WRITE) and not shown.is_new(replace(WRITE, column=9))  # another place at the same line
+    assert shown.is_new(WRITE)
+    assert not shown.is_new(replace(WRITE, column=9))
     assert not shown.is_new(replace(WRITE, kind=Kind.CLAMPED_READ, line=8))  # a note
     assert shown.takes(WRITE)
     assert list(shown.rest()) == []
@@ -38,7 +40,8 @@ def test_findings_of_many_words_end_as_well() -> None:
     words = [f"{a}{b}" for a in "abcdefghijklmnopqrst" for b in "abcdefghij"]
     assert sum(shown.takes(replace(WRITE, message=word, line=place)) for place, word in enumerate(words, 1)) == MOST_WHOLE
     rest = list(shown.rest())
-    assert len(rest) == MOST_LINES + 2 and rest[-2] == f"{200 - MOST_WHOLE - MOST_LINES} more findings with other words"
+    assert len(rest) == MOST_LINES + 2
+    assert rest[-2] == f"{200 - MOST_WHOLE - MOST_LINES} more findings with other words"
 
 
 def test_sarif_gives_a_call_a_place_and_its_own_fingerprint() -> None:

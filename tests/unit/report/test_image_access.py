@@ -34,8 +34,11 @@ def refused(function: str, has: str, source: str) -> list[Diagnostic]:
 )
 def test_the_image_and_its_access_are_named(function, has, source, told):
     error, note, warning = name_access(refused(function, has, source))
-    assert error.message.startswith("no matching function") and warning.message == "unused"
-    assert note.severity == "note" and note.message.startswith(told) and note.line == error.line
+    assert error.message.startswith("no matching function")
+    assert warning.message == "unused"
+    assert note.severity == "note"
+    assert note.message.startswith(told)
+    assert note.line == error.line
 
 
 @pytest.mark.parametrize("function, has", [("read_imagef", "read_only"), ("write_imagef", "read_write"), ("f", "write_only")])

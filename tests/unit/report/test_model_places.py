@@ -16,7 +16,8 @@ def test_a_finding_of_a_model_is_at_its_file_and_its_place_in_the_kernel_a_note(
     assert (placed.file, placed.line, placed.column) == ("m.onnx", 1, 0)
     assert [(note.file, note.line) for note in placed.notes] == [("conv_kernel.cl", 7), ("conv_kernel.cl", 9), ("", 0)]
     plan = Finding(Kind.PLAN_INFLATED, "more than needed")
-    assert place_at_model([plan], "m.onnx")[0].file == "m.onnx" and not place_at_model([plan], "m.onnx")[0].notes
+    assert place_at_model([plan], "m.onnx")[0].file == "m.onnx"
+    assert not place_at_model([plan], "m.onnx")[0].notes
     own = Finding(Kind.DATA_RACE, "race", "k", 3, file="k.cl")
     assert place_at_model([own], "m.onnx") == [own]
 
@@ -31,7 +32,8 @@ def test_nodes_are_named_in_every_form():
     line = annotations.annotation(placed)
     assert line.startswith("::error file=m.onnx,line=1,title=wrong-value::kernel conv_kernel (nodes conv1, conv2): 2 of 4 wrong")
     assert "conv_kernel.cl:7: here" in line
-    assert "  nodes conv1, conv2" in finding_text.lines(WRONG) and finding_to_json(WRONG)["nodes"] == ["conv1", "conv2"]
+    assert "  nodes conv1, conv2" in finding_text.lines(WRONG)
+    assert finding_to_json(WRONG)["nodes"] == ["conv1", "conv2"]
 
 
 def test_of_many_nodes_a_few_are_named():

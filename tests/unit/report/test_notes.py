@@ -61,25 +61,30 @@ def test_a_note_far_away_is_shown_behind_a_gap_and_one_in_another_file_by_its_na
     text = explain.explain(far, SOURCE).splitlines()
     assert text[1:4] == [" 1 | " + SOURCE.splitlines()[0], "   |        ^", "   ..."]
     assert text[4:6] == [" 6 |   y[l] = tile[7 - l];", "   |   - here"]
-    assert "   = util.h:9: there" in text and "   = note: so it is" in text
+    assert "   = util.h:9: there" in text
+    assert "   = note: so it is" in text
 
 
 def test_lists_annotations_and_pages_say_the_same():
     lines = finding_text.lines(RACE)
-    assert "  line 3: work-item (7, 0, 0) writes it here" in lines and "  help: give the barrier a flag" in lines
+    assert "  line 3: work-item (7, 0, 0) writes it here" in lines
+    assert "  help: give the barrier a flag" in lines
     assert lines[-1] == "  +  barrier(CLK_LOCAL_MEM_FENCE);"
     assert "%0Aline 4: orders global memory only%0Ahelp: give the barrier a flag" in annotations.annotation(RACE)
     page = html.of_finding(0, RACE, SOURCE, file="")
-    assert "<em>work-item (7, 0, 0) writes it here</em>" in page and "help: give the barrier a flag" in page
+    assert "<em>work-item (7, 0, 0) writes it here</em>" in page
+    assert "help: give the barrier a flag" in page
 
 
 def test_json_holds_all_of_it_both_ways():
     data = finding_to_json(RACE)
     validator("finding").validate(data)
     assert data["notes"][1] == {"label": "orders global memory only", "line": 4, "column": 3, "file": "k.cl"}
-    assert data["patch"] == PATCH and finding_from_json(data) == RACE
+    assert data["patch"] == PATCH
+    assert finding_from_json(data) == RACE
     plain = Finding(Kind.WATCHDOG, "still running", "spin")
-    assert finding_to_json(plain)["help"].startswith("look for a loop") and "notes" not in finding_to_json(plain)
+    assert finding_to_json(plain)["help"].startswith("look for a loop")
+    assert "notes" not in finding_to_json(plain)
 
 
 def test_sarif_has_related_locations_and_rules_that_help():
@@ -87,9 +92,11 @@ def test_sarif_has_related_locations_and_rules_that_help():
     first, second = (result["relatedLocations"] for result in run["results"])
     assert first[0]["physicalLocation"] == {"artifactLocation": {"uri": "k.cl"}, "region": {"startLine": 3, "startColumn": 11}}
     assert first[1] == {**first[1], "id": 2, "message": {"text": "orders global memory only"}}
-    assert "physicalLocation" not in second[0] and second[1]["physicalLocation"]["artifactLocation"]["uri"] == "reverse.cl"
+    assert "physicalLocation" not in second[0]
+    assert second[1]["physicalLocation"]["artifactLocation"]["uri"] == "reverse.cl"
     (rule,) = run["tool"]["driver"]["rules"]
-    assert rule["helpUri"].startswith("https://") and "barrier" in rule["help"]["markdown"]
+    assert rule["helpUri"].startswith("https://")
+    assert "barrier" in rule["help"]["markdown"]
 
 
 def test_places_in_the_source_itself_get_its_name():
@@ -138,6 +145,7 @@ def test_the_source_names_conditions_and_declarations():
     assert add_source_notes(barrier, source).notes[0].label == "`y[0] < n` decides which work-items get there"
     unset = Finding(Kind.UNINITIALIZED_READ, "uses x", "f", 4, 8, detail={VARIABLE: "x"})
     told = add_source_notes(unset, source)
-    assert told.notes == (Note("x is declared here, without a value", 2, 7),) and "line 2" in told.help
+    assert told.notes == (Note("x is declared here, without a value", 2, 7),)
+    assert "line 2" in told.help
     argument = Finding(Kind.UNINITIALIZED_READ, "reads y", "f", 4, 8, access=Access("y", 4, 0))
     assert add_source_notes(argument, source) == argument

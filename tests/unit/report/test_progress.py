@@ -18,7 +18,8 @@ def test_a_stage_of_unknown_length_shows_no_count(monkeypatch):
     file = Terminal()
     with show_progress(file) as bar:
         bar.stage("import")
-    assert "import" in file.getvalue() and "/?" not in file.getvalue()
+    assert "import" in file.getvalue()
+    assert "/?" not in file.getvalue()
     file = Terminal()
     with show_progress(file) as bar:
         bar.stage("run", 7)
@@ -38,8 +39,12 @@ def test_a_whole_whose_stages_are_known_goes_from_0_to_100_percent_and_never_bac
             for number in range(steps + 1):  # more than were announced
                 bar.step(str(number))
                 told.append(bar._done)
-    assert told == sorted(told) and told[0] == 0 and max(told) == pytest.approx(1)
-    assert told[4] == pytest.approx(0.2) and "compare" in file.getvalue() and "100 %" in file.getvalue()
+    assert told == sorted(told)
+    assert told[0] == 0
+    assert max(told) == pytest.approx(1)
+    assert told[4] == pytest.approx(0.2)
+    assert "compare" in file.getvalue()
+    assert "100 %" in file.getvalue()
 
 
 def test_a_stage_that_is_left_out_is_passed_over(monkeypatch):

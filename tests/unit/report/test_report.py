@@ -77,7 +77,8 @@ def test_an_ok_that_left_something_out_says_so():
     report = make()
     assert report.verdict.startswith("ok: ")
     report.kernels_in_model = 2
-    assert report.verdict.startswith("ok, in part: 1 of 2 kernels checked") and report.exit_code == 0
+    assert report.verdict.startswith("ok, in part: 1 of 2 kernels checked")
+    assert report.exit_code == 0
     report = make()
     report.outputs = [OutputReport("output", "TVM llvm", True, "every element is 0", 0, 0, (), 0.0)]
     assert report.verdict == "ok, in part: 1 of 1 kernels checked, 0 errors, 0 warnings, TVM llvm says nothing"
@@ -104,8 +105,10 @@ def test_finding_text_names_place_work_item_access_and_stores():
     ]
     assert "  access data at (-1, 0, 0) of (8, 8, 1), 16 bytes" in finding_text.lines(NOTE)
     lines = finding_text.lines(WRONG)
-    assert "    0: inf by work-item (5, 1, 0), conv_kernel:4:5" in lines and "       | out[i] = x;" in lines
-    assert lines[-2] == "    and 2 more" and lines[-1].startswith("  help: ")
+    assert "    0: inf by work-item (5, 1, 0), conv_kernel:4:5" in lines
+    assert "       | out[i] = x;" in lines
+    assert lines[-2] == "    and 2 more"
+    assert lines[-1].startswith("  help: ")
 
 
 @pytest.mark.parametrize("findings", [(), (WRITE, NOTE, WRONG)])
@@ -117,7 +120,8 @@ def test_json_fits_its_schema(findings, tmp_path):
     for finding in data["findings"]:
         validator("finding").validate(finding)
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
-    assert data["ok"] is (not findings) and data["plan"]["inflation"] == 4.0
+    assert data["ok"] is (not findings)
+    assert data["plan"]["inflation"] == 4.0
     if findings:
         assert data["findings"][2]["detail"]["stores"][0]["value"] == "inf"
 
@@ -171,8 +175,10 @@ def test_text_has_table_plan_findings_gaps_and_verdict():
     shown = out.getvalue()
     for part in ("conv_kernel", "250.00", "400 bytes as planned", "100 with right sizes (4.00x)", "live lower bound of both 80"):
         assert part in shown
-    assert "1 note not shown" in shown and "clamped-read" not in shown
-    assert "not checked: kernel pool" in shown and "output agrees with TVM llvm" in shown
+    assert "1 note not shown" in shown
+    assert "clamped-read" not in shown
+    assert "not checked: kernel pool" in shown
+    assert "output agrees with TVM llvm" in shown
     assert shown.rstrip().endswith("findings: 1 of 1 kernels checked, 1 error, 0 warnings, TVM llvm agrees")
     out = io.StringIO()
     text.show(make((NOTE,)), out, notes=True)

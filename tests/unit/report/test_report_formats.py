@@ -167,11 +167,14 @@ def test_sarif_has_rules_places_and_suppressions():
     write, model, note = run["results"]
     for result in run["results"]:
         rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
-        assert rule["id"] == result["ruleId"] and rule["defaultConfiguration"]["level"] == result["level"]
+        assert rule["id"] == result["ruleId"]
+        assert rule["defaultConfiguration"]["level"] == result["level"]
     place = write["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "k/conv.cl"}, "region": {"startLine": 2, "startColumn": 3}}
-    assert write["occurrenceCount"] == 3 and "global (5, 1, 0)" in write["message"]["text"]
-    assert "locations" not in model and "suppressions" not in write
+    assert write["occurrenceCount"] == 3
+    assert "global (5, 1, 0)" in write["message"]["text"]
+    assert "locations" not in model
+    assert "suppressions" not in write
     assert note["suppressions"][0]["justification"] == "padding (adreno-sim.toml: [[allow]] 1, until 2030-01-02)"
     assert run["artifacts"][0]["contents"]["text"] == SOURCE
 
@@ -225,7 +228,8 @@ def test_explained_has_the_caret_under_the_column():
         "   |   ^",
     ]
     assert "   = work-item global (5, 1, 0) local (1, 1, 0) group (1, 0, 0)" in text
-    assert text[-2] == "   = 3 times; this is the first" and text[-1].startswith("   = help: test the index")
+    assert text[-2] == "   = 3 times; this is the first"
+    assert text[-1].startswith("   = help: test the index")
 
 
 @pytest.mark.parametrize(
@@ -241,15 +245,18 @@ def test_excerpts_of_tabs_and_long_lines(line, column, shown, caret):
     finding = replace(WRITE, line=1, column=column)
     source, below = (part.partition("| ")[2] for part in explain.explain(finding, line + "\n").splitlines()[1:3])
     if shown is None:
-        assert len(source) <= explain.SHOWN and source[below.index("^")] == "y"
+        assert len(source) <= explain.SHOWN
+        assert source[below.index("^")] == "y"
     else:
-        assert source == shown and below == " " * caret + "^"
+        assert source == shown
+        assert below == " " * caret + "^"
 
 
 @pytest.mark.parametrize("line, source", [(0, SOURCE), (99, SOURCE), (2, "")])
 def test_a_finding_without_a_line_to_show(line, source):
     text = explain.explain(replace(WRITE, line=line), source)
-    assert "writes 16 bytes" in text and "|" not in text
+    assert "writes 16 bytes" in text
+    assert "|" not in text
 
 
 def report(**changes):
@@ -283,10 +290,12 @@ WRONG = LaunchOutput("out", False, "", 2, 8, float("inf"), 3, 1)
     ],
 )
 def test_launch_reports_as_json_text_and_exit_code(made, code):
-    assert made.exit_code == code and made.ok is (code == 0)
+    assert made.exit_code == code
+    assert made.ok is (code == 0)
     data = encode.to_json(made)
     validator("launch-report").validate(json.loads(json.dumps(data, allow_nan=False)))
-    assert data["exit_code"] == code and data["verdict"] == made.verdict
+    assert data["exit_code"] == code
+    assert data["verdict"] == made.verdict
     out = io.StringIO()
     launch_text.show(made, out)
     assert out.getvalue().splitlines()[-1] == made.verdict
@@ -313,8 +322,10 @@ def test_text_says_what_was_announced_and_what_was_not():
     out = io.StringIO()
     launch_text.show(made, out)
     lines = out.getvalue().splitlines()
-    assert lines[0] == "hello" and "expected, but not seen: data-race (line 3)" in lines
-    assert "not expected: clamped-read at k/conv.cl:conv:1:1" in lines and "not checked: values" in lines
+    assert lines[0] == "hello"
+    assert "expected, but not seen: data-race (line 3)" in lines
+    assert "not expected: clamped-read at k/conv.cl:conv:1:1" in lines
+    assert "not checked: values" in lines
 
 
 def test_json_of_a_launch_is_written_whole(tmp_path):

@@ -35,7 +35,8 @@ def test_words_are_broken_without_loss_and_figures_never():
 def test_a_style_colours_one_cell():
     column = figure_column("golden", lambda row: row, style=lambda row: {"wrong": "bold red", "ok": ""}[row])
     coloured = write([column], ["wrong", "ok"], force_terminal=True, color_system="standard")
-    assert coloured.count("\x1b[1;31m") == 1 and "wrong" in coloured.partition("\x1b[1;31m")[2]
+    assert coloured.count("\x1b[1;31m") == 1
+    assert "wrong" in coloured.partition("\x1b[1;31m")[2]
 
 
 def test_markdown_aligns_figures_and_escapes_cells():
@@ -48,7 +49,8 @@ def test_a_precision_report_that_is_piped_keeps_long_names():
     report = PrecisionReport("m", "texture", "d", "float16", "float32", ("nn.conv2d",), 0.01, "", layers, (), (0,), 1e-4)
     file = io.StringIO()
     precision_text.show(report, file)
-    assert layers[0].name in file.getvalue() and "…" not in file.getvalue()
+    assert layers[0].name in file.getvalue()
+    assert "…" not in file.getvalue()
 
 
 NAMES = ["fused_conv2d_add_relu_multiply_texture_kernel_number_12", "a_short_one"]
@@ -67,11 +69,13 @@ def test_neither_a_word_nor_a_figure_is_cut_at_any_width(width):
     text = file.getvalue()
     for word in (*NAMES, "many", "words", "next", "kernel", "launches", "golden"):
         assert word in text.split(), text
-    assert text.split().count("123,456,789") == 4 and "…" not in text
+    assert text.split().count("123,456,789") == 4
+    assert "…" not in text
     assert max(map(len, text.splitlines())) <= max(width, len(NAMES[0]))
 
 
 def test_a_table_without_rows_has_its_titles():
     file = io.StringIO()
     print_table(Console(file=file, width=10), WIDE, [])
-    assert "kernel" in file.getvalue() and "golden" in file.getvalue()
+    assert "kernel" in file.getvalue()
+    assert "golden" in file.getvalue()

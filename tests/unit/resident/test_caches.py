@@ -63,7 +63,9 @@ def test_a_number_that_the_function_is_given_follows_from_the_lengths():
     assert creators(found) == ["create"]
     (cache,) = find_caches(found, Lengths(100, batch=2, chunk=32, page_size=8), None)
     assert (cache.sequences, cache.chunk, cache.page_size, cache.sliding) == (2, 32, 8, False)
-    assert cache.pages == 26 and cache.layers == range(2) and cache.dtype == "float16"
+    assert cache.pages == 26
+    assert cache.layers == range(2)
+    assert cache.dtype == "float16"
     with pytest.raises(AdrenoSimError, match=r"create gets the number of positions of its KV cache as .*: give --context"):
         find_caches(found, Lengths(), None)
 
@@ -107,6 +109,7 @@ def test_an_entry_alone_has_the_tensors_of_its_tuples_as_inputs():
     base.functions["decode"], base.entries["decode"] = function, params
     alone = entry_model(base, "decode")
     assert [info.name for info in alone.inputs] == ["x", "w_0", "w_1"]
-    assert alone.functions["main"].params == ("x", "w.0", "w.1") and not alone.entries
+    assert alone.functions["main"].params == ("x", "w.0", "w.1")
+    assert not alone.entries
     with pytest.raises(AdrenoSimError, match="create takes the shape 'batch': its plan needs to know the numbers in it"):
         entry_model(base, "create")

@@ -76,7 +76,8 @@ def test_of_a_module_that_does_not_say_weights_are_what_functions_share():
 def test_a_cache_that_is_described():
     cache = describe_cache("layers=2,heads=8,kv-heads=4,dim=16", Lengths(100, batch=2, chunk=32))
     assert (cache.pages, cache.layer_shape) == (14, (14, 2, 4, 16, 16))
-    assert cache.workspaces()["q"].nbytes == 32 * 8 * 16 * 2 and cache.forward_arrays()["positions"].shape == (32,)
+    assert cache.workspaces()["q"].nbytes == 32 * 8 * 16 * 2
+    assert cache.forward_arrays()["positions"].shape == (32,)
     for text, said in [
         ("layers=2", "no heads: expected layers=N"),
         ("layers=2,heads=8,kv-heads=4,dim=x", "'dim=x': expected"),

@@ -62,7 +62,8 @@ def test_only_the_code_of_a_function_is_kept():
         "end:\n  ret i8 %v\n}"
     )
     assert (rare.kind, helper.kind) == ("cold", "alwaysinline")
-    assert rare.names == {"shape", "helper"} and helper.names == {"llvm.memset.p0.i64"}
+    assert rare.names == {"shape", "helper"}
+    assert helper.names == {"llvm.memset.p0.i64"}
     assert list(module.declarations) == ["llvm.memset.p0.i64"]
 
 
@@ -70,7 +71,8 @@ def test_a_part_has_what_it_needs_and_no_more():
     module = read_module(TEXT)
     assert set(module.needed_for(["rare", "absent"]).functions) == {"rare", "helper"}
     helper = module.needed_for(["helper"])
-    assert set(helper.functions) == {"helper"} and set(helper.declarations) == {"llvm.memset.p0.i64"}
+    assert set(helper.functions) == {"helper"}
+    assert set(helper.declarations) == {"llvm.memset.p0.i64"}
     assert not module.needed_for([]).declarations
 
 
@@ -79,7 +81,8 @@ def test_a_function_says_how_it_joins_a_kernel():
         [name for name in c_runtime.runtime().functions if name not in (c_runtime.WORK, *native_functions.SIGNATURES)]
     )
     kernel = {name: function.kind for name, function in called.functions.items() if name != "make_call"}
-    assert "" not in kernel.values() and {"run_groups", "report", "shadow_read", "srgb_encode"} <= set(kernel)
+    assert "" not in kernel.values()
+    assert {"run_groups", "report", "shadow_read", "srgb_encode"} <= set(kernel)
 
 
 def test_no_promise_of_clang_is_left():
@@ -105,8 +108,10 @@ def test_every_constant_of_the_shared_modules_is_in_the_text():
     text = c_runtime.constants()
     for module in (context, race_cells, kernel_shape, mailbox):
         names = [name for name, value in vars(module).items() if name.isupper() and isinstance(value, int)]
-        assert names and all(re.search(rf"^#define {name} ", text, re.M) for name in names)
-    assert "#define EPOCH_STEP 4294967296ull\n" in text and "#define ABANDONED (-1)\n" in text
+        assert names
+        assert all(re.search(rf"^#define {name} ", text, re.M) for name in names)
+    assert "#define EPOCH_STEP 4294967296ull\n" in text
+    assert "#define ABANDONED (-1)\n" in text
 
 
 def test_two_constants_of_one_name_are_an_error():
@@ -143,7 +148,8 @@ def test_what_was_compiled_is_kept_until_something_changes(monkeypatch, tmp_path
     compile_text = compiled._compile
     monkeypatch.setattr(compiled, "_compile", lambda source: calls.append(source) or compile_text(source))
     first = compiled.compile_files("", ("soft_float.c",))
-    assert compiled.compile_files("", ("soft_float.c",)) == first and len(calls) == 1
+    assert compiled.compile_files("", ("soft_float.c",)) == first
+    assert len(calls) == 1
     compiled.compile_files("#define UNUSED 1\n", ("soft_float.c",))
     monkeypatch.setattr(compiled, "identify_compiler", lambda: "another")
     compiled.compile_files("", ("soft_float.c",))
@@ -182,7 +188,8 @@ def test_a_report_counts_and_keeps_the_first_in_work_item_order(functions, launc
         functions.report(words.ctypes.data, 1, group, local, *(100 * group + local + n for n in range(6)))
     functions.keep_first(words.ctypes.data, 1, 2, 59, *[7] * 6)
     record = sites[1]
-    assert record[context.SITE_COUNT] == 5 and record[context.SITE_LOCK] == 0
+    assert record[context.SITE_COUNT] == 5
+    assert record[context.SITE_LOCK] == 0
     assert record[context.SITE_ORDER] == 2 * 64 + 59
     assert list(record[[context.SITE_GROUP, context.SITE_LOCAL]]) == [2, 59]
     assert list(record[context.SITE_VALUES : context.SITE_VALUES + 6]) == [7] * 6
@@ -202,7 +209,8 @@ def test_sites_of_synchronisation_points(functions, launch):
 def test_a_fault_stops_the_launch(functions, launch, flag):
     words, _ = launch
     functions.raise_fault(words.ctypes.data, flag)
-    assert list(words[[context.FAULT_FLAG, context.STOP]]) == [flag, flag] and words.sum() - words[context.SITES] == 2 * flag
+    assert list(words[[context.FAULT_FLAG, context.STOP]]) == [flag, flag]
+    assert words.sum() - words[context.SITES] == 2 * flag
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])
@@ -213,7 +221,8 @@ def test_watched_bytes_are_kept_while_there_is_room(functions, launch, size):
     words[context.WATCH_EVENTS], words[context.WATCH_CAPACITY] = events.ctypes.data, 1
     for site in (4, 5):
         functions.watched(words.ctypes.data, site, 6, 7)
-    assert words[context.WATCH_COUNT] == 2 and not events[1].any()
+    assert words[context.WATCH_COUNT] == 2
+    assert not events[1].any()
     assert events[0].tolist() == [4, 6, 7, int.from_bytes(watched.tobytes(), "little")]
 
 

@@ -291,7 +291,8 @@ def test_a_record_tells_of_the_first_in_work_item_order(functions):
     for group, item in ((2, 4), (1, 5), (1, 3), (2, 0)):
         run.run_group(group, [Step(item=item, number=2)])
     (record,) = run.records[: int(run.words[context.RACE_COUNT])]
-    assert record[context.RACE_HITS] == 4 and record[context.RACE_SAME] == 0
+    assert record[context.RACE_HITS] == 4
+    assert record[context.RACE_SAME] == 0
     assert record[context.RACE_ORDER] == ITEMS * 1 + 3
     assert list(record[[context.RACE_GROUP, context.RACE_LOCAL]]) == [1, 3]
     assert list(record[context.RACE_VALUES : context.RACE_VALUES + 6]) == [1, 3, 2, 0, 0, 5]
@@ -314,4 +315,5 @@ def test_conflicts_beyond_the_room_are_left_out(functions):
     run.begin()
     steps = [Step(item=number % 2, writes=True, number=number) for number in range(context.RACE_CAPACITY + 20)]
     run.run_group(0, steps)
-    assert run.words[context.RACE_COUNT] == context.RACE_CAPACITY and (run.records[:, context.RACE_HITS] == 1).all()
+    assert run.words[context.RACE_COUNT] == context.RACE_CAPACITY
+    assert (run.records[:, context.RACE_HITS] == 1).all()

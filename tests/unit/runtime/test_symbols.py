@@ -49,7 +49,8 @@ def test_the_reader_of_objects_finds_what_is_missing(machine):
         "declare half @other(i64)\ndefine double @some(i64 %n) {\n  %h = call half @other(i64 %n)\n"
         "  %d = fpext half %h to double\n  ret double %d\n}\n"
     )
-    assert "other" in undefined_symbols(code) and "some" not in undefined_symbols(code)
+    assert "other" in undefined_symbols(code)
+    assert "some" not in undefined_symbols(code)
 
 
 def test_the_runtime_needs_only_its_kernel(machine):

@@ -93,16 +93,19 @@ def project(tmp_path: Path) -> Path:
     (["-k", "test_many"], 10),
 ])  # fmt: skip
 def test_what_runs_by_the_command_line(project, arguments, passed):
-    assert len(take_share(ids("tests/test_a.py", "test_many", 10), 0.2)) + 1 == 3 and SHARE == 0.5
+    assert len(take_share(ids("tests/test_a.py", "test_many", 10), 0.2)) + 1 == 3
+    assert SHARE == 0.5
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:adreno_sim", *arguments]
     run = subprocess.run(command, cwd=project, capture_output=True, text=True)
-    assert run.returncode == 0 and f"{passed} passed" in run.stdout, run.stdout + run.stderr
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert f"{passed} passed" in run.stdout, run.stdout + run.stderr
 
 
 def test_a_part_that_there_is_not_is_refused(project):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:adreno_sim", "--shard", "3/2"]
     run = subprocess.run(command, cwd=project, capture_output=True, text=True)
-    assert run.returncode == 4 and "expected I/N with 1 <= I <= N, as 2/3, got '3/2'" in run.stderr, run.stderr
+    assert run.returncode == 4, run.stderr
+    assert "expected I/N with 1 <= I <= N, as 2/3, got '3/2'" in run.stderr, run.stderr
 
 
 def test_an_id_may_hold_brackets():

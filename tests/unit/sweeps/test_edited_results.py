@@ -53,7 +53,8 @@ def test_what_was_written_counts(store: ResultStore, report: dict[str, Any]) -> 
     for outcome, data in [(outcome_of(report, 1.5), report), *others]:
         store.put(CASE, Result(outcome, data, "log"))
         found = store.get(CASE)
-        assert found is not None and (found.outcome, found.report) == (outcome, data)
+        assert found is not None
+        assert (found.outcome, found.report) == (outcome, data)
 
 
 @pytest.mark.parametrize("status", ["ok", "findings", "failed", "unsupported", "internal-error", "crashed", "hung", "fine"])

@@ -43,8 +43,10 @@ def test_published_probes_give_the_rates_of_the_chip() -> None:
 
 def test_what_shows_no_step_is_taken_as_it_is() -> None:
     flat = dict.fromkeys(BUFFERS, 10000000000.0)
-    assert find_cache(flat, 10e9) == 1 << 26 and find_registers({1: 1e-9, 64: 1e-9}) is None
-    assert find_units({1: 1.0, 2: 1.0, 3: 1.1}) == 3 and find_units({1: 1.0, 2: 2.0}) == 1
+    assert find_cache(flat, 10e9) == 1 << 26
+    assert find_registers({1: 1e-9, 64: 1e-9}) is None
+    assert find_units({1: 1.0, 2: 1.0, 3: 1.1}) == 3
+    assert find_units({1: 1.0, 2: 2.0}) == 1
     rates = find_rates(replace(ADRENO_640, buffers=flat))
     assert rates["time_memory_mbps"] == rates["time_cache_mbps"] == 10_000
 
@@ -53,7 +55,9 @@ def test_times_by_a_written_profile_are_measured(tmp_path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(write_profile("my phone", "adreno-640", "QUALCOMM\nAdreno(TM)", find_rates(ADRENO_640)))
     device = machine_of_profile(load_profile(str(file)))
-    assert device.error == "measured" and device.name == "my phone" and device.machine.units == 6
+    assert device.error == "measured"
+    assert device.name == "my phone"
+    assert device.machine.units == 6
     assert machine_of_profile(load_profile("adreno-640")).error == "scaled"
     with pytest.raises(AdrenoSimError, match="time_mhz"):
         write_profile("mine", "adreno-640", "", {"time_mhz": 0})

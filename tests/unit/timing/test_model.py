@@ -50,26 +50,31 @@ def test_more_work_never_takes_less_time(name):
     some = replace(SMALL, texels=10.0, large_texels=10.0, lines=1e4, local_passes=10.0, buffer_lines=1e3, integers=10.0,
                    waits=10.0, barriers=10.0)  # fmt: skip
     times = [predict(replace(some, **{name: getattr(some, name) * factor}), RECORDS).seconds for factor in (1, 2, 8, 64, 1024)]
-    assert times == sorted(times) and times[-1] > times[0]
+    assert times == sorted(times)
+    assert times[-1] > times[0]
 
 
 def test_groups_go_to_units_whole():
     """Nine groups on eight units take as long as sixteen; the ninth waits for one of them."""
     busy = replace(SMALL, multiply_adds=1e5)
     eight, nine, sixteen, seventeen = (predict(replace(busy, groups=float(n)), RECORDS).operations for n in (8, 9, 16, 17))
-    assert nine == sixteen == 2 * eight and seventeen == 3 * eight
+    assert nine == sixteen == 2 * eight
+    assert seventeen == 3 * eight
 
 
 def test_a_wave_that_is_not_whole_costs_what_its_work_items_cost():
     busy = replace(SMALL, multiply_adds=1e5)
     whole, half, few = (predict(replace(busy, group_items=n), RECORDS).operations for n in (64.0, 32.0, 4.0))
-    assert half == pytest.approx(whole / 2) and few == pytest.approx(whole / 8)
+    assert half == pytest.approx(whole / 2)
+    assert few == pytest.approx(whole / 8)
 
 
 def test_values_beyond_the_registers_cost():
     busy = replace(SMALL, multiply_adds=1e5)
     few, full, beyond = (predict(replace(busy, live_bytes=16.0 * n), RECORDS).operations for n in (4, RECORDS.registers, 128))
-    assert few == pytest.approx(few) and full == pytest.approx(few * np.sqrt(2), rel=0.01) and beyond > 10 * few
+    assert few == pytest.approx(few)
+    assert full == pytest.approx(few * np.sqrt(2), rel=0.01)
+    assert beyond > 10 * few
 
 
 def test_many_launches_are_predicted_as_each_alone():

@@ -22,9 +22,8 @@ def make_report(**seconds):
 
 @pytest.mark.parametrize(("text", "seconds"), [("15ms", 0.015), ("1.5s", 1.5), ("200us", 2e-4), ("7ns", 7e-9)])
 def test_a_duration(text, seconds):
-    assert parse_duration(text) == pytest.approx(seconds) and parse_duration(
-        show_duration(seconds).replace(" ", "")
-    ) == pytest.approx(seconds)
+    assert parse_duration(text) == pytest.approx(seconds)
+    assert parse_duration(show_duration(seconds).replace(" ", "")) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "15", "ms", "-1ms", "0ms", "1e3ms", "1 ms", "15 m", "1.ms", "9" * 30 + "s"])
@@ -47,7 +46,8 @@ def test_what_became_slower_by_more_than_noise(tmp_path):
     now = make_report(same=0.010, noise=0.010 * NOISE * 0.99, slow=0.010 * NOISE * 1.01, new=0.003)
     (found,) = find_beyond(now, TimeWish(None, str(file)))
     assert (found.kind, found.kernel) == (Kind.SLOWER, "slow")
-    assert [row.before for row in now.rows] == [0.010, 0.010, 0.010, None] and now.before == pytest.approx(0.040)
+    assert [row.before for row in now.rows] == [0.010, 0.010, 0.010, None]
+    assert now.before == pytest.approx(0.040)
     assert find_beyond(before, TimeWish(None, str(file))) == []
 
 
@@ -55,7 +55,8 @@ def test_the_sum_may_be_slower_though_no_kernel_is(tmp_path):
     file = tmp_path / "before.json"
     file.write_text(json.dumps(time_to_json(make_report(one=0.010))))
     (found,) = find_beyond(make_report(one=0.010, more=0.010), TimeWish(None, file))
-    assert found.kind is Kind.SLOWER and not found.kernel
+    assert found.kind is Kind.SLOWER
+    assert not found.kernel
 
 
 GOOD = time_to_json(make_report(one=0.010))

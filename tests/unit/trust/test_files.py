@@ -64,8 +64,10 @@ def test_a_launch_file_names_no_file_elsewhere(folder: Path, entry: str, name: s
     (folder / "k-link.cl.py").symlink_to(folder.parent / "reference.py")
     assert run(folder, entry.replace("NAME", name.replace("FOLDER", str(folder)))) == 2
     told = capsys.readouterr().err
-    assert "expected a file below the launch file's folder" in told and "--root FOLDER" in told
-    assert SECRET not in told and told.count("\n") == 1
+    assert "expected a file below the launch file's folder" in told
+    assert "--root FOLDER" in told
+    assert SECRET not in told
+    assert told.count("\n") == 1
 
 
 def test_a_launch_file_names_files_of_its_folder(folder: Path) -> None:
@@ -80,7 +82,8 @@ def test_the_command_line_names_a_wider_folder(folder: Path, capsys: pytest.Capt
     (folder.parent / "shared").mkdir()
     (folder.parent / "shared" / "value.h").write_text("#define VALUE 2\n")
     launch = 'source = "../k.cl"\noptions = "-I ../shared"\nglobal_size = [1]\n' + ARGUMENT
-    assert run(folder, launch) == 2 and "source: ../k.cl: expected a file below" in capsys.readouterr().err
+    assert run(folder, launch) == 2
+    assert "source: ../k.cl: expected a file below" in capsys.readouterr().err
     assert run(folder, launch, "--root", str(folder.parent)) == 0
     assert run(folder, launch, "--root", "nowhere") == 2
     assert "--root: nowhere: expected a folder that is there" in capsys.readouterr().err
@@ -99,7 +102,8 @@ def test_include_folders_of_a_launch_file_lie_below_it(
     launch = f"source = 'k.cl'\noptions = '''{options}'''\nglobal_size = [1]\n{ARGUMENT}"
     assert run(folder, launch) == 2
     told = capsys.readouterr().err
-    assert SECRET not in told and "root:" not in told
+    assert SECRET not in told
+    assert "root:" not in told
     assert "expected a folder below the launch file's folder" in told or ("file not found" in told and "~" in name)
 
 
@@ -120,7 +124,8 @@ def test_include_folders_inside_are_read(folder: Path, spelling: str, name: str)
 )  # fmt: skip
 def test_options_of_compilers_are_refused_on_every_device(folder: Path, options: str, capsys: pytest.CaptureFixture[str]) -> None:
     launch = f"source = 'k.cl'\noptions = '''{options}'''\nglobal_size = [1]\n{ARGUMENT}"
-    assert run(folder, launch) == 2 and "CL_INVALID_BUILD_OPTIONS" in capsys.readouterr().err
+    assert run(folder, launch) == 2
+    assert "CL_INVALID_BUILD_OPTIONS" in capsys.readouterr().err
     if options != "-I":
         with pytest.raises(DeviceError, match="CL_INVALID_BUILD_OPTIONS"):
             require_known_options(options)
@@ -143,7 +148,8 @@ def test_folders_are_replaced_as_the_compiler_reads_them(words: list[str]) -> No
         parsed = parse_options(options)
     except DeviceError:
         return
-    assert include_folders(kept) == () and parse_options(kept).folders == ()
+    assert include_folders(kept) == ()
+    assert parse_options(kept).folders == ()
     assert [word for word in parsed.arguments if not word.startswith("-I")] == list(parse_options(kept).arguments)
     assert parse_options(replace_folders(options, lambda folder: [folder])) == parsed
 
@@ -162,7 +168,8 @@ READS_NOT = [
 
 @pytest.mark.parametrize("source", READS)
 def test_sources_that_may_read_files(source: str) -> None:
-    assert find_file_access(source) and find_file_access(f"{KERNEL}{source}\n{KERNEL}")
+    assert find_file_access(source)
+    assert find_file_access(f"{KERNEL}{source}\n{KERNEL}")
 
 
 @pytest.mark.parametrize("source", READS_NOT)

@@ -66,7 +66,8 @@ def test_no_kind_of_file_lowers_a_guard(source: Input, asked: dict[str, int]) ->
     taken = take_options(source, chosen)
     assert guards_hold(make_options(taken.options))
     assert taken.options.keys() <= MAY_SET[source]
-    assert taken.options.keys() | taken.refused.keys() == chosen.keys() and not taken.options.keys() & taken.refused.keys()
+    assert taken.options.keys() | taken.refused.keys() == chosen.keys()
+    assert not taken.options.keys() & taken.refused.keys()
 
 
 @pytest.mark.parametrize(("name", "value"), PAIRS)
@@ -77,7 +78,8 @@ def test_a_launch_file_sets_an_option_or_is_refused(name: str, value: object) ->
         try:
             spec = read_tables({"global_size": [1], **tables}, Path("launch.toml"))
         except AdrenoSimError as error:
-            assert "the command line may (--" in str(error) and "\n" not in str(error)
+            assert "the command line may (--" in str(error)
+            assert "\n" not in str(error)
             assert not guards_hold(make_options({name: value})) or name in ("cache", "unsafe_includes")
             continue
         opened = _open(spec, None, None, {})
@@ -170,7 +172,8 @@ def test_any_device_text_is_taken_or_refused_in_one_error(text: str) -> None:
             taken = take_device(source, text)
         except AdrenoSimError:
             continue
-        assert source in trust.MAY_NAME_DEVICE and taken.text.startswith("sim:")
+        assert source in trust.MAY_NAME_DEVICE
+        assert taken.text.startswith("sim:")
         assert guards_hold(make_options(taken.options))
 
 

@@ -41,7 +41,9 @@ def test_strata_part_the_launch(grid: tuple[int, int, int], most: int) -> None:
     assert sum(stratum.groups for stratum in found) == grid[0] * grid[1] * grid[2]
     assert [stratum.groups for stratum in found] == sorted((stratum.groups for stratum in found), reverse=True)
     for stratum in found:
-        assert stratum.chosen and len({kind(grid, linear) for linear in stratum.chosen}) == 1
-        assert list(stratum.chosen) == sorted(set(stratum.chosen)) and len(stratum.chosen) <= stratum.groups
+        assert stratum.chosen
+        assert len({kind(grid, linear) for linear in stratum.chosen}) == 1
+        assert list(stratum.chosen) == sorted(set(stratum.chosen))
+        assert len(stratum.chosen) <= stratum.groups
     assert len({kind(grid, stratum.chosen[0]) for stratum in found}) == len(found)
     assert sum(len(stratum.chosen) for stratum in found) <= max(most, len(found))

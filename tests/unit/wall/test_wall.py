@@ -85,7 +85,8 @@ def test_files_outside_are_closed(folder):
             "kept": disk_cache.load(disk_cache.folder("objects") / "b") == b"x",
         }
     """)  # fmt: skip
-    assert found.pop("missing") == "" and found.pop("kept") is True
+    assert found.pop("missing") == ""
+    assert found.pop("kept") is True
     done = {name for name, outcome in found.items() if outcome == "done"}
     assert done == {"input", "scratch", "cache"}, found
     assert set(found.values()) == {"done", "PermissionError"} or set(found.values()) <= {"done", "PermissionError", "OSError"}
@@ -172,8 +173,10 @@ def test_an_output_that_is_named_appears_whole_or_not_at_all(folder):
             "again": tried(lambda: output_file.write_text(named, "whole again")),
         }
     """)  # fmt: skip
-    assert found["failed"] == ["AdrenoSimError", len("as it was")] and found["written"] == ["done", len("whole")]
-    assert found["folder"] == found["again"] == "done" and found["asked"] == found["no folder"] == "AdrenoSimError"
+    assert found["failed"] == ["AdrenoSimError", len("as it was")]
+    assert found["written"] == ["done", len("whole")]
+    assert found["folder"] == found["again"] == "done"
+    assert found["asked"] == found["no folder"] == "AdrenoSimError"
     if landlock.find_version():
         assert found["other"] == "AdrenoSimError"
     assert (folder / "out" / "named.json").read_text() == "whole again"
@@ -196,7 +199,9 @@ def test_a_system_without_them_is_said_to_be_one(monkeypatch):
     monkeypatch.setattr(wall.landlock, "call", lambda *_: (_ for _ in ()).throw(OSError(38, "not implemented")))
     monkeypatch.setattr(wall.seccomp, "restrict", lambda: False)
     said = wall.enter(wall.Openings())
-    assert "no Landlock, which Linux 5.13" in said and "no seccomp" in said and wall.find_gaps() in said
+    assert "no Landlock, which Linux 5.13" in said
+    assert "no seccomp" in said
+    assert wall.find_gaps() in said
 
 
 @needs_landlock

@@ -42,9 +42,11 @@ def chip():
 
 def test_a_recording_keeps_contents_between_its_kernels(chip):
     chip.chip.begin_recording()
-    assert chip.launch("fill", chip.inside) == [] and chip.launch("twice", chip.inside, chip.outside) == []
+    assert chip.launch("fill", chip.inside) == []
+    assert chip.launch("twice", chip.inside, chip.outside) == []
     chip.chip.end_recording()
-    assert np.array_equal(chip.device.read(chip.outside), 2 * np.arange(COUNT, dtype="float32")) and chip.warnings() == []
+    assert np.array_equal(chip.device.read(chip.outside), 2 * np.arange(COUNT, dtype="float32"))
+    assert chip.warnings() == []
 
 
 def test_without_a_recording_contents_end_with_the_kernel(chip):
@@ -78,13 +80,15 @@ def test_one_kernel_may_write_and_then_overwrite(chip):
 def test_the_host_finds_nothing_and_leaves_nothing(checks):
     chip = Chip(checks)
     chip.launch("fill", chip.inside)
-    assert np.isnan(chip.device.read(chip.inside)).all() and chip.warnings() == [Kind.ON_CHIP_LOST]
+    assert np.isnan(chip.device.read(chip.inside)).all()
+    assert chip.warnings() == [Kind.ON_CHIP_LOST]
     chip.device.write(chip.inside, np.zeros(COUNT, "float32"))
     assert chip.warnings() == [Kind.ON_CHIP_LOST]
     chip.device.copy(chip.inside, chip.outside)
     assert chip.warnings() == [Kind.ON_CHIP_LOST]
     chip.device.write(chip.outside, np.zeros(COUNT, "float32"))
-    assert np.array_equal(chip.device.read(chip.outside), np.zeros(COUNT)) and chip.warnings() == []
+    assert np.array_equal(chip.device.read(chip.outside), np.zeros(COUNT))
+    assert chip.warnings() == []
 
 
 def test_kernels_with_printf_are_not_recorded(chip):

@@ -36,5 +36,8 @@ def test_operations_with_a_number() -> None:
 
 
 def test_what_is_one_number() -> None:
-    assert Congruence.exactly(-3).number == -3 and ANY.number is None and numbers(ANY) == list(range(-25, 26))
-    assert Linear({1: 12, 2: -8}, 7).congruence == (4, 3) and Linear({}, -5).congruence.number == -5
+    assert Congruence.exactly(-3).number == -3
+    assert ANY.number is None
+    assert numbers(ANY) == list(range(-25, 26))
+    assert Linear({1: 12, 2: -8}, 7).congruence == (4, 3)
+    assert Linear({}, -5).congruence.number == -5

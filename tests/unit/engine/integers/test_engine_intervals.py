@@ -132,7 +132,9 @@ def test_counters_are_bounded_by_their_test():
     assert intervals.of(stored(plan)) == (-2, 1020)
     plan, intervals = analysed("for (int i = 0; i < n; ++i) a[0] = i;")
     step = next(i for s in plan.regions[0].order for i in s.instrs if i.op == "add" and i.type == ir.Int(32))
-    assert intervals.of(stored(plan)) == (0, 2**31 - 1) and intervals.of(step) == (1, 2**31 - 1) and intervals.is_nsw(step)
+    assert intervals.of(stored(plan)) == (0, 2**31 - 1)
+    assert intervals.of(step) == (1, 2**31 - 1)
+    assert intervals.is_nsw(step)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,8 @@ def test_no_loop_has_more_rounds_than_are_claimed(stays):
         most = _iterations(start, step, bound, stays, 5)
         if most is not None:
             rounds = steps_of(start, step, bound, stays, 5)
-            assert rounds is not None and rounds <= most, (start, step, bound)
+            assert rounds is not None, (start, step, bound)
+            assert rounds <= most, (start, step, bound)
             claimed += 1
     assert bool(claimed) == (stays != "eq")
 

@@ -62,7 +62,9 @@ def entry(kind):
 def test_the_text_of_a_kernel(said, text):
     right = specialize().module
     values.store(entry("modules"), ModuleText, replace(right, text=text), packed=True)
-    assert specialize().module.text == right.text and len(said) == 1 and "kernel k" in said[0]
+    assert specialize().module.text == right.text
+    assert len(said) == 1
+    assert "kernel k" in said[0]
     assert values.load(entry("modules"), ModuleText, packed=True) == right  # and the next process finds it
 
 
@@ -75,7 +77,9 @@ def test_a_function_of_the_runtime(said, text, of):
     forged = {**known.functions, name: replace(known.functions[name], body=text)}
     values.store(entry("runtime"), CModule, replace(known, functions=forged))
     entry("modules").unlink()
-    assert specialize().module.text == right.text and len(said) == 1 and "runtime" in said[0]
+    assert specialize().module.text == right.text
+    assert len(said) == 1
+    assert "runtime" in said[0]
     assert values.load(entry("runtime"), CModule) == known
 
 
@@ -89,7 +93,9 @@ def test_a_built_in_function(said, change):
     for path in units:
         library_cache.store(path.name, change(library_cache.load(path.name)))
     is_right = change("fmul%") == "fmul%"
-    assert units and specialize().module.text == right.text and len(said) == (0 if is_right else len(units))
+    assert units
+    assert specialize().module.text == right.text
+    assert len(said) == (0 if is_right else len(units))
 
 
 def test_a_cache_that_cannot_be_written_is_passed_over(said, monkeypatch):
@@ -97,7 +103,8 @@ def test_a_cache_that_cannot_be_written_is_passed_over(said, monkeypatch):
     values.store(entry("modules"), ModuleText, replace(right, text="what"), packed=True)
     monkeypatch.setattr(disk_cache.Path, "unlink", lambda self, **_: (_ for _ in ()).throw(PermissionError()))
     monkeypatch.setattr(disk_cache, "replacing", lambda *_, **__: (_ for _ in ()).throw(PermissionError()))
-    assert specialize().module.text == right.text and len(said) == 1
+    assert specialize().module.text == right.text
+    assert len(said) == 1
 
 
 def test_a_text_that_is_made_wrong_is_no_fault_of_the_disk(said, monkeypatch):

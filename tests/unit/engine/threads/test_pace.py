@@ -20,13 +20,15 @@ def run(pace: Pace, seconds: dict[int, float], most: int = 2, launches: int = 30
 
 
 def test_all_threads_run_what_is_not_known():
-    assert Pace().choose(16, 1) == 16 and Pace().expected(1) is None
+    assert Pace().choose(16, 1) == 16
+    assert Pace().expected(1) is None
 
 
 @pytest.mark.parametrize(("alone", "helped", "best"), [(5e-5, 9e-5, 1), (3e-4, 2e-4, 2), (2e-5, 2.1e-5, 1)])
 def test_the_faster_way_is_taken_after_some_tries_of_each(alone, helped, best):
     chosen = run(Pace(), {1: alone, 2: helped})
-    assert chosen[:6] == [2] * 3 + [1] * 3 and set(chosen[6:]) == {best}
+    assert chosen[:6] == [2] * 3 + [1] * 3
+    assert set(chosen[6:]) == {best}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,8 @@ def test_what_becomes_slower_is_given_up():
 def test_fewer_groups_have_fewer_threads():
     pace = Pace()
     run(pace, {4: 1e-3}, 4)
-    assert pace.choose(1, 1) == 1 and pace.choose(4, GROUPS) == 4
+    assert pace.choose(1, 1) == 1
+    assert pace.choose(4, GROUPS) == 4
 
 
 def test_the_shortest_time_says_what_is_expected():

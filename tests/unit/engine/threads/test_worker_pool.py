@@ -69,8 +69,10 @@ def test_every_call_is_made_once_in_memory_of_its_own(codes, size):
         counter, at = words(1)
         seen, seen_at = words(size + 1)
         taken = mine.run_and_join([(codes[0], at, seen_at)] * size, 64, (codes[0], at, seen_at), own_memory)
-        assert counter[0] == size + 1 and 0 <= taken <= size
-        assert len(set(seen.tolist())) == size + 1 and own_memory in seen, turn
+        assert counter[0] == size + 1
+        assert 0 <= taken <= size
+        assert len(set(seen.tolist())) == size + 1, turn
+        assert own_memory in seen, turn
     worker_pool.give_back(mine)
     assert own[0] == 2**64 - 1
     assert worker_pool.borrow(size) is mine
@@ -94,7 +96,8 @@ def test_calls_that_no_thread_begins_with_are_made_by_the_launching_one(codes, m
     seen, seen_at = words(8)
     _, memory = words(8)
     assert alone.run_and_join([(codes[0], at, seen_at)] * 3, 64, (codes[0], at, seen_at), memory) == 0
-    assert counter[0] == 4 and len(set(seen[:4].tolist())) == 4
+    assert counter[0] == 4
+    assert len(set(seen[:4].tolist())) == 4
     alone.publish([(codes[0], at, seen_at)] * 3, 64)
     assert not alone.wait(3, 0.01)
     alone.join(3)
@@ -121,7 +124,8 @@ def test_threads_keep_off_the_processor_of_the_launching_one(monkeypatch):
         assert masks() == [allowed - {min(allowed)}] * 2
     processors.pop(0)
     mine.run_and_join([call] * 2, 64, call, memory)
-    assert masks() == [allowed - {max(allowed)}] * 2 and os.sched_getaffinity(0) == allowed
+    assert masks() == [allowed - {max(allowed)}] * 2
+    assert os.sched_getaffinity(0) == allowed
     mine.publish([call] * 2, 64)
     assert masks() == [allowed] * 2  # the launching one waits
 
@@ -132,11 +136,13 @@ def test_waiting_ends_with_the_calls_or_with_the_time(codes):
     flag, flag_at = words(1)
     start = time.perf_counter()
     mine.publish([(codes[1], at, flag_at)] * 2, 64)
-    assert not mine.wait(2, 0.2) and counter[0] == 0
+    assert not mine.wait(2, 0.2)
+    assert counter[0] == 0
     assert time.perf_counter() - start >= 0.2
     threading.Timer(0.2, flag.fill, [1]).start()
     start = time.perf_counter()
-    assert mine.wait(2, 1000.0) and time.perf_counter() - start < 500
+    assert mine.wait(2, 1000.0)
+    assert time.perf_counter() - start < 500
     mine.join(2)
     worker_pool.give_back(mine)
     assert counter[0] == 2

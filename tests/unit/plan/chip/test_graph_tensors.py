@@ -59,11 +59,13 @@ def kinds(model, rules=RULES):
 
 def test_a_call_becomes_steps_on_tensors(program, steps):
     calls = [i for i in body(program.model) if isinstance(i, v.CallHost) and i.function.startswith("clml")]
-    assert calls and not [i for i in body(steps) if isinstance(i, v.CallHost) and i.function.startswith("clml")]
+    assert calls
+    assert not [i for i in body(steps) if isinstance(i, v.CallHost) and i.function.startswith("clml")]
     ends = [i for i in body(steps) if isinstance(i, v.RunStep) and i.args]
     assert [i.args for i in ends[::2]] == [i.args for i in ends[1::2]] == [call.args for call in calls]
     validate(steps)
-    assert with_graph_tensors(steps, RULES.ml) is steps and kinds(steps) == set()
+    assert with_graph_tensors(steps, RULES.ml) is steps
+    assert kinds(steps) == set()
     plan = extract_plan(steps)
     assert {s.planned_bytes for s in plan.storages if s.id.startswith("clml_buffer")} == {
         nbytes for graph in graph_plans(program.model, RULES.ml) for nbytes in graph.plan.buffers.values()
@@ -77,7 +79,9 @@ def test_the_peak_is_what_a_run_takes(program, steps, planner):
     )
     row = next(row for row in footprint.rows if row.planner == planner)
     measured = measure_peak(steps, footprint.of(planner), RULES, open_device("sim:adreno-740"))
-    assert row.peak == measured and row.on_chip > 0 and row.on_chip_traffic > 2 * row.on_chip
+    assert row.peak == measured
+    assert row.on_chip > 0
+    assert row.on_chip_traffic > 2 * row.on_chip
 
 
 def test_planners_take_less_than_both_plans_apart(steps):
@@ -91,7 +95,9 @@ def test_a_bundle_and_a_plan_file_keep_what_is_placed(program, tmp_path):
     placed = replan(program.model, "arena-onchip", RULES)
     placed.save(tmp_path / "model.asim")
     loaded = CompiledModel.load(tmp_path / "model.asim")
-    assert loaded.functions == placed.functions and loaded.plan == placed.plan and placed.plan.summary.on_chip > 0
+    assert loaded.functions == placed.functions
+    assert loaded.plan == placed.plan
+    assert placed.plan.summary.on_chip > 0
     assert plan_from_json(plan_to_json(placed.plan), "plan") == placed.plan
     x = program.input()
     got = run(loaded, [x], open_device("sim:adreno-740", checks="full"))
@@ -104,14 +110,16 @@ def test_plans_as_data_are_placed_again(program, steps, tmp_path):
     path = tmp_path / "plan.json"
     write_plan(path, placed.plan)
     footprint = measure(read_plan(path), RULES, ["arena", "arena-onchip"])
-    assert [row.skipped for row in footprint.rows] == ["", "", ""] and not footprint.findings
-    assert [row.on_chip_traffic for row in footprint.rows] == [footprint.rows[0].on_chip_traffic] * 3 and footprint.rows[
-        0
-    ].on_chip
+    assert [row.skipped for row in footprint.rows] == ["", "", ""]
+    assert not footprint.findings
+    assert [row.on_chip_traffic for row in footprint.rows] == [footprint.rows[0].on_chip_traffic] * 3
+    assert footprint.rows[0].on_chip
     allocation = place_on_chip(steps, RULES, "arena-onchip")
     write_plan(path, plan_of(allocation, extract_plan(steps)))
     (_, row) = measure(extract_plan(steps), RULES, [str(path)], model=steps).rows
-    assert not row.violations and not row.skipped and row.total == allocation.total
+    assert not row.violations
+    assert not row.skipped
+    assert row.total == allocation.total
     bare = replace(extract_plan(program.model), recordings=())
     assert "give the model itself" in measure(bare, RULES, ["arena-onchip"]).rows[1].skipped
 
@@ -158,7 +166,8 @@ def test_a_step_without_its_first_one(program, steps):
     broken = changed(steps, lambda i: () if isinstance(i, v.RunStep) and i.step == 0 else (i,))
     with pytest.raises(AdrenoSimError, match="whose first step did not run"):
         run(broken, [program.input()], device)
-    assert device.pool_stats().used == 0 and not device.on_chip.in_use
+    assert device.pool_stats().used == 0
+    assert not device.on_chip.in_use
 
 
 def test_a_rehearsal_of_recordings_notes_their_launches():
@@ -169,4 +178,5 @@ def test_a_rehearsal_of_recordings_notes_their_launches():
     with VirtualMachine(placed, rehearsal) as machine:
         machine.run([program.input()])
     launches = [i for i in body(placed) if isinstance(i, v.CallHost)]
-    assert placed.plan.summary.on_chip and [noted.kernel for noted in rehearsal.noted] == ["plus"] * len(launches)
+    assert placed.plan.summary.on_chip
+    assert [noted.kernel for noted in rehearsal.noted] == ["plus"] * len(launches)

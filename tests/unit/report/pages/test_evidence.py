@@ -46,7 +46,8 @@ def test_what_is_wrong_is_what_the_comparison_counts():
     got[0, :3] = np.nan, np.inf, 0
     for expected in (Expected(right), Expected(right, right.astype("f8"), np.full(right.shape, 0.05))):
         wrong = find_wrong(got, expected)
-        assert wrong.sum() == compare(got, expected).wrong > 2 and wrong.shape == got.shape
+        assert wrong.sum() == compare(got, expected).wrong > 2
+        assert wrong.shape == got.shape
 
 
 def test_a_large_array_is_kept_around_its_element():
@@ -55,7 +56,9 @@ def test_a_large_array_is_kept_around_its_element():
     other[700, 5] = 0
     evidence.add_array("y", "k", other, big, around=700 * 1024 + 5)
     kept = evidence.arrays[0]
-    assert kept.got.size == MOST_ELEMENTS and kept.first % kept.row == 0 and kept.holds(700 * 1024 + 5)
+    assert kept.got.size == MOST_ELEMENTS
+    assert kept.first % kept.row == 0
+    assert kept.holds(700 * 1024 + 5)
     assert np.flatnonzero(kept.wrong).tolist() == [700 * 1024 + 5 - kept.first]
 
 
@@ -64,12 +67,14 @@ def test_a_page_stays_small():
     evidence = Evidence()
     for n in range(9):
         evidence.add_array(f"y{n}", "k", wrong, wide)
-    assert len(evidence.arrays) == 8 and list(evidence.cut) == ["arrays behind the first 8"]
+    assert len(evidence.arrays) == 8
+    assert list(evidence.cut) == ["arrays behind the first 8"]
     assert len(json.dumps(view_data(evidence, []))) < 4_000_000
     few = Evidence()
     for n in range(MOST_ARRAYS + 1):
         few.add_array(f"y{n}", "k", wrong[:9], wide[:9])
-    assert len(few.arrays) == MOST_ARRAYS and few.cut
+    assert len(few.arrays) == MOST_ARRAYS
+    assert few.cut
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u1", "i8", "u8", "?"])
@@ -97,9 +102,12 @@ def test_a_finding_points_at_its_array_and_its_stores():
     }
     evidence.stores.append((race, [store]))
     found, other = view_data(evidence, [race, at(offset=4)])["findings"]
-    assert (found["array"], found["at"]) == (1, 2) and found["stores"] == [["2.5", "1, 0, 0", "1, 0, 0", "k", 3, "s"]]
+    assert (found["array"], found["at"]) == (1, 2)
+    assert found["stores"] == [["2.5", "1, 0, 0", "1, 0, 0", "k", 3, "s"]]
     assert other["stores"] is None
     evidence.launch = "n = 4"  # of several launches, of which the second finding is another's
     of_it, of_other = (replace(race, detail={"launch": words}) for words in ("n = 4", "n = 5"))
     found, other = view_data(evidence, [of_it, of_other])["findings"]
-    assert found["array"] == 1 and found["stores"] and (other["array"], other["stores"]) == (-1, None)
+    assert found["array"] == 1
+    assert found["stores"]
+    assert (other["array"], other["stores"]) == (-1, None)

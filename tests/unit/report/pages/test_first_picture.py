@@ -19,10 +19,16 @@ def test_one_texel_four_arrows_and_the_last_value_wins():
         (node.get("class"), float(node.get("x")), node.get("text-anchor"), node.text or "") for node in root.iter(f"{SVG}text")
     ]
     said = " ".join(text for *_, text in texts)
-    assert arrows == ["lost", "lost", "lost", "wins"] and "the last value wins" in said
-    assert "ONNX: " in said and "write_imagef(" in said and "line " in said and "..." not in said and "\u2026" not in said
+    assert arrows == ["lost", "lost", "lost", "wins"]
+    assert "the last value wins" in said
+    assert "ONNX: " in said
+    assert "write_imagef(" in said
+    assert "line " in said
+    assert "..." not in said
+    assert "\u2026" not in said
     source = "".join(text for kind, _, _, text in texts if kind == "code" and not text.startswith("$"))
-    assert source.startswith("write_imagef(") and source.count("(") == source.count(")")
+    assert source.startswith("write_imagef(")
+    assert source.count("(") == source.count(")")
 
 
 def test_nothing_hangs_over_the_edge():
@@ -31,4 +37,5 @@ def test_nothing_hangs_over_the_edge():
     for node in root.iter(f"{SVG}text"):
         long = len(node.text or "") * WIDEST.get(node.get("class"), 7.4)
         left = float(node.get("x")) - (long / 2 if node.get("text-anchor") == "middle" else 0)
-        assert left >= 0 and left + long <= width, node.text
+        assert left >= 0, node.text
+        assert left + long <= width, node.text
