@@ -6,7 +6,7 @@
 Compared bit for bit, at levels bounds and full: every buffer and image after each launch, findings (kind, place, work-item,
 access, count, message), watched stores, printed text, and how many accesses are proven. Exit status 1 if anything differs, or
 could not be compared.
-Each version runs in a process of its own, both at the same time, with caches of their own.
+Each version runs in a separate process, both at the same time, with caches of their own.
 """
 
 from __future__ import annotations

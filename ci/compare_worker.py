@@ -2,7 +2,7 @@
 
     python compare_worker.py PACKAGE FILE_DESCRIPTOR FIRST PARTS RANDOM SEED
 
-The kernels, and this file, are those of the tree that it lies in; `adreno_sim` is that of the folder PACKAGE.
+The kernels, and this file, are those of the tree that it is in; `adreno_sim` is that of the folder PACKAGE.
 """
 
 from __future__ import annotations

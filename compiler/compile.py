@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def compile_model(
     source: Any, *, limits: Mapping[str, Any] | None = None, ml: MLCapabilities | None = None, **options: Any
 ) -> CompiledModel:
-    """Compile `source` for devices of these limits; a bundle or CompiledModel comes back as it is, and takes no options.
+    """Compile `source` for devices of these limits; a bundle or CompiledModel comes back unchanged, and takes no options.
 
     ml: OpenCL ML of these devices, for target clml; None = that of the default device. options: the fields of CompileOptions.
     Raises AdrenoSimError for bad input, UnsupportedError for what TVM cannot compile.

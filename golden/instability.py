@@ -37,7 +37,7 @@ def measure_movement(run: Callable[[np.random.Generator], Outputs]) -> list[floa
 
 
 def nudge(array: np.ndarray, rng: np.random.Generator, dtype: str = "") -> np.ndarray:
-    """Returns an array whose floats are each one unit in the last place larger or smaller; other types as they are.
+    """Returns an array whose floats are each one unit in the last place larger or smaller; other types unchanged.
 
     dtype: the type whose units are meant, if that is narrower than the array's.
     """

@@ -1,4 +1,4 @@
-"""An ONNX graph whose large initialisers lie beside it: protobuf copies its messages, and a model's weights are held once.
+"""An ONNX graph whose large initialisers are beside it: protobuf copies its messages, and a model's weights are held once.
 
 In the graph such an initialiser is one of external data, whose location is the key of its array.
 """
@@ -25,7 +25,7 @@ _PLACE = "weight of this model: "
 
 @functools.cache
 def plain_types() -> frozenset[int]:
-    """Types that NumPy has too: their elements may lie beside a graph."""
+    """Types that NumPy has too: their elements may be beside a graph."""
     from onnx import TensorProto
 
     whole = (f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))

@@ -20,7 +20,7 @@ WRITTEN_FOR_THREADS = ("tirx.tvm_storage_sync", "tirx.tvm_thread_allreduce", "ti
 
 
 def without_threads(module: IRModule) -> IRModule:
-    """The module with each PrimFunc whose threads are a schedule's without them; the others as they are."""
+    """The module with each PrimFunc whose threads are a schedule's without them; the others unchanged."""
     tvm = import_tvm()
     functions = {
         var: make_serial(function) if isinstance(function, tvm.tirx.PrimFunc) else function

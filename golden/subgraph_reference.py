@@ -30,7 +30,7 @@ class SubgraphReference:
         return name in self._subgraphs
 
     def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
-        """As KernelExpectations.expect: `args` are the inputs, then the outputs; outputs afterwards, inputs as they are."""
+        """As KernelExpectations.expect: `args` are the inputs, then the outputs; outputs afterwards, inputs unchanged."""
         module = self._subgraphs[name].module
         inputs = [np.asarray(array) for array in args[: len(module["main"].params)]]
         return [*map(Expected, inputs), *self._outputs(module, inputs)]

@@ -1,6 +1,6 @@
 """Zip archives that a user hands over: what they declare is bounded before anything is decompressed, and no more is read.
 
-An archive may say that it holds more than a machine has; what lies in it may go on behind the size that it declares.
+An archive may say that it holds more than a machine has; what is in it may go on behind the size that it declares.
 """
 
 from __future__ import annotations

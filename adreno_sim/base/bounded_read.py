@@ -49,7 +49,7 @@ def open_file(path: Path, below: Folders = None) -> BinaryIO:
 
 
 def _open(path: Path, below: Folders) -> BinaryIO:
-    """What lies there, without waiting for who writes to a pipe."""
+    """What is there, without waiting for who writes to a pipe."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
     try:
         descriptor = os.open(path, flags) if below is None else open_below(path, below, flags)

@@ -31,7 +31,7 @@ from .output_file import replacing
 from .stored.ownership import find_intruder, find_stranger
 
 PREBUILT = Path(__file__).parents[1] / "prebuilt"
-"""Entries that a wheel for one platform brings along, as they lie in the cache. Elsewhere there is no such folder."""
+"""Entries that a wheel for one platform brings along, as they are in the cache. Elsewhere there is no such folder."""
 
 SWITCH, FOLDER, LIMIT = "ADRENO_SIM_CACHE", "ADRENO_SIM_CACHE_DIR", "ADRENO_SIM_CACHE_MB"
 DEFAULT_LIMIT = 1024
@@ -113,7 +113,7 @@ def load(path: Path) -> bytes | None:
 
 
 def load_buffer(path: Path) -> memoryview | None:
-    """The same as memory that may be written, of a page of its own where it is large."""
+    """The same as memory that may be written, of a separate page where it is large."""
     if not is_enabled() or path in _refused:
         return None
     try:
@@ -178,11 +178,11 @@ def _read(path: Path) -> tuple[bytes, memoryview]:
 
 
 _LARGE = 1 << 18
-"""Bytes from which memory of its own is taken, which the system has cleared already."""
+"""Bytes from which separate memory is taken, which the system has cleared already."""
 
 
 def _open(path: Path) -> BufferedReader:
-    """A regular file that is this user's alone. Raises OSError, also for what else lies there: a pipe would wait, a device may
+    """A regular file that is this user's alone. Raises OSError, also for what else is there: a pipe would wait, a device may
     have no end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     status = os.fstat(descriptor)

@@ -61,7 +61,7 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 def place_folder(made: Path, target: Path, within: Path | None = None) -> None:
     """Copy a folder of files and folders to where none lies, or an empty one: it appears complete or not at all. Raises
-    AdrenoSimError, also for a link in it, and where it does not lie below `within`: who copies may read more than who asks."""
+    AdrenoSimError, also for a link in it, and if it is not below `within`: who copies may read more than who asks."""
     if keeper is not None and keeper.keeps(target):
         keeper.place_folder(made, target)
         return
@@ -173,7 +173,7 @@ def identify(path: str | os.PathLike[str]) -> object:
 
 
 def _resolve(path: str | os.PathLike[str]) -> Path:
-    """What `path` leads to; a link under /proc stays as it is, since what it names may be no path (a pipe, a removed file)."""
+    """What `path` leads to; a link under /proc stays unchanged, since what it names may be no path (a pipe, a removed file)."""
     target = Path(path)
     for _ in range(_LINKS):
         target = Path(os.path.realpath(target.parent), target.name)
@@ -195,7 +195,7 @@ def _is_written_through(target: Path) -> bool:
 
 
 def _written_through(target: Path) -> IO[bytes]:
-    """`target` opened as it is; a descriptor of this process's own goes on at its position, behind what was printed."""
+    """`target` opened unchanged; a descriptor of this process's own goes on at its position, behind what was printed."""
     number = _own_descriptor(target)
     if number is None:
         return open(os.open(target, os.O_WRONLY | os.O_TRUNC | os.O_NOCTTY | os.O_CLOEXEC), "wb")

@@ -1,6 +1,6 @@
 """How devices place the rows and layers of an image: the row pitch, the slice pitch, and which pitches and addresses they take.
 
-They are properties of the device, and of how an image comes to be. An image with memory of its own is laid out by the driver, by
+They are properties of the device, and of how an image comes to be. An image with its own memory is laid out by the driver, by
 the profile's `own_pitch_rule`. An image over a buffer follows its `pitch_rule`, and so do the pitches that a host gives. Public
 sources read a device's IMAGE_PITCH_ALIGNMENT (A) in three ways:
 

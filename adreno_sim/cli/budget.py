@@ -18,7 +18,7 @@ UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MI
 
 
 def parse_budget(text: str) -> int | str:
-    """Bytes of a size as 64MB; `device` as it is. argparse.ArgumentTypeError for anything else."""
+    """Bytes of a size as 64MB; `device` unchanged. argparse.ArgumentTypeError for anything else."""
     if text == OF_DEVICE:
         return text
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())

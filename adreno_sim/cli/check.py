@@ -128,7 +128,7 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
 
 
 def _check_isolated(args: argparse.Namespace) -> int:
-    """The same in a process of its own; where that crashed or hung, a report that says so."""
+    """The same in a separate process; where that crashed or hung, a report that says so."""
     outcome = isolation.run(args.argv, args.time_limit or isolation.DEFAULT_LIMIT)
     if outcome.problem:
         print(f"error: {outcome.problem}", file=sys.stderr)

@@ -262,7 +262,7 @@ def _at_upper_end(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryP
 
 
 def _model(args: argparse.Namespace, rules: DeviceRules, module: Any) -> CompiledModel:
-    """The model compiled for the device, `module` where the source is a file with one; a bundle as it is."""
+    """The model compiled for the device, `module` where the source is a file with one; a bundle unchanged."""
     from ..compiler.compile import compile_model
 
     options = cli_options.given_options(args, *MODEL_OPTIONS)

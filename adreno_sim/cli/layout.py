@@ -1,4 +1,4 @@
-"""`adreno-sim layout`: where an image's texels lie in memory on a device."""
+"""`adreno-sim layout`: where an image's texels are in memory on a device."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def write_report(args: argparse.Namespace, report: RunReport, command: str = "ru
 
 
 def _find_program(command: Sequence[str]) -> str:
-    """The file that a command runs: the first that lies below the current folder, as a script does, else the program itself."""
+    """The file that a command runs: the first that is below the current folder, as a script does, else the program itself."""
     below = (word for word in command if not os.path.isabs(word) and os.path.isfile(word))
     return next(below, command[0] if command else "")
 

@@ -78,7 +78,7 @@ def enter_sandbox(args: argparse.Namespace, is_program: bool) -> None:
 
 
 def _starts_others(args: argparse.Namespace) -> bool:
-    """Whether the work is done by a process of its own, which has a wall itself."""
+    """Whether the work is done by a separate process, which has a wall itself."""
     return bool(getattr(args, "isolate", False)) and getattr(args, "progress_file", None) is None
 
 

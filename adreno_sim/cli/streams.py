@@ -50,5 +50,5 @@ def hide_library_warnings() -> Iterator[IO[str]]:
 
 
 def drop_output() -> None:
-    """Let what is still to be printed go nowhere, so that the interpreter ends without an error of its own."""
+    """Let what is still to be printed go nowhere, so that the interpreter ends without its own error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

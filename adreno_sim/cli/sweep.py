@@ -1,4 +1,4 @@
-"""`adreno-sim sweep`: many models on many devices, resumable, each check in a process of its own."""
+"""`adreno-sim sweep`: many models on many devices, resumable, each check in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of the debugger, as in OpenCL C: read by a grammar of their own, and computed with Python's numbers.
+"""Expressions of the debugger, as in OpenCL C: read by a separate grammar, and computed with Python's numbers.
 
     a[i] + 1, v.x > 0.5f, *p, s.b[2], img(3, 4), get_global_id(0) == 17, buf[0:8]
 

@@ -1,6 +1,6 @@
 """The Device protocol, and the public names around it.
 
-They are imported when asked for: `open_device` and `announce_devices` lie in `backends`, which is built on this package, and the
+They are imported when asked for: `open_device` and `announce_devices` are in `backends`, which is built on this package, and the
 others bring NumPy, which most users of this package's other files do not need.
 """
 

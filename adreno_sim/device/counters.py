@@ -148,7 +148,7 @@ Row = TypeVar("Row", bound=_Row)
 
 
 def _merge(first: Iterable[Row], second: Iterable[Row]) -> tuple[Row, ...]:
-    """Adds rows with the same key; others stay as they are."""
+    """Adds rows with the same key; others stay unchanged."""
     merged: dict[object, Row] = {}
     for row in (*first, *second):
         known = merged.get(row.key)

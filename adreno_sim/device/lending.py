@@ -1,4 +1,4 @@
-"""A device whose memory may lie in the caller's: what it only reads need not be copied for it."""
+"""A device whose memory may be in the caller's: what it only reads need not be copied for it."""
 
 from __future__ import annotations
 

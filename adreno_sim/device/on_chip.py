@@ -3,7 +3,7 @@
 The public rules are those of Qualcomm's guide "Snapdragon Mobile Platform OpenCL General Programming and Optimization"
 (80-NB295-11 Rev. C, 9.1.3 and 9.1.6) and of TVM's runtime for OpenCL ML (clml_runtime.cc, clml_utils.cc):
 
-* Buffers and images may lie there. Whoever creates one names its offset, so that several may lie over the same bytes. The device
+* Buffers and images may be there. Whoever creates one names its offset, so that several may be over the same bytes. The device
   tells the size (CL_DEVICE_ONCHIP_GLOBAL_MEM_SIZE_QCOM).
 * Kernels use them as any global memory. What is in them is lost when a kernel exits.
 * Within one enqueue of a recording (cl_qcom_recordable_queues) it stays, from the first kernel to the last. The first must take

@@ -20,7 +20,7 @@ _PLACE = re.compile(r"^\d+\.\s+<stdin>:(\d+:\d+): (.*)$", re.MULTILINE)
 
 
 def explain_crash(ended: Ended, source: bytes, command: Sequence[str], version: str) -> str:
-    """Returns the line that says so; the source lies in a file, with command and messages behind it as a comment."""
+    """Returns the line that says so; the source is in a file, with command and messages behind it as a comment."""
     place = _PLACE.search(ended.messages)
     where = f" at {place[1]} ({place[2]})" if place else ""
     return (

@@ -1,4 +1,4 @@
-"""Runs a compiler as a process of its own, within limits of time, memory and output.
+"""Runs a compiler as a separate process, within limits of time, memory and output.
 
 Nothing is written to disk: source, output and messages pass through anonymous memory files, so that any number of
 processes can compile at once and a read-only home does not matter.
@@ -63,7 +63,7 @@ class Ended:
         return ""
 
     def find_crash(self) -> str:
-        """Returns the name of the signal that ended the compiler by a defect of its own, "" for any other end.
+        """Returns the name of the signal that ended the compiler by its own defect, "" for any other end.
 
         clang catches signals: it prints its stack, and exits with 128 and the number.
         """

@@ -28,7 +28,7 @@ def enter_sandbox(
     outputs: Iterable[str | os.PathLike[str]] = (),
 ) -> str:
     """Restrict this process for good, with all that it starts: to reading `read` (files, and folders with all that is in them),
-    Python and the system; to writing below `write`, to the cache and a folder of its own; to starting the compiler; to no socket.
+    Python and the system; to writing below `write`, to the cache and a separate folder; to starting the compiler; to no socket.
 
     listed: folders whose names alone may be read. outputs: files that this package writes as a whole, and new folders, in
     folders that stay closed. Returns what this system cannot do of it, as a sentence, "" for nothing. AdrenoSimError where the

@@ -30,7 +30,7 @@ _Entry = dict[str, Any]
 
 @dataclass(frozen=True)
 class VisibleFiles:
-    """What clang may read. overlay: the text of its overlay file. folders: as the call names them. left_out: what lies below them
+    """What clang may read. overlay: the text of its overlay file. folders: as the call names them. left_out: what is below them
     and is not visible, by path, with the reason."""
 
     overlay: bytes
@@ -114,7 +114,7 @@ class _Listing:
         return None if whole else entries
 
     def _entry(self, item: os.DirEntry[str], inside: tuple[str, ...]) -> tuple[_Entry | None, bool]:
-        """Returns the entry of a file or folder, None where it is not visible; and whether it is visible as it lies there."""
+        """Returns the entry of a file or folder, None where it is not visible; and whether it is visible as it is there."""
         real, reason = item.path, ""
         if not _is_utf8(item.name):
             reason = _NAME
@@ -125,7 +125,7 @@ class _Listing:
             elif not any(_is_below(real, root) for root in self._real):
                 reason = _LEADS_OUT
         if not reason and _is(item.is_dir):
-            if real in inside:  # a link to a folder that it lies in
+            if real in inside:  # a link to a folder that it is in
                 return None, False
             listed = self._list(real, (*inside, real))
             return {**_as_folder(real, listed), "name": item.name}, real == item.path and listed is None

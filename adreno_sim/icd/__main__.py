@@ -38,7 +38,7 @@ def main() -> None:
 @contextlib.contextmanager
 def _behind_wall() -> Iterator[None]:
     """Restrict this process for good, before the client's kernels come: it writes to the cache, to the folder of reports and to a
-    folder of its own, which is gone behind the block, and starts the compiler alone. It reads what the client may, since kernels
+    separate folder, which is gone behind the block, and starts the compiler alone. It reads what the client may, since kernels
     include headers from anywhere."""
     import tempfile
 

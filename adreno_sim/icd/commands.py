@@ -1,4 +1,4 @@
-"""Runs commands one after another: those of the ring, on a thread of its own, and those of a recorded session."""
+"""Runs commands one after another: those of the ring, on a separate thread, and those of a recorded session."""
 
 from __future__ import annotations
 

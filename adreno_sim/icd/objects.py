@@ -235,7 +235,7 @@ class Objects:
 
 @contextlib.contextmanager
 def _refusing_as(code: str) -> Iterator[None]:
-    """Options that nobody knows have a code of their own for each step of separate compilation."""
+    """Options that nobody knows have a separate code for each step of separate compilation."""
     try:
         yield
     except DeviceError as error:

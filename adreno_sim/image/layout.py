@@ -61,7 +61,7 @@ def layout_of(spec: ImageSpec, profile: Profile | None = None, rule: str | None 
 
 
 def own_layout_of(spec: ImageSpec, profile: Profile) -> Layout:
-    """The layout of an image with memory of its own, which the device's driver chooses. Errors as of `layout_under`."""
+    """The layout of an image with its own memory, which the device's driver chooses. Errors as of `layout_under`."""
     return layout_of(spec, profile, profile["own_pitch_rule"])
 
 

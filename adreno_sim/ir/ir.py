@@ -31,7 +31,7 @@ class Void:
 
 @dataclass(frozen=True, slots=True)
 class Int:
-    """An integer of `bits` (1, 8, 16, 32 or 64; signedness lies in the operations)."""
+    """An integer of `bits` (1, 8, 16, 32 or 64; signedness is in the operations)."""
 
     bits: int
 
@@ -210,7 +210,7 @@ class Instr:
       extractvalue insertvalue                `indices`
       alloca               `elem` (type allocated), `align`; operands (count,) or ()
       undefine             operands (alloca,): the declaration of a variable that is given no value. Its bytes count as unwritten
-                           from here on, and stay as they are. As read: (parameter,), `elem`, where it is what is returned
+                           from here on, and stay unchanged. As read: (parameter,), `elem`, where it is what is returned
       note                 of builds for the debugger: the source assigns operands (value,) to the variable `indices` (number,),
                            or declares it and gives it no value: operands ()
       load                 operands (pointer,), `align`, `volatile`

@@ -49,7 +49,7 @@ class PostDominators:
         return self._tree.reachable(upper) and self._tree.reachable(lower) and self._tree.dominates(upper, lower)
 
     def span(self, block: ir.Block) -> Span | None:
-        """Returns where a block lies in the tree: it post-dominates those whose number its span holds. None: no path leads from
+        """Returns where a block is in the tree: it post-dominates those whose number its span holds. None: no path leads from
         it to an exit."""
         point = self._points[block]
         return self._tree.span(point) if self._tree.reachable(point) else None

@@ -19,7 +19,7 @@ _NONE = -1
 """The leaf of what takes no register."""
 
 _MOST_IN_REGISTERS = 256
-"""Bytes of a private array that a compiler may keep in registers; a larger one lies in memory."""
+"""Bytes of a private array that a compiler may keep in registers; a larger one is in memory."""
 
 _SAME = frozenset(["freeze", "addrspacecast", "bitcast", "inttoptr", "ptrtoint"])
 

@@ -40,7 +40,7 @@ class NirProgram:
     """The program, and the functions that add to it.
 
     group: work-items of a group in each dimension, where they are known. uniforms: bytes of parameters, in one constant buffer;
-    parameters: what lies there, and where. line: of the source, of what is added next; 0 where there is none.
+    parameters: what is there, and where. line: of the source, of what is added next; 0 where there is none.
     """
 
     group: tuple[int, int, int] | None = None

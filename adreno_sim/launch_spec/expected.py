@@ -48,7 +48,7 @@ class Matching:
 
 
 def match(wanted: Sequence[ExpectedFinding], findings: Sequence[Finding]) -> Matching:
-    """Pair each expectation with a finding of its own, as many as can be."""
+    """Pair each expectation with a separate finding, as many as can be."""
     taken: dict[int, int] = {}  # finding -> expectation
 
     def find(number: int, tried: set[int]) -> bool:

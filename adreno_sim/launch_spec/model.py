@@ -14,7 +14,7 @@ from .expected import ExpectedFinding
 
 @dataclass(frozen=True)
 class ArgumentPlacement:
-    """The storage of a view: byte `offset` of the shared storage `storage`, or a storage of its own ("")."""
+    """The storage of a view: byte `offset` of the shared storage `storage`, or a separate storage ("")."""
 
     storage: str = ""
     offset: int = 0

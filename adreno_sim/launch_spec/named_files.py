@@ -1,4 +1,4 @@
-"""Files that a launch file names: they lie below its own folder, or below the one that the command line names (--root)."""
+"""Files that a launch file names: they are below its own folder, or below the one that the command line names (--root)."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ class FileNames:
         return "the launch file's folder" if self.root == self.folder else str(self.root)
 
     def holds(self, path: Path) -> bool:
-        """Whether a path lies below the root."""
+        """Whether a path is below the root."""
         return is_below(path, self.root)

@@ -61,7 +61,7 @@ def with_values(data: Mapping[str, Any], file: Path, values: Mapping[str, int]) 
 
 
 def fill_in(text: str, values: Mapping[str, int], table: Table, key: str) -> str:
-    """The text with {expression} replaced by its number, where the file has values; else as it is."""
+    """The text with {expression} replaced by its number, where the file has values; else unchanged."""
 
     def number(found: re.Match[str]) -> str:
         try:

@@ -1,4 +1,4 @@
-"""A heap that other processes may map: the bytes of all blocks of a device lie in one sparse memory file."""
+"""A heap that other processes may map: the bytes of all blocks of a device are in one sparse memory file."""
 
 from __future__ import annotations
 

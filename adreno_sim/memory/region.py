@@ -34,7 +34,7 @@ class Box:
 def box_of_memory(memory: Bytes, at: int, shape: Extents, row_pitch: int = 0, slice_pitch: int = 0) -> Box:
     """A box of `shape` (bytes of a row, rows, slices) at byte `at` of plain memory. A pitch of 0 is the dense one.
 
-    DeviceError CL_INVALID_VALUE for pitches that are too small, and for a box that does not lie inside.
+    DeviceError CL_INVALID_VALUE for pitches that are too small, and for a box that is not inside.
     """
     return Box(_boxed(memory, 0, memory.nbytes, at, shape, row_pitch, slice_pitch, "staging"))
 
@@ -122,7 +122,7 @@ def _pitches(shape: Extents, row_pitch: int, slice_pitch: int) -> tuple[int, int
 
 
 def _boxed(memory: Bytes, start: int, room: int, at: int, shape: Extents, row: int, plane: int, what: str) -> Bytes:
-    """The bytes of a box that is checked to lie in `room` bytes from `start` on, and not to overlap itself."""
+    """The bytes of a box that is checked to be in `room` bytes from `start` on, and not to overlap itself."""
     width, rows, slices = shape
     row, plane = _pitches(shape, row, plane)
     if min(shape) < 1 or at < 0 or row < width or (slices > 1 and plane < row * rows):

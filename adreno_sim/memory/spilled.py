@@ -1,6 +1,6 @@
-"""Large arrays whose bytes lie in a file without a name: they take memory only while somebody looks at them.
+"""Large arrays whose bytes are in a file without a name: they take memory only while somebody looks at them.
 
-A model's weights are needed in turns, by one reference or one launch at a time. What lies in a file can be let go in between.
+A model's weights are needed in turns, by one reference or one launch at a time. What is in a file can be let go in between.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ LEAST = 4 << 20
 """Bytes. Smaller arrays stay in memory."""
 
 ALIGNMENT = 64
-"""Of every array made here, in bytes: TVM takes no other as it is."""
+"""Of every array made here, in bytes: TVM takes no other unchanged."""
 
 _BLOCK = 8 << 20
 """Bytes that are copied at a time."""
 
 _mappings: weakref.WeakValueDictionary[int, mmap.mmap] = weakref.WeakValueDictionary()
-"""Where each file lies in memory."""
+"""Where each file is in memory."""
 
 
 def spill(array: np.ndarray) -> np.ndarray:
-    """The elements in order C: in a file if they are many, and one can be written; else in memory. What lies in a file stays
+    """The elements in order C: in a file if they are many, and one can be written; else in memory. What is in a file stays
     there."""
     if array.nbytes < LEAST:
         return np.array(array, order="C")
@@ -41,7 +41,7 @@ def spill(array: np.ndarray) -> np.ndarray:
 
 
 def read_array(source: BinaryIO, offset: int, nbytes: int) -> NDArray[np.uint8]:
-    """So many bytes of an open file as an array of their own. Raises OSError, EOFError where the file has less."""
+    """So many bytes of an open file as a separate array. Raises OSError, EOFError where the file has less."""
     if nbytes >= LEAST:
         try:
             return _in_file(_blocks_read(source, offset, nbytes), nbytes)
@@ -63,7 +63,7 @@ def empty_bytes(nbytes: int) -> NDArray[np.uint8]:
 
 
 def pages_of(array: np.ndarray) -> NDArray[np.uint8] | None:
-    """The bytes of an array that lies in a file, from the beginning of a page on; None for one in memory. Nobody may write to
+    """The bytes of an array that is in a file, from the beginning of a page on; None for one in memory. Nobody may write to
     them: `drop_resident_pages` would undo it."""
     mapping = _mappings.get(int(array.ctypes.data)) if array.flags.c_contiguous else None
     if mapping is None:
@@ -81,7 +81,7 @@ def in_mapping(mapping: mmap.mmap, start: int) -> NDArray[np.uint8]:
 
 
 def drop_resident_pages() -> None:
-    """Give back the memory in which bytes of files lie at the moment; who looks at them again reads them again."""
+    """Give back the memory in which bytes of files are at the moment; who looks at them again reads them again."""
     for mapping in list(_mappings.values()):
         mapping.madvise(mmap.MADV_DONTNEED)
 

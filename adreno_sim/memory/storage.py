@@ -222,7 +222,7 @@ class DeviceMemory:
 
     @property
     def is_shared(self) -> bool:
-        """Whether its blocks lie in a heap, which others map too."""
+        """Whether its blocks are in a heap, which others map too."""
         return self._heap is not None
 
     def _most(self) -> str:
@@ -271,8 +271,8 @@ class ViewShape(CachedHash):
 class StorageView:
     """A buffer or image over `nbytes` of a storage from `offset`.
 
-    layout, format: of images. separate: memory of its own (taken from `memory`), where the device has no image of this
-    kind over a buffer; it is then kept coherent with the storage by copies, in which the texels lie in the storage
+    layout, format: of images. separate: its own memory (taken from `memory`), where the device has no image of this
+    kind over a buffer; it is then kept coherent with the storage by copies, in which the texels are in the storage
     without padding. device: the device that made it.
 
     whole_at, bound: kept by `Block.is_whole` and by launches.

@@ -2,7 +2,7 @@
 
 CLML_TUNING_CACHE              file of tuning results; read, or written by a tuning run
 CLML_IS_TUNING_RUN             a number other than 0: tune every operator and save the results; without a file it does nothing
-CLML_DISABLE_RECORDABLE_QUEUE  set to anything: operators are enqueued one by one, and nothing lies in on-chip memory
+CLML_DISABLE_RECORDABLE_QUEUE  set to anything: operators are enqueued one by one, and nothing is in on-chip memory
 
 The RFC spells the first two CLML_TUNNING_CACHE and CLML_IS_TUNNING_RUN: these count where the others are not set.
 """

@@ -99,7 +99,7 @@ def spec_of(graph: Graph, number: int, layout: Layout) -> MLTensorSpec:
 
 
 def plan(graph: Graph, on_chip_bytes: int, pool: BufferPool | None = None) -> OnChipPlan:
-    """Place the tensors of a graph's inputs and operators (constants have memory of their own). on_chip_bytes 0: none there."""
+    """Place the tensors of a graph's inputs and operators (constants have their own memory). on_chip_bytes 0: none there."""
     return _Planner(graph, on_chip_bytes, pool or BufferPool()).run()
 
 

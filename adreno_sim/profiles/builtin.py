@@ -159,7 +159,7 @@ def _fill_texts(found: Values, words: Mapping[str, str]) -> None:
 
 
 def _find_driver(chip: str, wanted: str) -> tuple[str, str]:
-    """The entry of a driver by its name, by how its version begins, or the nearest of its branch; with a version of its own, that
+    """The entry of a driver by its name, by how its version begins, or the nearest of its branch; with its own version, that
     version."""
     known = drivers_of(chip)
     if not wanted:

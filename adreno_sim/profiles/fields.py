@@ -26,7 +26,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "extensions": _TEXTS,
         "compiler_extensions": _TEXTS,  # what the kernel compiler takes though the device does not list it
         "pitch_rule": _TEXT,  # of images over buffers, one of PITCH_RULES; see base.pitch_rules
-        "own_pitch_rule": _TEXT,  # of images with memory of their own
+        "own_pitch_rule": _TEXT,  # of images with their own memory
         "wave_sizes": _INTS,  # full and half wave; the first is the sub-group size
         "sub_group_rule": _TEXT,  # which of them a kernel has that asks for none: "full", or "by_type" of what it computes with
         "page_size": _INT,  # bytes to which the pool rounds

@@ -130,7 +130,7 @@ class Profile:
 def load(name: str) -> Profile:
     """A built-in profile; `user_profile.load_profile` also takes files.
 
-    It is a chip ("adreno-740") or a phone ("galaxy-s23"), each with a driver of its own or with one that is named:
+    It is a chip ("adreno-740") or a phone ("galaxy-s23"), each with its own driver or with one that is named:
     "adreno-740,driver=E031.41.03". Raises AdrenoSimError naming what exists.
     """
     chip, _, driver = name.partition(DRIVER)

@@ -30,7 +30,7 @@ DEPTH = {"image3d": "depth", "image2d_array": "layers", "image1d_array": "layers
 
 
 def attach(folder: Path, test: str, device: str, launch: WrittenLaunch, findings: Sequence[Finding], said: str) -> Path:
-    """Write them to a folder of its own below `folder`, which it returns. What an earlier run left there goes away."""
+    """Write them to a separate folder below `folder`, which it returns. What an earlier run left there goes away."""
     place = folder / safe_name(test)
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)

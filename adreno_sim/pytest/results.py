@@ -44,7 +44,7 @@ def failure_text(folder: Path, text: str) -> str:
 
 
 def attach(folder: Path, test: str, report: Report) -> Path:
-    """Write what helps to understand the failed check of `test` to a folder of its own below `folder`, which it returns.
+    """Write what helps to understand the failed check of `test` to a separate folder below `folder`, which it returns.
 
     What an earlier run left there goes away.
     """

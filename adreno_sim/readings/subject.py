@@ -81,7 +81,7 @@ class Subject:
 
     @property
     def shares_storage(self) -> bool:
-        """Whether two arguments lie in one storage."""
+        """Whether two arguments are in one storage."""
         storages = [view.storage for view in self.views]
         return len(set(storages)) < len(storages)
 

@@ -34,12 +34,12 @@ def line_of(text: str, style: str = "") -> Text:
 
 
 def say_line(console: Console, text: str, style: str = "") -> None:
-    """Print a line as it is, however long."""
+    """Print a line unchanged, however long."""
     console.print(line_of(text, style), soft_wrap=True)
 
 
 def teller(console: Console) -> Callable[[str], None]:
-    """Prints a line as it is, however long."""
+    """Prints a line unchanged, however long."""
     return functools.partial(say_line, console)
 
 

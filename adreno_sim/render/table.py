@@ -78,7 +78,7 @@ def make_table(columns: Sequence[Column[Row]], rows: Iterable[Row], pad_edge: bo
 
 def print_table(console: Console, columns: Sequence[Column[Row]], rows: Sequence[Row], pad_edge: bool = True) -> None:
     """Print the table so that neither a figure nor a word is cut: words go on in the next line where that makes it fit, else
-    each row's first cell stands on a line of its own above the others."""
+    each row's first cell stands on a separate line above the others."""
     table = make_table(columns, rows, pad_edge)
     natural = [max(map(len, texts)) for texts in _texts(columns, rows)]
     spent = console.measure(table, options=console.options.update_width(_ENDLESS)).maximum - sum(natural)

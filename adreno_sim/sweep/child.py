@@ -1,4 +1,4 @@
-"""One case in a process of its own: a driver's crash, a hang or a lack of memory ends only that."""
+"""One case in a separate process: a driver's crash, a hang or a lack of memory ends only that."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class ResultStore:
         require_plain_files(file for ending in ENDINGS for file in sorted(folder.glob(f"*{ending}")))
 
     def get(self, case: Case, retry: bool = False) -> Result | None:
-        """What became of a case in an earlier run; None where it has to run, also where what lies there is damaged. retry: also
+        """What became of a case in an earlier run; None where it has to run, also where what is there is damaged. retry: also
         where its process broke down."""
         try:
             outcome = read_outcome(read_json(self.folder / f"{case.key}.case.json"))

@@ -1,6 +1,6 @@
 """Predicted beside measured times of kernels on an Adreno 620: ADRENO_LLMS=CHECKOUT python ci/bench/adreno620_time.py
 
-CHECKOUT is one of https://github.com/a8nova/adreno-llms, whose kernels of language models are counted as they are; the times
+CHECKOUT is one of https://github.com/a8nova/adreno-llms, whose kernels of language models are counted unchanged; the times
 beside them are those of its BENCHMARK.md files (a Motorola Razr of 2020, driver E031.37.12.07, events of the queue). Constants
 follow from the rates below, except for that of barriers (`timing/machines.py`). docs/time.md has what comes out.
 """

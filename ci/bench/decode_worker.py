@@ -1,4 +1,4 @@
-"""One decode step of a quantised Llama, checked, in a process of its own: python decode_worker.py LEVEL LAYERS VOCABULARY
+"""One decode step of a quantised Llama, checked, in a separate process: python decode_worker.py LEVEL LAYERS VOCABULARY
 
 Prints JSON: processor seconds of the check from the module on (children among them), gigabytes of this process at most, kernels
 by their verdict, and processor seconds of the largest layer's GEMV beside those of NumPy's float32 product of as many elements.

@@ -55,7 +55,7 @@ def sources() -> dict[str, Callable[[], Any]]:
 
 
 def inputs_of(model: CompiledModel) -> list[np.ndarray]:
-    """Random inputs; integers lie in the range that the model takes."""
+    """Random inputs; integers are in the range that the model takes."""
     rng, found = np.random.default_rng(0), []
     for info in model.inputs:
         shape = tuple(int(size) for size in info.shape)

@@ -1,6 +1,6 @@
 """Speed against PoCL, as ratios within one run: python ci/bench/run.py [--suite NAME ...] [--only TEXT] [--quick]
 
-Every device has a process of its own; all take turns, two threads each, arguments resident, caches off. A time is the wall
+Every device has a separate process; all take turns, two threads each, arguments resident, caches off. A time is the wall
 time of launch and finish, the median of ten or more after a warm-up. --markdown writes RESULTS.md beside this file, where a
 suite that did not run keeps its section; --json prints everything. Where PoCL or Oclgrind is missing, the tables say so and
 have no such ratio.

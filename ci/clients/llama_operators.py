@@ -79,7 +79,7 @@ def run_cases(program: str, cases: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def take_processor(free: multiprocessing.SimpleQueue[int]) -> None:
-    """This process, and those that it starts, have a processor of their own."""
+    """This process, and those that it starts, have a separate processor."""
     os.sched_setaffinity(0, {free.get()})
 
 

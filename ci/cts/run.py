@@ -1,6 +1,6 @@
 """Runs the conformance suites under `adreno-sim run` and prints a Markdown table: what passed, failed, was skipped, did not run.
 
-A test that crashes or takes too long is named so, and the suite goes on behind it in a process of its own.
+A test that crashes or takes too long is named so, and the suite goes on behind it in a separate process.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def file(name: str, data: bytes) -> Path:
 
 
 def archive(data: bytes, digests: bool) -> bytes:
-    """The members of a text as a zip archive, with a bundle's digests; bytes that begin as an archive stay as they are."""
+    """The members of a text as a zip archive, with a bundle's digests; bytes that begin as an archive stay unchanged."""
     if data.startswith(b"PK"):
         return data
     parts = _MEMBER.split(data)

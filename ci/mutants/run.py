@@ -130,7 +130,7 @@ class Campaign:
         return status, failed, len(ran)
 
     def _find_place(self) -> Path:
-        """A folder of this thread's own; its path is short, because sockets lie below it."""
+        """A folder of this thread's own; its path is short, because sockets are below it."""
         with self._lock:
             return self._places.setdefault(threading.get_ident(), self._folder / f"r{len(self._places)}")
 

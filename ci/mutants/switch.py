@@ -1,7 +1,7 @@
 """Copied into a tree of mutants: says whether a mutant is on, and notes which test came by where that is asked for.
 
 ADRENO_MUTANT holds the number of the one mutant that is on. ADRENO_MUTANT_HITS names a folder: each process adds lines
-"number<tab>test" to a file of its own there.
+"number<tab>test" to a separate file there.
 """
 
 import contextlib

@@ -29,7 +29,7 @@ def name_column(outcome: Any) -> str:
 
 
 def name_package(file: str) -> str:
-    """adreno_sim/engine/vector/calls.py lies in `engine`, compiler/plan/arena.py in `compiler/plan`."""
+    """adreno_sim/engine/vector/calls.py is in `engine`, compiler/plan/arena.py in `compiler/plan`."""
     parts = file.split("/")[:-1]
     if parts[:1] == ["adreno_sim"]:
         return "/".join(parts[1:2]) or "adreno_sim"

@@ -70,7 +70,7 @@ def export(network: Network, folder: Path) -> Path:
 
 
 class Checks:
-    """Checks side by side, each in a process of its own on a processor of its own."""
+    """Checks side by side, each in a separate process on a separate processor."""
 
     def __init__(self, folder: Path, seconds: float, jobs: int, until: float, by_hand: bool):
         self.folder, self.seconds, self.until, self.by_hand = folder, seconds, until, by_hand

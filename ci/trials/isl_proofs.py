@@ -24,7 +24,7 @@ _BELOW_ALL = -(1 << 100)
 
 
 def is_in_range(solver: Solver, analysis: AccessAnalysis, instr: ir.Instr, goals: Sequence[Goal]) -> bool:
-    """Returns True if isl shows that no value of a goal lies outside its bounds, or that `instr` never executes."""
+    """Returns True if isl shows that no value of a goal is outside its bounds, or that `instr` never executes."""
     bounds = analysis.forms.bounds_at(instr)
     values = [goal.value for goal in goals if goal.value is not None]
     system = System(solver, analysis.forms.symbols)

@@ -85,7 +85,7 @@ def _spread(cases: list[Case], most: int) -> list[Case]:
 
 
 def judge(case: Case, target: str) -> Verdict:
-    """Check a case as it is; where that is refused, with constants."""
+    """Check a case unchanged; where that is refused, with constants."""
     start = time.monotonic()
     kind, why = _check(case, target, constants=False)
     if kind == "refused" and len(case.inputs) > 1:

@@ -37,7 +37,7 @@ def random_launches(count: int) -> Iterator[Launch]:
 
 
 def _random_write(rng: random.Random) -> str:
-    """A write under a condition that many work-items may meet; its index lies in 0 to 9000."""
+    """A write under a condition that many work-items may meet; its index is in 0 to 9000."""
     first, second, third, fourth = (rng.choice(WRITE_ATOMS) for _ in range(4))
     index = f"{rng.randrange(1, 9)} * ({first}) {rng.choice('+-')} {rng.randrange(5)} * ({second}) + {rng.randrange(2000, 2064)}"
     condition = f"{third} {rng.choice(('<', '>=', '==', '!='))} {rng.choice((fourth, str(rng.randrange(20))))}"

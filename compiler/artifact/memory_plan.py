@@ -112,7 +112,7 @@ class SymbolRange:
 class MemoryPlan:
     """The plan of one entry function for one set of input shapes under one pitch rule.
 
-    `rule` says in words how right sizes were computed. Invariant: every tensor names a listed storage and lies inside
+    `rule` says in words how right sizes were computed. Invariant: every tensor names a listed storage and is inside
     that storage's [first, last]. fixed: inputs, constants and outputs. symbols: where sizes are symbolic, the ranges that
     the plan is for; sizes and summary are those of the upper ends, `least` is the summary at the lower ends.
     recordings: launches [first, last] that are, or with on-chip memory can be, one enqueue of a recording.

@@ -1,7 +1,7 @@
 """Inputs that can tell: where what a call was given is equal along an axis, a kernel that mixes that axis up goes unseen.
 
 A kernel before it may have made it so (one that spreads a lane over a texel hides one that keeps a lane). Such a call is
-run once more on the same inputs with every element scaled by a factor of its own. A kernel that only compares (which rows of an
+run once more on the same inputs with every element scaled by a separate factor. A kernel that only compares (which rows of an
 attention have nothing but -inf?) gives the same everywhere on numbers that it looks for in vain: it gets some of those.
 """
 
@@ -40,7 +40,7 @@ def find_equal_axis(array: np.ndarray) -> int | None:
 
 
 def scale_elements(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Each float by a factor of its own; zeros become small numbers where there is nothing else. None leaves its type's range."""
+    """Each float by a separate factor; zeros become small numbers where there is nothing else. None leaves its type's range."""
     if array.dtype.kind != "f":
         return array
     factors = rng.uniform(LEAST, MOST, array.shape)

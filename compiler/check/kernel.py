@@ -54,7 +54,7 @@ def check_kernel(
     prim_func: a TIR PrimFunc, scheduled for a GPU or not. One that is not is scheduled as the pipeline schedules it.
     args: by parameter, in order or by name: arrays of the parameter's dtype, with shapes that fit its symbols, and numbers for
     scalars. An array that is missing or None is made: zeros for what is only written, seeded floats for what is read; its
-    symbols must be known from the others, or from `shapes`. The caller's arrays stay as they are.
+    symbols must be known from the others, or from `shapes`. The caller's arrays stay unchanged.
     expected: None = the PrimFunc before scheduling; a callable over the arguments (`golden.given_references`), or a PrimFunc
     that says the same for the CPU; or arrays, by name or one for each parameter: what each should hold after the call, None
     where nothing is said of it.

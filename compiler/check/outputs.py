@@ -164,7 +164,7 @@ def _explain_rounding(row: _Row, usual: Mapping[tuple[str, str], _Row], known_al
 
 
 def _settle(row: _Row, rows: Sequence[_Row], names: Sequence[str], movement: Movement | None) -> _Row:
-    """The row as it is, or one that says nothing: of a reference that contradicts what the model's own runtime computes and the
+    """The row unchanged, or one that says nothing: of a reference that contradicts what the model's own runtime computes and the
     device agrees with, or of one that does not settle the output itself."""
     report = row.report
     if report is None or not row.is_wrong:

@@ -137,7 +137,7 @@ def widen_model(
 
 
 _NARROW = "narrow_elements_of_"
-"""Before names that are to stay as they are."""
+"""Before names that are to stay unchanged."""
 
 
 def _pointers(code: KernelCode, launch: Launch, tensor: str) -> list[str]:

@@ -64,7 +64,7 @@ def _is_dense(call: Any, second: Any) -> bool:
 def _reason(call: Any, capabilities: MLCapabilities) -> str:
     name = read.op_name(call)
     if name == "relax.permute_dims" and read.kind(call.args[0]) in ("GenericConst", "Constant"):
-        return ""  # transposed weights of an operator that has a decision of its own
+        return ""  # transposed weights of an operator that has a separate decision
     if name == "relax.matmul":
         return "OpenCL ML takes products of matrices with constant weights (and a bias for one row)"
     if name not in SINGLE:

@@ -95,7 +95,7 @@ def _item(item: Any) -> Any:
 
 
 def _weights() -> Any:
-    """Weights of a transposed convolution: as they are, or turned from OIHW by `prepare`."""
+    """Weights of a transposed convolution: unchanged, or turned from OIHW by `prepare`."""
     from tvm.relax.dpl.pattern import is_const, is_op, wildcard
 
     return is_op("relax.permute_dims")(is_const()) | wildcard()

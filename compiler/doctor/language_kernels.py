@@ -48,7 +48,7 @@ def append() -> tuple[Any, list[Any]]:
 
 
 def _finding_races(device: Device) -> Device:
-    """The same simulated device at level full, which finds races; a real device as it is."""
+    """The same simulated device at level full, which finds races; a real device unchanged."""
     profile = device.info.profile
     return device if profile is None else open_device(f"sim:{profile.name}", checks="full")
 

@@ -158,7 +158,7 @@ def one_element() -> Any:
 
 
 def private_function() -> Any:
-    """A convolution in a function of its own."""
+    """A convolution in a separate function."""
     relax = import_tvm().relax
     builder = relax.BlockBuilder()
     inner, outer = (relax.Var("x", tensor_type(IMAGE, "float32")) for _ in range(2))

@@ -17,7 +17,7 @@ SHAPE = (2, 9, 7, 4)
 
 
 def make_scheduled(scope: str = "global.texture") -> Any:
-    """A PrimFunc that copies its input to memory of its own, and doubles what it reads there; one work-item per texel."""
+    """A PrimFunc that copies its input to separate memory, and doubles what it reads there; one work-item per texel."""
     tvm = import_tvm()
     data = tvm.te.placeholder((1, *SHAPE), name="x")
     twice = tvm.te.compute((1, *SHAPE), lambda *at: data(*at) * tvm.tirx.const(2.0, "float32"), name="y")

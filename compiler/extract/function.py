@@ -1,4 +1,4 @@
-"""One lowered PrimFunc as a model of its own: its tensors are the inputs, and those that it writes the outputs."""
+"""One lowered PrimFunc as a separate model: its tensors are the inputs, and those that it writes the outputs."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class _Builder:
         return BufferParam(name, tuple(expression(dim, self.names) for dim in info.shape), dtype, info.scope)
 
     def offsets(self, function: Any) -> list[Stmt]:
-        """Every tensor is a view of its own and begins at 0: what TVM takes of the tensor's byte offset."""
+        """Every tensor is a separate view and begins at 0: what TVM takes of the tensor's byte offset."""
         found = [offset for param in function.params if (offset := read.elem_offset(function, param)) is not None]
         return [Let(self.names.of(read.key(var), read.var_name(var)), Const(0, read.dtype_of(var))) for var in found]
 

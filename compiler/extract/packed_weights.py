@@ -1,4 +1,4 @@
-"""Functions whose packing of weights TVM has lifted out: callers still give them the weights as they are."""
+"""Functions whose packing of weights TVM has lifted out: callers still give them the weights unchanged."""
 
 from __future__ import annotations
 

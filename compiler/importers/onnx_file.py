@@ -87,7 +87,7 @@ def _array(tensor: TensorProto, file: BinaryIO, place: FileBytes) -> np.ndarray:
 
 
 def _read_outside(tensor: TensorProto, folder: Path) -> np.ndarray | None:
-    """The elements of a large tensor that lie in a file of their own; None where ONNX's reader is to read or refuse them."""
+    """The elements of a large tensor that are in a separate file; None where ONNX's reader is to read or refuse them."""
     probe = TensorProto()
     probe.CopyFrom(tensor)
     probe.data_location = TensorProto.DEFAULT

@@ -33,7 +33,7 @@ def node_label(node: onnx.NodeProto) -> str:
 @contextmanager
 def watching_importer(arrays: LargeArrays) -> Iterator[Results]:
     """What TVM's importer makes of each value of the graphs that it imports inside the block. It takes large initialisers from
-    `arrays`, as they lie there."""
+    `arrays`, as they are there."""
     from tvm.relax.frontend.onnx import onnx_frontend
 
     known = onnx_frontend.ONNXGraphImporter

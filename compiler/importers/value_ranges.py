@@ -21,7 +21,7 @@ from ..tvm_bridge.versions import shape_values, type_of
 
 _LIMIT = 1 << 63
 UNKNOWN = Interval(-_LIMIT, _LIMIT)
-"""What may be any number. An end of another range that lies there is not known either."""
+"""What may be any number. An end of another range that is there is not known either."""
 TRUTH = Interval(0, 1)
 DEEPEST = 100
 """Operators in a row that are followed; deeper values are not known."""

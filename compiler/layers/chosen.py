@@ -19,7 +19,7 @@ PACKED = "NCHW4c"
 def change_layers(mod: Any, types: str | None, layout: str | None, skip_layers: Sequence[int]) -> Any:
     """The module with its conv2d layers, but those of `skip_layers`, in other types and another layout.
 
-    types: "TYPE" or "TYPE:RESULT", as "int8:int32"; None = as they are. layout: of the data, or "DATA:KERNEL", as "NHWC" or
+    types: "TYPE" or "TYPE:RESULT", as "int8:int32"; None = unchanged. layout: of the data, or "DATA:KERNEL", as "NHWC" or
     "NHWC:OHWI"; None, "default" and "NCHW4c" change nothing here (see `layout_scope`). Raises AdrenoSimError, UnsupportedError.
     """
     skipped_layers(count_layers(mod), skip_layers)

@@ -25,7 +25,7 @@ HWNC = ("HWNC", "HWOI")
 def convert_hwnc(mod: Any, dtype: str = "int8", skip_layers: Iterable[int] = (), function: str = "main") -> Any:
     """A copy of a Relax module whose conv2d layers compute in `dtype` ("int8" or "int4") and HWNC, with int32 sums.
 
-    Layers are counted in `function`; those of skip_layers stay as they are. Weights must be constants that fit the type;
+    Layers are counted in `function`; those of skip_layers stay unchanged. Weights must be constants that fit the type;
     activations are rounded towards zero, and of an int4 the low four bits count. int4 lies two in a byte, along channels.
     Raises AdrenoSimError for another type, layer number or unfitting weights, UnsupportedError for a layer that is grouped,
     neither in NCHW nor in HWNC, of unknown shape, or for int4 of an odd number of channels.

@@ -35,10 +35,10 @@ class CompileOptions:
     a Target. entry: the Relax function that is run, of a module with several; "" = main, or the only one there is.
     pipeline: "fixed" (TVM's passes and the fixes, default), "stock", or Relax passes in their place: a pass, or a callable from
     module to module. without_fix: names of fixes to leave out.
-    dtype: "float32" (the model as it is) or "float16": tensors stored so, sums in `accumulate`. recast: "TYPE" or "TYPE:RESULT",
+    dtype: "float32" (the model unchanged) or "float16": tensors stored so, sums in `accumulate`. recast: "TYPE" or "TYPE:RESULT",
     as "float16:float32", in which conv2d layers compute (outputs are judged against the network as recast). layout: theirs,
-    "NCHW4c" (what texture targets make of them), "default" (as they are) or another, as "NHWC", "NHWC:OHWI" or "HWNC".
-    skip_layers: numbers of those that stay as they are. rule: which scope wins where the consumers of a tensor ask for several,
+    "NCHW4c" (what texture targets make of them), "default" (unchanged) or another, as "NHWC", "NHWC:OHWI" or "HWNC".
+    skip_layers: numbers of those that stay unchanged. rule: which scope wins where the consumers of a tensor ask for several,
     "tvm" (as TVM's pass, default) or "fewest-copies" (what most ask for, copies merged). weights: where those of packed
     convolutions lie, "buffer" (default), "texture" or "relay" (textures, except for float32 constants of kernels without an
     extent of 1). tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's own. clml_min_flops, clml_min_operators:

@@ -57,7 +57,7 @@ class Lowered:
     unscheduled: the PrimFuncs before ApplyDefaultSchedule, buffers carrying their storage scopes (per-kernel golden); what came
         scheduled, as the fixes repair it.
     tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
-    sources: kernel name -> its OpenCL C, each a program of its own.
+    sources: kernel name -> its OpenCL C, each a separate program.
     fixes: names of the fixes that ran, in order.
     unscoped: Relax functions just before scopes are decided; None for a target without textures. scoping: how they were.
     subgraphs: what is offloaded to OpenCL ML, by name; offload: what was decided about that.

@@ -68,7 +68,7 @@ def make_target(given: TargetLike, limits: Mapping[str, Any] | None = None) -> T
     """TVM's target for a shorthand, or for whatever TVM makes one of: a tag, a dict, its JSON, a Target.
 
     `limits` are a device's (`DeviceInfo.limits`): those TVM's target knows replace its defaults, but nothing that a dict or JSON
-    states, and nothing of a Target, which is taken as it is. The thread limit is not among them: TVM's 256 is what its schedules
+    states, and nothing of a Target, which is taken unchanged. The thread limit is not among them: TVM's 256 is what its schedules
     are written for, and every Adreno allows it.
     Raises AdrenoSimError for a name or description that TVM does not take, UnsupportedError for a target that is not OpenCL's, as
     TVM's tags for Vulkan.

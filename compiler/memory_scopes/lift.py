@@ -1,4 +1,4 @@
-"""Moves what a function computes from its weights alone into a function of its own, which runs once."""
+"""Moves what a function computes from its weights alone into a separate function, which runs once."""
 
 from __future__ import annotations
 

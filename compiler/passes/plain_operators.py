@@ -1,4 +1,4 @@
-"""plain-operators: operators that the layout conversion gets wrong beside a convolution are computed as they are, in NCHW.
+"""plain-operators: operators that the layout conversion gets wrong beside a convolution are computed unchanged, in NCHW.
 
 ConvertLayout packs what it reaches from a convolution. A split at channel numbers keeps those numbers where the axis counts
 texels, so that parts are empty or hold other channels ("data channel size is 0"); `stack` has no packed layout; normalisations

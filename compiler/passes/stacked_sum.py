@@ -52,7 +52,7 @@ def _rewrite(builder: Any, call: Any) -> Any:
 
 
 def _strip_broadcast(builder: Any, term: Any) -> Any:
-    """The operand of a broadcast_to its own shape; any other `term` as it is."""
+    """The operand of a broadcast_to its own shape; any other `term` unchanged."""
     broadcast = _call_of(builder, term, "relax.broadcast_to")
     if broadcast is None or not _same_shape(broadcast.args[0], term):
         return term

@@ -23,7 +23,7 @@ def gather_texture_stores() -> Pass:
     """TIR pass: collects the lanes of a texture store in a private array, and stores the texel once after the loop.
 
     `for lane: a; store(texel, v(lane)); b` becomes `for lane: a; t[lane] = v(lane); b` followed by
-    `store(texel, t[0:4])`, each store of a loop with an array of its own. VectorizeLoop handles what is left in the
+    `store(texel, t[0:4])`, each store of a loop with a separate array. VectorizeLoop handles what is left in the
     loop. Loops whose texel or condition depends on the lane are left alone.
     """
     tvm = import_tvm()

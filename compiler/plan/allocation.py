@@ -91,7 +91,7 @@ class Allocation:
 
     @property
     def chip_items(self) -> list[Item]:
-        """The tensors that lie on the chip."""
+        """The tensors that are on the chip."""
         pairs = zip(self.problem.items, self.storage_of, strict=True)
         return [item for item, storage in pairs if storage in self.on_chip]
 

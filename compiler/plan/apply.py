@@ -57,7 +57,7 @@ def require_plan(planner: str) -> None:
 
 
 def read_allocation(path: str, problem: Problem) -> Allocation:
-    """Where the plan in a file puts the tensors of `problem`. AdrenoSimError where they are not in it as they are."""
+    """Where the plan in a file puts the tensors of `problem`. AdrenoSimError where they are not in it unchanged."""
     plan = read_plan(path)
     try:
         _check_same(problem, plan, f"the plan of {plan.model or plan.function}")
@@ -67,7 +67,7 @@ def read_allocation(path: str, problem: Problem) -> Allocation:
 
 
 def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> CompiledModel:
-    """`model` with the allocation written into `main`; what the planner leaves to the runtime stays as it is.
+    """`model` with the allocation written into `main`; what the planner leaves to the runtime stays unchanged.
 
     A copy to another scope that has a place becomes a tensor there, which is written. The steps of `main` run in the order of the
     allocation.

@@ -217,7 +217,7 @@ def _check_written_first(plan: MemoryPlan) -> Iterator[Finding]:
 
 
 def _check_chip(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
-    """What lies on the chip fits there, and is written and read inside one recording: see `device.on_chip`."""
+    """What is on the chip fits there, and is written and read inside one recording: see `device.on_chip`."""
     for storage in plan.storages:
         if storage.id in plan.on_chip and storage.planned_bytes > rules.on_chip:
             why = rules.why_no_chip or f"ONCHIP_GLOBAL_MEM_SIZE of {rules.device} is {rules.on_chip:,}"

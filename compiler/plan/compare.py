@@ -42,7 +42,7 @@ class PlannerResult:
     (inputs, constants, storages, workspace, memory of OpenCL ML); both 0 where only lifetimes are known. fits: no storage is
     above the largest allocation.
 
-    on_chip: the most bytes in on-chip memory at one time; on_chip_tensors lie there, whose accesses move on_chip_traffic bytes,
+    on_chip: the most bytes in on-chip memory at one time; on_chip_tensors are there, whose accesses move on_chip_traffic bytes,
     each reader reading all of a tensor once.
 
     skipped: why there is no result; then the figures are 0. violations: what is wrong with the plan.

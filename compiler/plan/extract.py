@@ -223,7 +223,7 @@ def summarise(
     constants: int,
     workspaces: Iterable[PlannedWorkspace] = (),
 ) -> PlanSummary:
-    """Totals of device memory: what lies on the chip counts in `on_chip` alone. Storages that the planner left to the runtime
+    """Totals of device memory: what is on the chip counts in `on_chip` alone. Storages that the planner left to the runtime
     count only in `unplanned`, and while they live; those of a call while it runs. The bound is of all tensors in memory."""
     by_call: dict[int, int] = {}
     for workspace in workspaces:

@@ -1,7 +1,7 @@
 """Tensors of OpenCL ML subgraphs as tensors of the program, so that one plan has the memory of subgraphs and of kernels.
 
 A subgraph's call becomes its steps; each step names the tensors that it reads and writes. They lie where TVM's runtime puts
-them (`mlops.onchip`): each device buffer of its plan is a storage, its on-chip memory another. A planner then moves what lies in
+them (`mlops.onchip`): each device buffer of its plan is a storage, its on-chip memory another. A planner then moves what is in
 device memory.
 """
 

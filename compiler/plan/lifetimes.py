@@ -361,7 +361,7 @@ def _return(i: vm.Return, tracer: _Tracer) -> None:
 
 
 def _leave_alone(tracer: _Tracer, value: Value, why: str, within: int | None = None) -> None:
-    """TVM's planner gives each a storage of its own: results of functions and branches, what goes to anything but a PrimFunc, and
+    """TVM's planner gives each a separate storage: results of functions and branches, what goes to anything but a PrimFunc, and
     what is used outside the block of instructions that makes it (not where it is made in block `within`)."""
     for number in tensors_in(value):
         life = tracer.lives.tensors[number]

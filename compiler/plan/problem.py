@@ -26,7 +26,7 @@ class Item:
 
     shape, dtype and scope as in TensorSpec; items without a shape are plain bytes. dense: bytes without padding.
     alignment: its address is a multiple of this power of two. left_alone, call, symbolic: as in PlannedTensor.
-    recording: the launches [first, last] of the recording inside which it is written and read, so that it may lie on the chip; ()
+    recording: the launches [first, last] of the recording inside which it is written and read, so that it may be on the chip; ()
     where there is none. traffic: bytes that its accesses move; each access reads or writes it once.
     """
 
@@ -83,7 +83,7 @@ class Problem:
     Invariant: ids differ, every item is valid, and all sizes together fit 2^63 - 1 (AdrenoSimError otherwise).
     texture_size: bytes of a texture under the device's pitch rule; needed by planners that make textures larger.
     max_allocation: the most bytes one allocation may have. order: of steps, as in MemoryPlan, that the lifetimes are of.
-    on_chip: bytes of on-chip memory that tensors may lie in.
+    on_chip: bytes of on-chip memory that tensors may be in.
     """
 
     items: tuple[Item, ...]

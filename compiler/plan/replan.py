@@ -20,7 +20,7 @@ AS_COMPILED = "as compiled"
 def plan_of(allocation: Allocation, plan: MemoryPlan | None = None) -> MemoryPlan:
     """`plan` with the tensors of the allocation where it puts them; without a plan, one of these tensors alone.
 
-    What the planner was not asked to place stays as it is. Sizes are those of the allocation's problem.
+    What the planner was not asked to place stays unchanged. Sizes are those of the allocation's problem.
     """
     if plan is None:
         plan = _plan_without_model(allocation.problem)

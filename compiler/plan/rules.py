@@ -33,8 +33,8 @@ IMAGE_LIMITS = {"width": "IMAGE2D_MAX_WIDTH", "height": "IMAGE2D_MAX_HEIGHT", "d
 class DeviceRules:
     """Memory rules of `device` under `pitch_rule` (see `base.pitch_rules`).
 
-    image_views: an image2d_array can be a view of a buffer's bytes; else each texture is an image of its own, and only
-    its dense texels lie in the storage. limits: OpenCL names without CL_DEVICE_.
+    image_views: an image2d_array can be a view of a buffer's bytes; else each texture is a separate image, and only
+    its dense texels are in the storage. limits: OpenCL names without CL_DEVICE_.
     """
 
     device: str
@@ -94,7 +94,7 @@ class DeviceRules:
         return view.nbytes if isinstance(view, BufferSpec) else layout_under(view, self.pitch_rule, self.pitch).nbytes
 
     def view_size(self, spec: TensorSpec) -> int:
-        """Bytes of storage that a view of the tensor takes on this device: the dense texels under an image of its own."""
+        """Bytes of storage that a view of the tensor takes on this device: the dense texels under a separate image."""
         return self.size(spec) if self.image_views or not _is_texture(spec) else spec.nbytes
 
     def alignment(self, spec: TensorSpec) -> int:
@@ -149,7 +149,7 @@ class DeviceRules:
         return why_none(self.device, self.profile.extensions, int(self.profile["ONCHIP_GLOBAL_MEM_SIZE"]))
 
     def problem(self, plan: MemoryPlan, chip: bool = False) -> Problem:
-        """What the planner had to place, in `plan`, as a problem on this device. chip: with what lies on the chip, or may."""
+        """What the planner had to place, in `plan`, as a problem on this device. chip: with what is on the chip, or may."""
         on_chip = self.on_chip if chip else None
         problem = from_plan(plan, self.size, max_allocation=self.max_allocation, on_chip=on_chip)
         return replace(problem, items=tuple(replace(item, alignment=self.alignment(spec_of(item))) for item in problem.items))

@@ -1,1 +1,1 @@
-"""Mixed precision: how wrong each layer gets in another element type, and which layers to leave as they are."""
+"""Mixed precision: how wrong each layer gets in another element type, and which layers to leave unchanged."""

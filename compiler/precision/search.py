@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from .local_error import LayerError
 
 Evaluate = Callable[[frozenset[int]], float]
-"""The network's error with these layers left as they are."""
+"""The network's error with these layers left unchanged."""
 
 
 @dataclass
 class Search:
-    """What was tried, in order: layers left as they are, and the error of the network. best: the fewest that met the bound."""
+    """What was tried, in order: layers left unchanged, and the error of the network. best: the fewest that met the bound."""
 
     bound: float
     tried: dict[frozenset[int], float] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """The images that TVM's OpenCL runtime makes: it passes a row pitch of its own to clCreateImage.
 
-Where an image lies over a buffer, the runtime gives image_row_pitch = align_up(width * texel bytes, A), A the device's
+Where an image is over a buffer, the runtime gives image_row_pitch = align_up(width * texel bytes, A), A the device's
 IMAGE_PITCH_ALIGNMENT taken for bytes, or 64 where the device reports none; image_slice_pitch stays 0, the device's choice. A
 device that counts A in pixels refuses most of these images. (TVM: src/backend/opencl/runtime/opencl_device_api.cc)
 

@@ -105,7 +105,7 @@ class Tensor:
         return self.handle.owner.device
 
     def read(self) -> np.ndarray:
-        """The contents as an array of `shape`, to be read only where they lie in one already."""
+        """The contents as an array of `shape`, to be read only where they are in one already."""
         if self.lent is not None:
             return self.lent.reshape(self.shape)
         return np.asarray(self.device.read(self.view)).reshape(self.shape)
@@ -139,7 +139,7 @@ def logical_shape(view: View) -> tuple[int, ...]:
 
 
 def allocate_tensor(device: Device, shape: tuple[int, ...], dtype: str, scope: str, name: str) -> Tensor:
-    """A tensor in a storage of its own, both ending together."""
+    """A tensor in a separate storage, both ending together."""
     spec = TensorSpec(shape, dtype, scope)
     owner = StorageHandle(device, device.view_nbytes(device_view(spec, device)))
     try:

@@ -159,7 +159,7 @@ class VirtualMachine:
         return begun
 
     def run_function(self, name: str, args: list[Tensor | HeapValue | int | float]) -> None:
-        """Run host function `name` for an object of TVM's runtime, as a call of its own."""
+        """Run host function `name` for an object of TVM's runtime, as a separate call."""
         if name not in self.model.host_functions:
             raise AdrenoSimError(f"the model has no function {name!r}")
         self.call_host(self.model.host_functions[name], args, -1)

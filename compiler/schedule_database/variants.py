@@ -18,7 +18,7 @@ KEY = "adreno_sim.variant"
 class Variant:
     """padding: "guarded" reads the unpadded operand behind a condition, "copied" writes a padded copy first, "" has none.
 
-    data, weight: what the sum reads. A "texture" is filled by a stage of its own, since a task does not know that its
+    data, weight: what the sum reads. A "texture" is filled by a separate stage, since a task does not know that its
     argument may be one already; "local" is a tile of weights shared by the work-group. registers: texels of the data are
     held in private memory while their four channels are used.
     """

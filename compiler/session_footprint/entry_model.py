@@ -1,4 +1,4 @@
-"""One entry of a session's model as a model of its own, which every planner takes."""
+"""One entry of a session's model as a separate model, which every planner takes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from .versions import import_tvm, tvm_series
 def map_nodes(body: Any, name: str, change: Callable[[Any], Any]) -> Any:
     """`body` with `change(node)` for each node of the class `name` ("Call", "SBlock"); itself where nothing changes.
 
-    What lies in a node is changed before it.
+    What is in a node is changed before it.
     """
     node = next((found for found in walk(body) if kind(found) == name), None)
     if node is None:

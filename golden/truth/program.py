@@ -92,7 +92,7 @@ class Statements(Writer):
         self._stepping = False
 
     def function(self, name: str, function: Any) -> TruthProgram:
-        """Two C functions: one with every tensor as a parameter of its own (only so does clang know that they lie apart), and
+        """Two C functions: one with every tensor as a separate parameter (only so does clang know that they lie apart), and
         one that allocates what is temporary and calls it."""
         params = [self._param(function, param) for param in function.params]
         given, self.lines = self.lines, []

@@ -66,7 +66,7 @@ def unit(dtype: str) -> str:
 
 
 def round_native(text: str, dtype: str) -> str:
-    """The C expression of a value rounded as a device's halves are; wider types are taken as they are."""
+    """The C expression of a value rounded as a device's halves are; wider types are taken unchanged."""
     return f"{_ROUND[dtype]}({text}, {unit(dtype)})" if dtype in _ROUND else text
 
 

@@ -106,7 +106,7 @@ class OpenCLDevice:
         return layout.row_pitch, 0 if spec.kind == "image2d" else layout.slice_pitch
 
     def _layout(self, spec: ImageSpec) -> Layout:
-        """Where texels lie in a view's storage: under an image of its own, densely."""
+        """Where texels are in a view's storage: under a separate image, densely."""
         rule = self.info.pitch_rule if spec.kind in self.info.image_views else None
         return layout_under(spec, rule, int(self.info.limits.get("IMAGE_PITCH_ALIGNMENT") or 0))
 

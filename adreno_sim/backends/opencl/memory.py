@@ -45,7 +45,7 @@ class OpenCLStorage:
 
 @dataclass(eq=False)
 class OpenCLView:
-    """A buffer or image over `nbytes` of a storage from `offset`. separate: an image with memory of its own.
+    """A buffer or image over `nbytes` of a storage from `offset`. separate: an image with its own memory.
 
     `format` is set for images. version: the storage's version that a separate image holds.
     """

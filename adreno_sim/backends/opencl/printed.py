@@ -37,7 +37,7 @@ def hold_output() -> Iterator[Printed]:
             yield held
             return
         file = os.memfd_create("printed")
-        _C.fflush(None)  # what lies in the C library's buffers is not the kernel's
+        _C.fflush(None)  # what is in the C library's buffers is not the kernel's
         os.dup2(file, 1)
         try:
             yield held

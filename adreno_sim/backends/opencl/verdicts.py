@@ -1,4 +1,4 @@
-"""Verdicts on drivers: each runs the kernels with known answers in a process of its own; the verdict is cached on disk.
+"""Verdicts on drivers: each runs the kernels with known answers in a separate process; the verdict is cached on disk.
 
 A driver brings its own LLVM and may crash or hang, so none is loaded to be judged. A verdict holds for one library file, as
 large and as old as it was, on this machine, under this version of the known answers.

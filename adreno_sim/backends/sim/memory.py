@@ -40,7 +40,7 @@ class SimMemory:
         return self._register(self._pool.allocate(int(nbytes)))
 
     def borrow(self, array: np.ndarray) -> Storage | None:
-        """Storage over the bytes of an array that lies in whole pages of a file, to be read only; None for another array."""
+        """Storage over the bytes of an array that is in whole pages of a file, to be read only; None for another array."""
         pages = pages_of(array)
         if pages is None or self._memory.is_shared or self._profile["page_size"] != PAGE:
             return None
@@ -64,7 +64,7 @@ class SimMemory:
         return view
 
     def create_image(self, spec: ImageSpec) -> StorageView:
-        """An image with memory of its own, as clCreateImage without a buffer makes it; `free` its storage."""
+        """An image with its own memory, as clCreateImage without a buffer makes it; `free` its storage."""
         limits.check_image(spec, self._profile)
         storage = self.allocate(own_layout_of(spec, self._profile).nbytes)
         return self._views.image_alone(storage, spec)

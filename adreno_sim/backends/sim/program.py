@@ -44,7 +44,7 @@ class SimKernel:
 
     @property
     def private_bytes(self) -> int:
-        """Bytes of the private variables of a work-item that lie in memory: arrays, and variables whose address is taken."""
+        """Bytes of the private variables of a work-item that are in memory: arrays, and variables whose address is taken."""
         return self._data_bytes.get(ir.PRIVATE, 0)
 
     @property

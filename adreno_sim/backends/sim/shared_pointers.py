@@ -1,4 +1,4 @@
-"""Arguments that are pointers into shared virtual memory, and memory that a kernel reaches by pointers which lie in memory."""
+"""Arguments that are pointers into shared virtual memory, and memory that a kernel reaches by pointers which are in memory."""
 
 from __future__ import annotations
 

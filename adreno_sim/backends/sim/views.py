@@ -39,7 +39,7 @@ class ViewMaker:
         return self._attach(StorageView(spec, storage, offset, spec.nbytes, device=self.device))
 
     def image(self, storage: Storage, spec: ImageSpec, offset: int) -> StorageView:
-        """An image over the storage's bytes where the device can, else one with memory of its own."""
+        """An image over the storage's bytes where the device can, else one with its own memory."""
         limits.check_image(spec, self.profile)
         if storage.on_chip:
             raise UnsupportedError(f"unsupported: {spec} in on-chip memory: how images lie there is in no public text")

@@ -18,7 +18,7 @@ def keep_freed_memory() -> None:
     """Set glibc's thresholds of mmap and trimming at once to what they become in a process that frees large blocks.
 
     Blocks of some MiB that are taken and freed over and over come from the system each time otherwise, page by page: TVM's
-    schedules spend a third of their time so. A user who set thresholds keeps them; other C libraries stay as they are.
+    schedules spend a third of their time so. A user who set thresholds keeps them; other C libraries stay unchanged.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is None or any(name in os.environ for name in _OWN):

@@ -54,7 +54,7 @@ class Congruence(_Class):
         return self.modulus % number == 0 == self.rest % number
 
     def meets(self, first: int, end: int) -> bool:
-        """Returns whether one of the numbers lies in [first, end)."""
+        """Returns whether one of the numbers is in [first, end)."""
         return (self.rest - first) % self.modulus < end - first if self.modulus else first <= self.rest < end
 
 

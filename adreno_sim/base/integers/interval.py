@@ -39,7 +39,7 @@ class Interval(_Ends):
     # Relations
 
     def holds(self, other: Interval) -> bool:
-        """Returns True if `other` lies in this interval."""
+        """Returns True if `other` is in this interval."""
         return self[0] <= other[0] and other[1] <= self[1]
 
     def fits(self, bits: int) -> bool:
@@ -47,7 +47,7 @@ class Interval(_Ends):
         return signed_range(bits).holds(self)
 
     def common(self, other: Interval) -> Interval | None:
-        """Returns the numbers that lie in both; None if there are none."""
+        """Returns the numbers that are in both; None if there are none."""
         low, high = max(self[0], other[0]), min(self[1], other[1])
         return Interval(low, high) if low <= high else None
 
@@ -134,7 +134,7 @@ class Interval(_Ends):
 
 
 def _corners(numbers: Iterable[int]) -> Interval:
-    """Returns the interval of what a function takes at the corners of its operands. All its values lie there if along each
+    """Returns the interval of what a function takes at the corners of its operands. All its values are there if along each
     it only rises, or only falls."""
     found = list(numbers)
     return Interval(min(found), max(found))

@@ -1,4 +1,4 @@
-"""Run a command of this program in a process of its own, with a time limit: a driver that hangs or crashes takes only that.
+"""Run a command of this program in a separate process, with a time limit: a driver that hangs or crashes takes only that.
 
 The child writes the name of each step to a file as it begins; what it was at is known even where it could say no more.
 """
@@ -86,7 +86,7 @@ class Processes:
 
 
 def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None, among: Processes | None = None) -> ChildOutcome:
-    """`adreno-sim ARGUMENTS --progress-file FILE` in a process of its own, killed with all it started after `limit` seconds.
+    """`adreno-sim ARGUMENTS --progress-file FILE` in a separate process, killed with all it started after `limit` seconds.
 
     output: a file for what it prints (default: this process's own). It ends when this process does, however that ends.
     among: those that another thread may end.

@@ -26,7 +26,7 @@ def join(tree: Any, parts: Sequence[bytes | memoryview]) -> list[bytes | memoryv
 
 
 def split(data: memoryview) -> tuple[Any, list[memoryview]]:
-    """The tree, and the parts as they lie in `data`. Raises ValueError, RecursionError for a tree that is nested too deeply."""
+    """The tree, and the parts as they are in `data`. Raises ValueError, RecursionError for a tree that is nested too deeply."""
     place = _HEAD + int.from_bytes(data[:_HEAD], "little")
     if len(data) < place:
         raise ValueError("expected a whole tree")

@@ -28,7 +28,7 @@ def write_value(kind: Any, value: Any) -> list[bytes | memoryview]:
 
 
 def read_value(kind: Any, data: memoryview) -> Any:
-    """The value of this type in `data`, whose arrays lie there. Raises ValueError for data that do not hold such a value."""
+    """The value of this type in `data`, whose arrays are there. Raises ValueError for data that do not hold such a value."""
     with gc_paused():
         try:
             tree, given = parts.split(data)

@@ -1,4 +1,4 @@
-"""Text of OpenCL C as its tokens lie in it, for what points into a source: comments and literals blanked, brackets matched."""
+"""Text of OpenCL C as its tokens are in it, for what points into a source: comments and literals blanked, brackets matched."""
 
 from __future__ import annotations
 

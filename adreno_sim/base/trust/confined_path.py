@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def is_below(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
-    """Whether `path` is the folder or lies below it, links followed. False for a path that no file can have."""
+    """Whether `path` is the folder or is below it, links followed. False for a path that no file can have."""
     try:
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     except (OSError, ValueError):  # a zero byte
@@ -20,13 +20,13 @@ def is_below(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bo
 
 
 def find_below(name: str | os.PathLike[str], folder: Path) -> Path | None:
-    """The path that `name`, relative to `folder`, stands for, without links; None where it does not lie below the folder."""
+    """The path that `name`, relative to `folder`, stands for, without links; None if it is not below the folder."""
     path = folder / name
     return Path(os.path.realpath(path)) if is_below(path, folder) else None
 
 
 def open_below(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]], flags: int) -> int:
-    """A descriptor of what lies at `path`, below one of the folders, links followed. Raises OSError where it lies elsewhere.
+    """A descriptor of what is at `path`, below one of the folders, links followed. Raises OSError where it lies elsewhere.
 
     Links are resolved once. That path is checked, and opened folder by folder from the root on without following any link, so
     that the checked file is the one that is read, whoever exchanges a file or folder for a link in between.

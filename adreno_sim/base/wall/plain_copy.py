@@ -13,7 +13,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def copy_plain(made: Path, target: Path, within: Path) -> None:
-    """Copies a folder, which is `within` or lies below it, to where nothing lies. Raises OSError, also for anything in it that is
+    """Copies a folder, which is `within` or is below it, to where nothing lies. Raises OSError, also for anything in it that is
     neither a file nor a folder."""
     try:
         parts = made.relative_to(within).parts

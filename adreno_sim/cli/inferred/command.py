@@ -95,7 +95,7 @@ def _write(report: LaunchReport, args: argparse.Namespace, told: str) -> None:
 
 
 def _name_failing(source: str) -> str:
-    """Where a launch file goes that nobody names: into the working folder, or beside a source that does not lie below it."""
+    """Where a launch file goes that nobody names: into the working folder, or beside a source that is not below it."""
     from ...base.trust.confined_path import is_below
 
     path = Path(source)

@@ -1,6 +1,6 @@
 """Whether a package ziglang still does what it is here for: a kernel is compiled and run, and the OpenCL driver is made.
 
-It runs in a process of its own, without any cache, which finds this package first.
+It runs in a separate process, without any cache, which finds this package first.
 """
 
 from __future__ import annotations

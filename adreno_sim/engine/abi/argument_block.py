@@ -16,7 +16,7 @@ SHADOW_BYTES = 16  # addresses of the valid bytes and of the race cells
 
 
 def shadow_offset(arg: ArgSpec) -> int:
-    """Returns where the addresses of an argument's shadows lie in its part of the argument block, in bytes."""
+    """Returns where the addresses of an argument's shadows are in its part of the argument block, in bytes."""
     return BUFFER_BYTES if isinstance(arg, BufferArg) else 8 * len(IMAGE_FIELDS)
 
 

@@ -10,7 +10,7 @@ class Point:
     """A place at which a work-item begins a statement, or goes on with one.
 
     line, column, file, callers, scope: as of `ir.SourceLoc`. is_barrier: the group meets there. again: points of a loop that
-    lies in one line; who comes here from one of them begins a new iteration.
+    is in one line; who comes here from one of them begins a new iteration.
     """
 
     line: int

@@ -97,7 +97,7 @@ ROOM_24 = 1 << 16
 class Proofs:
     """Numbers of instructions, counted through the kernel's blocks, for which something is proven in a launch.
 
-    in_range: every access lies inside its object. aligned: a load or store begins at a multiple of the alignment that it claims,
+    in_range: every access is inside its object. aligned: a load or store begins at a multiple of the alignment that it claims,
     counted from the start of its object; those are named whose pointer's form does not say so. nsw: the integer result does not
     wrap as signed. narrow: the operand, 32 bits that are extended to 64, is at least ROOM from the ends of a signed integer, and
     not negative where it is unsigned; or both factors of a mul24 or mad24 that is signed are ROOM_24 from the ends of 24 bits.

@@ -95,7 +95,7 @@ def _is_fence(instr: ir.Instr) -> bool:
 
 
 def _is_ordered(atomic: ir.Instr) -> bool:
-    """Returns whether an atomic has an order of its own: OpenCL C 2.0's without `_explicit`, or with an order that is not
+    """Returns whether an atomic has its own order: OpenCL C 2.0's without `_explicit`, or with an order that is not
     relaxed. Those of 1.x, named atomic_add and so on, have none."""
     if atomic.op in ("atomicrmw", "cmpxchg"):
         return True

@@ -80,7 +80,7 @@ class Bounds:
         return Interval(low, high)
 
     def implies_within(self, value: Linear, low: int, high: int) -> bool:
-        """Returns True if `value` is proven to lie in [low, high]."""
+        """Returns True if `value` is proven to be in [low, high]."""
         if self.unreachable:
             return True
         least, most = self.box_range(value)

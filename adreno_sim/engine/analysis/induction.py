@@ -100,8 +100,9 @@ def _ways_to(
 def _counter(
     forms: AffineForms, phi: ir.Instr, start: Linear, entry: Interval, inside: list[Edge], assumed: tuple[int, Interval]
 ) -> Linear | None:
-    """Returns the form of a phi to which every iteration adds the same, None if nothing bounds it: neither a comparison of its
-    own, with it or with what it is next, nor another one of its loop. What is compared itself is tried first."""
+    """Returns the form of a phi to which every iteration adds the same, None if nothing bounds it: neither its own comparison,
+    with it or with what it is next, nor another one of its loop. What is compared itself is tried first.
+    """
     compared = is_compared(forms, phi)
     found = None if compared else _beside_another(forms, phi, start, inside, assumed)
     found = found or _induction_variable(forms, phi, start, entry, inside, assumed)
@@ -123,7 +124,7 @@ def _induction_variable(
 ) -> Linear | None:
     """Returns start + step * iteration if every iteration adds the same constant and no sum wraps, else None.
 
-    Proof by induction: the phi is assumed to lie in the interval of `assumed`, and each sum is shown to stay in it.
+    Proof by induction: the phi is assumed to be in the interval of `assumed`, and each sum is shown to stay in it.
     """
     step, space = assumed
     iterations = (space.high - entry.low) // step if step > 0 else (entry.high - space.low) // -step

@@ -49,7 +49,7 @@ def _rule_of(instr: ir.Instr) -> Rule | None:
 
 
 def _reads_unsigned(instr: ir.Instr) -> bool:
-    """Returns whether an operation that has a rule reads its operands as unsigned, and does not take their bits as they are."""
+    """Returns whether an operation that has a rule reads its operands as unsigned, and does not take their bits unchanged."""
     if instr.op != "call":
         return instr.op in UNSIGNED
     assert instr.callee is not None

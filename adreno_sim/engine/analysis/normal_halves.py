@@ -15,7 +15,7 @@ _EXPONENT = 0x7C00
 class NormalHalves:
     """The values of a function that are zero, normal, infinite or NaN in every lane, if each result of arithmetic is flushed.
 
-    A value that goes round a loop, or lies in a private variable, is one if all that gets there is: each is taken for one until
+    A value that goes round a loop, or is in a private variable, is one if all that gets there is: each is taken for one until
     something that it is made from is none. The value of a variable that nobody wrote is undefined, and is not considered.
     """
 

@@ -152,7 +152,7 @@ def emit_min_max(e: Emitter, type: ir.Type, a: str, b: str, least: bool) -> str:
 
 def _flush_chosen(e: Emitter, instr: ir.Instr, chosen: str) -> str:
     """Returns the operand that min, max or clamp chose, flushed as a result of arithmetic is, if the launch flushes denormals.
-    Halves are left as they are."""
+    Halves are left unchanged."""
     if not e.unit.spec.flush_denormals or is_half(instr.type):
         return chosen
     if instr.type != ir.Vector(_FLOAT, 2):

@@ -66,7 +66,7 @@ def _may_race_locally(plan: KernelPlan) -> bool:
 @dataclass
 class RacePlan(CheckPlan):
     """What the regions share. One cell of `stride` bytes for each `granularity` bytes of local memory; those of the whole local
-    memory lie at `local_cells` of the arena. texel_writes: the blocks of texel writes, by number of their site."""
+    memory are at `local_cells` of the arena. texel_writes: the blocks of texel writes, by number of their site."""
 
     kernel_plan: KernelPlan = field(kw_only=True)
     granularity: int = MAX_GRANULARITY

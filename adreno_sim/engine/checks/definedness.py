@@ -104,7 +104,7 @@ def _read_object(plan: KernelPlan, load: ir.Instr) -> ObjectId | None:
 @dataclass
 class DefinednessPlan(CheckPlan):
     """What the regions share: arena offsets of init shadows, `local` of all local memory, `placed` of the private variables
-    that lie in the arena, by id; what is remembered of reads."""
+    that are in the arena, by id; what is remembered of reads."""
 
     uses: LaneUses = field(kw_only=True)
     undefined: UndefinedValues = field(kw_only=True)

@@ -60,7 +60,7 @@ def _writes_result(instr: ir.Instr) -> bool:
 
 @dataclass
 class VectorDefinednessPlan(CheckPlan):
-    """What the regions share. The init shadow of local memory, one byte per byte, lies at `local` of the arena. by_element: the
+    """What the regions share. The init shadow of local memory, one byte per byte, is at `local` of the arena. by_element: the
     private variables that have a word for each element (`private_elements`)."""
 
     uses: LaneUses = field(kw_only=True)

@@ -1,4 +1,4 @@
-"""Accesses inside a buffer or image but outside the tensor that lies in it: padding of rows, other tensors of a pool.
+"""Accesses inside a buffer or image but outside the tensor that is in it: padding of rows, other tensors of a pool.
 
 The caller states the tensor's extent with the view (`BufferSpec.extent`, `ImageSpec.extent`); it becomes part of the code. A
 lane that is loaded and neither used nor stored counts as not read, so that whole vectors may be read across the end of a row;
@@ -120,9 +120,9 @@ class ExtentInstrumentation(Instrumentation):
         self._report(bad, describe_texel(image, where), kind, " x ".join(map(str, extent)) + " texels")
 
     def _inside(self, pointer: Ptr, bad: str, start: int, nbytes: int | str) -> Iterator[tuple[str, str]]:
-        """Emits, for each argument with a tensor that a pointer may point to, an i1: whether the access lies in that tensor.
+        """Emits, for each argument with a tensor that a pointer may point to, an i1: whether the access is in that tensor.
 
-        bad: whether it lies outside. The argument's name comes with it.
+        bad: whether it is outside. The argument's name comes with it.
         """
         params, t = self.e.unit.kernel.params, self.e.body
         if bad == "false" or self.e.unit.deferred_checks:

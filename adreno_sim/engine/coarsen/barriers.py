@@ -66,7 +66,7 @@ def after(segment: Segment) -> list[Segment]:
 
 
 def _always_passed(kernel: ir.Function) -> set[int]:
-    """Returns the ids of the instructions that lie on every path through a kernel."""
+    """Returns the ids of the instructions that are on every path through a kernel."""
     ends, entry = PostDominators(kernel.blocks), kernel.blocks[0]
     always = [block for block in kernel.blocks if ends.all_end and ends.post_dominates(block, entry)]
     return {id(instr) for block in always for instr in block.instrs}

@@ -22,7 +22,7 @@ _WHOLE_KEY = 1
 """The key outside of all loops."""
 
 _IN_BLOCKS = ("image2d", "image2d_array")
-"""Kinds of images whose texels lie in blocks."""
+"""Kinds of images whose texels are in blocks."""
 
 
 class Counting(Instrumentation):
@@ -125,7 +125,7 @@ class Counting(Instrumentation):
                 self._trace(t, record, t.op(f"add i64 {start}, {offset}"), nbytes, how)
 
     def _address_in_blocks(self, t: Text, image: ImageRef, where: Sequence[str]) -> str:
-        """Returns an address for a texel by which the texels of a block lie in one line, and all have their own: lines of blocks
+        """Returns an address for a texel by which the texels of a block are in one line, and all have their own: lines of blocks
         are not those of memory."""
         wide, high = (size.bit_length() - 1 for size in counting.TEXEL_BLOCK)
         across = t.op(f"lshr i32 {t.op(f'add i32 {image.extent(0)}, {(1 << wide) - 1}')}, {wide}")

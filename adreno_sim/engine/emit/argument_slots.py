@@ -6,7 +6,7 @@ from ..llvm.text import Text
 
 
 class ArgumentSlots:
-    """The slots of one region's arguments. offsets: where each lies in the block."""
+    """The slots of one region's arguments. offsets: where each is in the block."""
 
     def __init__(self, prologue: Text, offsets: list[int]):
         self._prologue, self._offsets = prologue, offsets

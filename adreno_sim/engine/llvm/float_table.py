@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 FEW = 500
-"""So many different floats stay as they are: the list is short, and loading takes three instructions."""
+"""So many different floats stay unchanged: the list is short, and loading takes three instructions."""
 
 _TABLE = "@float.table"
 _SPLAT = re.compile(r"splat \(float (0x[0-9A-Fa-f]+)\)")

@@ -15,7 +15,7 @@ _SOURCE = re.compile(r', %("[^"]+"|[-\w.$]+) \]')
 
 
 def cut_long_blocks(text: str, most: int = MOST) -> str:
-    """Returns the module `text` with a jump to a block of its own after each `most` lines of a block.
+    """Returns the module `text` with a jump to a separate block after each `most` lines of a block.
 
     The first block of a function stays whole: what it allocates later would be allocated while the function runs.
     """

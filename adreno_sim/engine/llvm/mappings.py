@@ -2,7 +2,7 @@
 
 The linker lays an object's constants, which are read-only, right before its code. Where they may be executed as well, both are
 alike; Linux joins neighbours that are, so that all objects together take few mappings. Of what code can do, nothing changes:
-numbers that a kernel names lie in its code, too.
+numbers that a kernel names are in its code, too.
 """
 
 from __future__ import annotations

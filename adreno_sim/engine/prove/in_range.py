@@ -128,7 +128,7 @@ class AccessAnalysis:
         return next((goal for goal in self.goals(instr) if not goal.is_shown(bounds)), None)
 
     def is_in_range(self, instr: ir.Instr) -> bool:
-        """Returns True if every access of `instr` to memory lies inside its object, or if it never executes."""
+        """Returns True if every access of `instr` to memory is inside its object, or if it never executes."""
         return self.obstacle_of(instr) is None
 
     def goals(self, instr: ir.Instr) -> Iterator[Goal]:
@@ -231,7 +231,7 @@ class AccessAnalysis:
         return Span(pointer, self.forms.of(pointer).plus(self.forms.of(index), stride), size * lanes)
 
     def _texel_goals(self, instr: ir.Instr) -> Iterator[Goal]:
-        """Yields a goal for each coordinate: integers that lie inside the image."""
+        """Yields a goal for each coordinate: integers that are inside the image."""
         image = instr.operands[0]
         sampled = isinstance(instr.operands[1].type, ir.Sampler)
         where = instr.operands[2 if sampled else 1]

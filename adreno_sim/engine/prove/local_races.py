@@ -146,7 +146,7 @@ def _conflict_in(forms: AffineForms, phase: Phase, array: ObjectId, ids: list[Li
 
 
 def _are_ranges_disjoint(forms: AffineForms, read: AccessRange, write: AccessRange, shared: set[int]) -> bool:
-    """Returns True if all bytes read lie below or above all bytes written, as they are or both without their shared symbols."""
+    """Returns True if all bytes read are below or above all bytes written, as they are or both without their shared symbols."""
     moves = [Linear({}, 0)]
     moves += [Linear({a: c for a, c in one.offset.terms.items() if a in shared}, 0) for one in (read, write)]
     for move in moves:

@@ -244,7 +244,7 @@ def in_units(value: Linear, unit: int) -> Linear | None:
 
 
 def _grouped(text: str) -> str:
-    """Returns a sum in parentheses, anything else as it is."""
+    """Returns a sum in parentheses, anything else unchanged."""
     return f"({text})" if " + " in text or " - " in text else text
 
 

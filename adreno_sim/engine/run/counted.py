@@ -72,7 +72,7 @@ def run_counted(
 
 
 def trace_touched(analysis: LaunchAnalysis, args: Sequence[Bound], keep: bool, **options: Any) -> Touched | None:
-    """Returns which bytes a launch would touch of each argument, and leaves memory as it is; None where it is not known.
+    """Returns which bytes a launch would touch of each argument, and leaves memory unchanged; None where it is not known.
 
     args: without shadows. options: those of `launch.run`.
     """

@@ -1,4 +1,4 @@
-"""A launch under the debugger: it runs in a thread of its own, and waits at each moment that the debugger inspects.
+"""A launch under the debugger: it runs in a separate thread, and waits at each moment that the debugger inspects.
 
 A moment is the count of statements that work-items have begun. One thread runs everything, so that a second run comes to the same
 moment; memory is put back first. A checkpoint of the group that was last inspected saves running all groups before it again.

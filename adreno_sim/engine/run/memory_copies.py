@@ -14,7 +14,7 @@ Range = tuple[int, int]
 
 
 def range_of(arg: Bound) -> Range:
-    """Returns where an argument lies; (0, 0) for one without memory of its own."""
+    """Returns where an argument lies; (0, 0) for one without its own memory."""
     return (arg.address, arg.nbytes) if isinstance(arg, (BoundBuffer, BoundImage)) else (0, 0)
 
 

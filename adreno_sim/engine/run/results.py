@@ -156,7 +156,7 @@ def _offset_access(compiled: CompiledKernel, site: DiagnosticSite, values: list[
 
 
 def _object_name(compiled: CompiledKernel, base: int, offset: int, args: Sequence[Any]) -> str:
-    """Returns the name of the argument that lies at `base`; what a pointer leads to that leads to no argument."""
+    """Returns the name of the argument that is at `base`; what a pointer leads to that leads to no argument."""
     for param, arg in zip(compiled.kernel.params, args, strict=True):
         if base and getattr(arg, "address", None) == base:
             return param.name

@@ -21,7 +21,7 @@ FLAGS = (
     "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops", "-fno-discard-value-names",
     "-Xclang", "-no-enable-noundef-analysis", "-Xclang", "-disable-lifetime-markers",
 )  # fmt: skip
-"""Loops stay as they are: they are vectorised with the kernel that they go into, for the processor that runs it. A value that
+"""Loops stay unchanged: they are vectorised with the kernel that they go into, for the processor that runs it. A value that
 a kernel passes may be undefined, so that clang must not take it for defined."""
 
 

@@ -1,4 +1,4 @@
-"""Which race cells level full needs for the memory that arguments lie in."""
+"""Which race cells level full needs for the memory that arguments are in."""
 
 from __future__ import annotations
 

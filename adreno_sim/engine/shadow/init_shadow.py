@@ -85,7 +85,7 @@ def emit_mark_bits(t: Text, init: str, type: ir.Type, shadow: str, padding: froz
 
 
 def emit_undefined_bits(t: Text, init: str, type: ir.Type) -> str:
-    """Returns the shadow of a value of `type` that lies in memory: its bits that are undefined."""
+    """Returns the shadow of a value of `type` that is in memory: its bits that are undefined."""
     size = llvm_types.store_size(type)
     spelled = f"<{size} x i8>"
     marks = t.op(f"load {spelled}, ptr {init}, align 1")

@@ -53,7 +53,7 @@ def stored_step(offsets: LaneOffsets, size: int, count: int) -> int | None:
 
 
 def row_order(offsets: LaneOffsets, size: int) -> list[int] | None:
-    """Returns the lanes in the order of memory, if together they fill a row and each has a place of its own; else None."""
+    """Returns the lanes in the order of memory, if together they fill a row and each has a separate place; else None."""
     order = sorted(range(len(offsets)), key=offsets.__getitem__)
     low = offsets[order[0]]
     return order if all(offsets[lane] == low + at * size for at, lane in enumerate(order)) else None

@@ -35,7 +35,7 @@ class Edge:
 @dataclass(eq=False)
 class Loop:
     """A natural loop. `divergent`: lanes may leave it in different iterations, or by different exits. `depth`: 1 for a
-    loop that lies in no other."""
+    loop that is in no other."""
 
     head: Segment
     body: set[Segment]
@@ -224,7 +224,7 @@ class Structure:
         work = deque(roots)
         while work:
             root = work.popleft()
-            if root in level.linear:  # its region is part of the one that it lies in
+            if root in level.linear:  # its region is part of the one that it is in
                 continue
             region = set(level.region(root))
             level.linear |= region

@@ -12,7 +12,7 @@ from ...ir.ir import PRIVATE, Block, Const, Function, Instr, Int, Param, Pointer
 
 
 def separate_result(function: Function) -> None:
-    """Gives the variable that a function returns memory of its own.
+    """Gives the variable that a function returns separate memory.
 
     clang declares it where the caller needs the result. That may be a part of another variable, which does not lose its value as
     a whole, and a temporary one that nothing declares.

@@ -1,7 +1,7 @@
 """What a compiler may make of tests for NaN and infinity where a program promises that there is neither (-cl-finite-math-only):
 they have one result, whatever is tested.
 
-Ordered and unordered comparisons of two values stay as they are, though a compiler may take either for the other.
+Ordered and unordered comparisons of two values stay unchanged, though a compiler may take either for the other.
 """
 
 from __future__ import annotations

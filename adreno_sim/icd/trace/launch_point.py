@@ -64,7 +64,7 @@ class LaunchPoint:
 def open_launch(
     path: str | os.PathLike[str], number: int, *, device: str | None = None, time_limit: float = 600.0, **options: Any
 ) -> Iterator[LaunchPoint]:
-    """The launch of this number of the recording at `path`, on a device of its own, which is closed behind the block.
+    """The launch of this number of the recording at `path`, on a separate device, which is closed behind the block.
 
     device, options: as of `choose_settings` (checks, seed, ...); what is not given is as recorded. time_limit: seconds for all
     that comes before. What the launch leaves counts as read at once, as with `adreno-sim kernel`. Raises AdrenoSimError in one

@@ -22,7 +22,7 @@ NODE_PARENT = 24
 SHADER_INFO, SHADER_SCRATCH_SIZE, SHADER_HAS_LINES = 48, 464, 512
 INFO_TEXTURES, INFO_UBOS, INFO_IMAGES, INFO_SHARED_SIZE, INFO_GROUP = 53, 54, 57, 268, 280
 
-# nir_def and instructions. A line lies in what comes before an instruction, where its shader has lines; one of 0 becomes that of
+# nir_def and instructions. A line is in what comes before an instruction, where its shader has lines; one of 0 becomes that of
 # the instruction before.
 LINE_BEFORE_INSTRUCTION, NO_LINE = 24, 0x7FFFFFFF
 SOURCE_SSA, DEF_BITS = 24, 29

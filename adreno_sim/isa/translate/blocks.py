@@ -64,7 +64,7 @@ def _variables(translation: Translation, type: ir.Type) -> list[Variable]:
 
 
 def _assign_phis(translation: Translation, block: ir.Block, target: ir.Block, phis: dict[int, list[Variable]]) -> None:
-    """Assigns what the phis of a block become when control comes from `block`. Each has a variable of its own, read once."""
+    """Assigns what the phis of a block become when control comes from `block`. Each has a separate variable, read once."""
     incoming = [(phis[id(phi)], translation.value(phi.incoming(block))) for phi in target.phis]
     for variables, values in incoming:
         for variable, value in zip(variables, values, strict=True):

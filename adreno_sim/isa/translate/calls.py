@@ -115,7 +115,7 @@ def _shuffle(translation: Translation, instr: ir.Instr) -> Values:
 
 
 def _dot_packed(translation: Translation, instr: ir.Instr, name: str) -> Value:
-    """Four products of bytes, added: an instruction of its own since the 640."""
+    """Four products of bytes, added: a separate instruction since the 640."""
     match, program = _PACKED.fullmatch(name), translation.program
     values = [translation.scalar(operand) for operand in instr.operands]
     kind = match[2] if match else "uu" if "udot" in name else "su"

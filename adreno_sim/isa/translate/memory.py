@@ -175,7 +175,7 @@ def store(translation: Translation, place: Place, leaves: Leaves, values: Values
 def _access(
     translation: Translation, what: str, place: Address, offset: int, bits: int, align: int
 ) -> tuple[str, list[Value], dict[str, int]]:
-    """The intrinsic of an access, its operands, and its constants: global memory in words takes a near offset as it is."""
+    """The intrinsic of an access, its operands, and its constants: global memory in words takes a near offset unchanged."""
     program = translation.program
     base, known = translation.split_constant(place.value)
     total = known + offset

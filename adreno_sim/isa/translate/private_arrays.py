@@ -1,5 +1,5 @@
 """Which private arrays NIR can hold as arrays, in registers where it likes: all their elements have one size, and every access
-is of whole elements through a pointer that is known to be of this array. The others lie in private memory."""
+is of whole elements through a pointer that is known to be of this array. The others are in private memory."""
 
 from __future__ import annotations
 

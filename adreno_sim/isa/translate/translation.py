@@ -66,7 +66,7 @@ class Translation:
     _near: dict[Value, _NearPointer] = field(default_factory=dict)
 
     def stand_at(self, instr: ir.Instr) -> None:
-        """What is added next is of the source line of this instruction; of none if that lies in another file."""
+        """What is added next is of the source line of this instruction; of none if that is in another file."""
         if not self.inlined:
             self.program.line = 0 if instr.loc.file else instr.loc.line
 
@@ -106,7 +106,7 @@ class Translation:
         return (self.program.constant(value, bits_of(constant.type)),)
 
     def _address(self, variable: ir.Global, offset: int) -> Value:
-        """A local array is an offset; constant data lie at an address that is a parameter."""
+        """A local array is an offset; constant data are at an address that is a parameter."""
         if variable.space == ir.LOCAL:
             if variable.name not in self._addresses:
                 self._addresses[variable.name] = self.reserve_local(variable.type, variable.align)

@@ -17,7 +17,7 @@ def find_partial_guards(
     chooser: Chooser, shape: Shape, written: Collection[int], measure: Callable[[Shape], dict[int, Extent] | None]
 ) -> set[int]:
     """Axes along which more work-items write more, though the code compares their ids with a number: it guards reads with it, as
-    of what lies outside a border, and the launch has as many work-items as there is to be written."""
+    of what is outside a border, and the launch has as many work-items as there is to be written."""
     guards = {tie.axis for tie in chooser.ties.ties.values() if tie.guarded and not tie.named} | chooser.ties.products.keys()
     guards = {axis for axis in guards if axis < len(shape.total) and axis not in chooser.ties.guarded_images}
     before = (measure(shape) or {}) if guards else {}
@@ -58,7 +58,7 @@ class AssumedExtents:
         """Whether an argument with these extents, where calibrations touch `needs`, may be larger than they say: they
         are made of axes alone, along which nothing is guarded.
 
-        Reads with a sampler are none: it says what lies outside. Of what is written, one that ends just behind its formula is
+        Reads with a sampler are none: it says what is outside. Of what is written, one that ends just behind its formula is
         shifted; one that is ever further away has rows of another length.
         """
         names = {name for formula in formulas for term in formula.sizes for name in term}

@@ -15,12 +15,12 @@ _HEADER = re.compile(r"\s*(?:(?:if|while|for|switch)\s*(?P<open>\()|(?:else|do)\
 _NOT_END = re.compile(r"[^\n]")
 
 Span = tuple[int, int]
-"""Where something lies in the text: its first character, and the one behind its last."""
+"""Where something is in the text: its first character, and the one behind its last."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """text: of the file, without line markers, so that findings count its lines as they lie there."""
+    """text: of the file, without line markers, so that findings count its lines as they are there."""
 
     text: str
 
@@ -148,7 +148,7 @@ class Source:
         return self.text[: span[0]] + text + self.text[span[1] :]
 
     def inserted_before(self, offset: int, statement: str) -> str:
-        """The whole text with a statement on a line of its own before the line of a place."""
+        """The whole text with a statement on a separate line before the line of a place."""
         start = self.text.rfind("\n", 0, offset) + 1
         return self.replaced((start, start), f"{self.indent(offset)}{statement}\n")
 

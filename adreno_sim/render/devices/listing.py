@@ -68,7 +68,7 @@ def simulated_phones() -> Iterator[ListedDevice]:
 def real_devices() -> Iterator[ListedDevice]:
     """Every OpenCL device, those of drivers from PyPI included, after its trial on the known answers.
 
-    Each driver is loaded by a process of its own: one that crashes or hangs is listed with that.
+    Each driver is loaded by a separate process: one that crashes or hangs is listed with that.
     """
     from ...backends.opencl import drivers
     from ...backends.opencl.verdicts import judge_driver

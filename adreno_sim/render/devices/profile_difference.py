@@ -13,7 +13,7 @@ SCHEMA = "adreno-sim/profile-difference/1"
 
 @dataclass(frozen=True)
 class ProfileDifference:
-    """A key whose values differ. within: the other profile's value is one of several seen, and this one lies in their range."""
+    """A key whose values differ. within: the other profile's value is one of several seen, and this one is in their range."""
 
     key: str
     value: Any

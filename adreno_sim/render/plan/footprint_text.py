@@ -89,7 +89,7 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
 
 
 def _columns(budget: int | None, footprint: Footprint) -> list[Column[PlannerResult]]:
-    """What a run takes where it is known, not only lifetimes; what lies on the chip where anything does."""
+    """What a run takes where it is known, not only lifetimes; what is on the chip where anything does."""
     run = RUN if footprint.plan is not None else []
     chip = CHIP if any(row.on_chip for row in footprint.rows) else []
     return [PLANNER, TOTAL, RATIO, STORAGES, *run, *chip, figure_column("fits?", lambda row: describe_fit(row, budget))]

@@ -283,7 +283,7 @@ class _Painter:
         self.add(Text(WIDTH - RIGHT - 5, height - 7, text, 13, colour, "end"))
 
     def _live(self) -> None:
-        """Bytes live at each time, in a panel of its own."""
+        """Bytes live at each time, in a separate panel."""
         base, most = HEIGHT - BOTTOM, max(self.bound, 1) * 1.12
         curve, live = live_curve(self.allocation.problem.items), 0
         points: list[tuple[float, float]] = []
@@ -331,7 +331,7 @@ def _columns(points: list[tuple[float, float]], most: int = 4000) -> list[tuple[
 
 
 def _thin(points: list[tuple[float, float]], most: int = 4000) -> list[tuple[float, float]]:
-    """Up to `most` points as they are; of more, the lowest and the highest in each column half a unit wide."""
+    """Up to `most` points unchanged; of more, the lowest and the highest in each column half a unit wide."""
     if len(points) <= most:
         return points
     kept: dict[int, list[tuple[float, float]]] = {}

@@ -9,7 +9,7 @@ from ...findings import Finding, Note
 
 
 def place_at_model(findings: Iterable[Finding], model: str) -> list[Finding]:
-    """Returns findings that lie in no file at the first line of the model's, with the place in their kernel as a note."""
+    """Returns findings that are in no file at the first line of the model's, with the place in their kernel as a note."""
     return [finding if finding.file else _place_at_model(finding, model) for finding in findings]
 
 

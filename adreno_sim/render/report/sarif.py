@@ -89,7 +89,7 @@ def _result(finding: Finding, rules: Sequence[Kind], program: str) -> dict[str, 
 
 
 def _related(number: int, note: Note, finding: Finding) -> dict[str, Any]:
-    """A note as a location of its own."""
+    """A note as a separate location."""
     place = {"artifactLocation": {"uri": reference_of(note.file or uri(finding))}, "region": _region(note)} if note.line else None
     placed = {"physicalLocation": place} if place and (note.file or uri(finding)) else {}
     return {"id": number, "message": {"text": spell_line(note.label)}, **placed}

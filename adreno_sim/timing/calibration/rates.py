@@ -51,7 +51,7 @@ def find_rates(measured: Measured) -> dict[str, int]:
 
 
 def find_units(groups: Mapping[int, float]) -> int:
-    """Returns how many groups take no longer than one: each has a unit of its own."""
+    """Returns how many groups take no longer than one: each has a separate unit."""
     one = groups[min(groups)]
     found = min(groups)
     for count in sorted(groups):

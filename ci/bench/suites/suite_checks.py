@@ -1,7 +1,7 @@
 """Check suite: `adreno-sim check` of a network as a user runs it, in new processes: the first, one that compiles the model again,
 and one of the model as it was.
 
-A round is one of each, on a cache of its own; a ratio is of the fastest of all rounds. Python keeps its bytecode, as it does of
+A round is one of each, on a separate cache; a ratio is of the fastest of all rounds. Python keeps its bytecode, as it does of
 packages that were installed: a first check that nobody measures writes it.
 """
 

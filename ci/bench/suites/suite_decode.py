@@ -2,7 +2,7 @@
 
 The model has the structure and sizes of Llama 3.2 1B (q4f16, seeded weights) and runs over TVM's paged KV cache. What is measured
 is processor seconds, of all threads and processes, from the module to the report, nothing kept on disk; memory; and the largest
-GEMV of a layer beside NumPy's product of a float32 matrix of the same size. A level is a process of its own.
+GEMV of a layer beside NumPy's product of a float32 matrix of the same size. A level is a separate process.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ series. It is one program and one set of arguments, made for the largest launch;
 same global size. Work grows in one of two ways:
 
 * along the axis that holds blocks of output channels: every group does the same, and reads the same input or, in
-  depthwise_texture, a layer of its own;
+  depthwise_texture, a separate layer;
 * by passes over the same data: the third axis, which the kernel does not look at, has as many groups as there are passes.
 
 Memory stays in one regime. What passes go over fits the cache of one core. The convolutions do hundreds of operations for

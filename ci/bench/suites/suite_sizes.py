@@ -1,7 +1,7 @@
 """Sizes suite: how the time to compile a generated kernel grows with its lines.
 
 What is measured is the processor time of build and first launch, without the cache on disk, of kernels of one shape
-(`kernel_shapes.py`) in growing sizes, each in a process of its own. The exponent is the slope of the logarithms. What a kernel
+(`kernel_shapes.py`) in growing sizes, each in a separate process. The exponent is the slope of the logarithms. What a kernel
 takes whatever its size is, that of 3 lines, is subtracted first. A shape that is refused, or that gives up proofs or vectors,
 says so.
 """

@@ -182,7 +182,7 @@ class Generator:
         return self._finish(body, w.pixel_groups, w.pixel_groups * steps * most, op.images * op.outputs * area, steps * channels)
 
     def _tconv(self) -> Generated:
-        """A group computes some lines of output, a work-item a part of one; its window of a channel lies in local memory."""
+        """A group computes some lines of output, a work-item a part of one; its window of a channel is in local memory."""
         op, w = self.op, self.work
         lines = op.images * op.out_height
         blocks, parts = -(-lines // w.pixel_items), -(-op.out_width // w.pixels)

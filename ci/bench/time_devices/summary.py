@@ -6,7 +6,7 @@ import numpy as np
 
 
 def summarize(title: str, measured: np.ndarray, predicted: np.ndarray) -> str:
-    """Returns rows, Spearman, the median of measured over predicted, and factors: of times as they are, and, behind, of times
+    """Returns rows, Spearman, the median of measured over predicted, and factors: of the times, and, behind, of times
     without what all have in common."""
     off = np.log(measured / predicted)
     common = float(np.median(off))

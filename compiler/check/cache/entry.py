@@ -1,6 +1,6 @@
 """A prepared model on disk: what of it is kept, and how it is written.
 
-Weights lie beside the rest under the digest of their content: entries of one model for several devices or inputs share them.
+Weights are beside the rest under the digest of their content: entries of one model for several devices or inputs share them.
 Large ones are viewed without a copy.
 """
 
@@ -130,7 +130,7 @@ def store_prepared(key: str, prepared: PreparedModel) -> None:
 
 @dataclass(frozen=True)
 class _Apart:
-    """An array that has an entry of its own, under this name."""
+    """An array that has a separate entry, under this name."""
 
     name: str
     dtype: np.dtype

@@ -29,7 +29,7 @@ class SessionModel:
 
 
 def compile_for_session(source: Any, reference: Any, name: str, options: CheckOptions, device: DeviceInfo) -> SessionModel:
-    """Compile a Relax module, whose public functions become entries. A bundle of a session comes back as it is.
+    """Compile a Relax module, whose public functions become entries. A bundle of a session comes back unchanged.
 
     reference: the same module for the CPU, whose kernels of a KV cache say what the module's own should compute; None = there is
     none. Raises AdrenoSimError for what is neither, UncompiledError where TVM cannot lower the module.

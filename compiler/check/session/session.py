@@ -171,7 +171,7 @@ class Session:
 
         args: in the order of the parameters that are neither named nor weights: arrays, results of earlier calls, numbers, shapes
         as tuples of integers. Returns what the function gives: tensors and state as handles that stay on the device
-        (`.numpy()` copies a tensor from it), numbers as they are, tuples of these. Raises AdrenoSimError where the call cannot
+        (`.numpy()` copies a tensor from it), numbers unchanged, tuples of these. Raises AdrenoSimError where the call cannot
         be made.
         """
         if self._closed:

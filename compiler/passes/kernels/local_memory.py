@@ -28,7 +28,7 @@ LIMIT = "max_shared_memory_per_block"
 def schedule_large_reduction(func: Any, target: Target) -> Any:
     """TVM's generic fallback for a function whose TVM schedule takes more local memory than the target has; else None.
 
-    The fallback gives each reduction a kernel of its own, and keeps its results in global memory.
+    The fallback gives each reduction a separate kernel, and keeps its results in global memory.
     """
     dlight = import_tvm().s_tir.dlight
     limit = target.attrs.get(LIMIT)

@@ -67,7 +67,7 @@ def _stores(statement: Any) -> list[Any] | None:
 
 
 def _started(load: Any, starts: list[Any]) -> Any:
-    """The value with which a result begins for a load of it; any other load as it is."""
+    """The value with which a result begins for a load of it; any other load unchanged."""
     start = next((start for start in starts if _same_element(load, start)), None)
     return load if start is None else start.value
 

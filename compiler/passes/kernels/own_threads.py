@@ -1,4 +1,4 @@
-"""own-threads: functions that TVM's operators write with their threads are left as they are.
+"""own-threads: functions that TVM's operators write with their threads are left unchanged.
 
 The scatters of TVM's operator library for GPUs are kernels already, and have no block named root: TVM's schedule rules look for
 one and fail ("Cannot find a block with the name: root"). 0.25 to 0.27.

@@ -37,7 +37,7 @@ def make_tuples_outside() -> Pass:
 
 
 def _split(block: Any) -> list[Any]:
-    """A block without its tuples that hold objects, and these in a block of their own."""
+    """A block without its tuples that hold objects, and these in a separate block."""
     relax = import_tvm().relax
     inside: list[Any] = []
     behind: list[Any] = []

@@ -1,1 +1,1 @@
-"""On-chip global memory in a plan: which tensors may lie there, where they then lie, and the recordings that keep them."""
+"""On-chip global memory in a plan: which tensors may be there, where they then lie, and the recordings that keep them."""

@@ -1,4 +1,4 @@
-"""Chooses which tensors lie on the chip, and where: the most traffic that a room of fixed size keeps."""
+"""Chooses which tensors are on the chip, and where: the most traffic that a room of fixed size keeps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROUNDS = 8
 
 
 def may_lie_on_chip(item: Item, room: int) -> bool:
-    """Whether a tensor may lie on the chip at all: one recording has its accesses, it is a buffer, and it fits."""
+    """Whether a tensor may be on the chip at all: one recording has its accesses, it is a buffer, and it fits."""
     return bool(item.recording) and not item.is_texture and item.size <= room
 
 

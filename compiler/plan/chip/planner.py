@@ -32,7 +32,7 @@ def place_on_chip(model: CompiledModel, rules: DeviceRules, planner: str) -> All
 
 
 def chip_problem(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Problem:
-    """The tensors of a plan with those that lie on the chip, or may. Errors as of `place_on_chip`."""
+    """The tensors of a plan with those that are on the chip, or may. Errors as of `place_on_chip`."""
     if why := rules.why_no_chip:
         raise UnsupportedError(f"planner {planner}: {why}")
     if not plan.recordings:
@@ -62,7 +62,7 @@ def fill_chip(problem: Problem, planner: str) -> Allocation:
 
 
 def _note(problem: Problem, chosen: Collection[int]) -> str:
-    """What does not lie on the chip though a recording has it, and why."""
+    """What is not on the chip though a recording has it, and why."""
     left = [item for number, item in enumerate(problem.items) if item.recording and number not in chosen]
     textures = [item for item in left if item.is_texture]
     others = [item for item in left if not item.is_texture]

@@ -98,7 +98,7 @@ def common_scope(scope: str) -> str:
 def plan_pools(
     name: str, problem: Problem, key: Callable[[Item], Hashable], size: Callable[[Item], int] = lambda item: item.size
 ) -> Allocation:
-    """The plan that gives every `key` a Pool1D of its own. size: what the planner takes an item's bytes to be."""
+    """The plan that gives every `key` a separate Pool1D. size: what the planner takes an item's bytes to be."""
     items = problem.items
     pools: dict[Hashable, Pool1D] = {}
     numbers: dict[tuple[Hashable, int], int] = {}
@@ -119,7 +119,7 @@ def plan_pools(
 
 
 def left_to_runtime(name: str, problem: Problem, plan: Callable[[Problem], Allocation]) -> Allocation:
-    """`plan` of the items that TVM's planner places; each of the others has a storage of its own, left to the runtime."""
+    """`plan` of the items that TVM's planner places; each of the others has a separate storage, left to the runtime."""
     items = problem.items
     placed = [number for number, item in enumerate(items) if not item.left_alone]
     found = plan(replace(problem, items=tuple(items[number] for number in placed)))

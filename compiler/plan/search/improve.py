@@ -171,7 +171,7 @@ class Search:
             self.repair(int(work * (1 - SEARCH_PART)))
 
     def _begin(self, parts: Sequence[Instance], number: int) -> None:
-        """Search number `number` begins: in one of the two directions of time, equals in an order of its own."""
+        """Search number `number` begins: in one of the two directions of time, equals in a separate order."""
         self.part = parts[number % 2]
         self.keys = orders.keys(self.part)
         self.ties = orders.scatter(len(self.part), self.effort.seed + number)

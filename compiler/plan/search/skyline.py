@@ -1,10 +1,10 @@
 """Depth-first search for a placement under a capacity, in the order of offsets.
 
-The next item always has the lowest offset of all that are left, so it rests on what is below it, and everything left lies
+The next item always has the lowest offset of all that are left, so it rests on what is below it, and everything left is
 at or above it. So each item left has a lowest offset that is known (`lows`), and four rules prune:
 
 * capacity: in each section, the lowest offset of the items left there, plus the sizes left there, must fit;
-* support: an item lies at 0 or on another one; one whose support is below the last offset waits for another support, and
+* support: an item is at 0 or on another one; one whose support is below the last offset waits for another support, and
   so does one that could not be next at its low, for those tried after it;
 * dominance: an item is not next if another one would fit whole between its own support and that item's offset;
 * independence: where no item left spans a moment, the two sides are searched apart, and a failure of one ends both.

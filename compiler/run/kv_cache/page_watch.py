@@ -268,7 +268,7 @@ class PageWatch:
         return self._describe_where(lambda history: history.tokens == token)
 
     def _describe_place(self, place: int, new: np.ndarray) -> str:
-        """Whose token lies there, in words; not one of the new ones."""
+        """Whose token is there, in words; not one of the new ones."""
         return self._describe_where(lambda history: (history.places == place) & ~np.isin(history.tokens, new))
 
     def _describe_where(self, fits: Callable[[_History], np.ndarray]) -> str:

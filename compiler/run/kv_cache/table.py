@@ -77,7 +77,7 @@ class PageTable:
 
     def _fork(self, source: Sequence, position: int) -> Sequence:
         if position == source.length and position % self.page_size == 0 and source.last.length > 0:
-            # The parent goes on in a block of its own.
+            # The parent goes on in a separate block.
             source.last = CacheBlock(start=position, parent=source.last, holders=1)
         block, inside = self._block_at(source, position)
         in_page = inside % self.page_size
@@ -95,7 +95,7 @@ class PageTable:
 
     @staticmethod
     def _block_at(source: Sequence, position: int) -> tuple[CacheBlock, int]:
-        """The block of a sequence that `position` falls into, and where in it; the last one for what lies behind all."""
+        """The block of a sequence that `position` falls into, and where in it; the last one for what is behind all."""
         trace = source.trace()
         for block in trace[:-1]:
             if block.length > position:

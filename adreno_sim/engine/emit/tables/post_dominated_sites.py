@@ -11,7 +11,7 @@ from ....ir.postdominators import PostDominators, Span
 
 @dataclass(frozen=True)
 class PostDominatedSites:
-    """spans: number of a site -> where its blocks lie in the tree of post-dominators.
+    """spans: number of a site -> where its blocks are in the tree of post-dominators.
 
     It is as large as there are sites; a table of their pairs would grow with the square.
     """

@@ -26,7 +26,7 @@ class RegionFlow:
     """Emits the segments of one region, and marks in `e.structure` which of them are masked.
 
     blocks: the blocks that branches lead to. loop_values: what leaves loops. edges: the masked edges. masked and loops: the code
-    of masked items, and of loops; both come back here for what lies inside.
+    of masked items, and of loops; both come back here for what is inside.
     """
 
     def __init__(self, e: VectorEmitter):

@@ -6,7 +6,7 @@ from ..structure import Loop
 from .strided_loads import StridedLoads
 
 _MOST_BYTES = 16 << 10
-"""Bytes of all columns of a region. They lie on the worker's stack, and should stay in the nearest cache."""
+"""Bytes of all columns of a region. They are on the worker's stack, and should stay in the nearest cache."""
 
 
 class Columns:

@@ -255,7 +255,7 @@ def _emit_rows_load(
 
 
 def _emit_shared_load(e: VectorEmitter, where: LanePtr, elem: ir.Type, count: int, align: int) -> list[str] | None:
-    """Emits one load of all that the lanes access, where that is no more elements than lanes: some share one, or lie in another
+    """Emits one load of all that the lanes access, where that is no more elements than lanes: some share one, or are in another
     order than lanes. None where it is more."""
     size, low = llvm_types.size_of(elem), min(where.lane_offsets)
     width = shared_width(where.lane_offsets, size, count)
@@ -270,7 +270,7 @@ def _emit_shared_load(e: VectorEmitter, where: LanePtr, elem: ir.Type, count: in
 
 
 def _take(e: VectorEmitter, elem: ir.Type, row: str, width: int, places: Iterable[int]) -> str:
-    """Returns the elements of a row of `width` that lie at `places`, one for each lane."""
+    """Returns the elements of a row of `width` that are at `places`, one for each lane."""
     return vt.shuffle(e.body, llvm_types.spell(ir.Vector(elem, width)), row, places)  # type: ignore[arg-type]
 
 

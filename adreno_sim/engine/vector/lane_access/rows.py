@@ -162,7 +162,7 @@ def _lanes_function(unit: Unit, name: str, elem: ir.Type, row: LaneRows, is_load
 
 
 def _emit_page(t: Text, elem: ir.Type, row: LaneRows) -> None:
-    """Emits the load of a row that lies in one page, which may be read as a whole: some lane's element is in it."""
+    """Emits the load of a row that is in one page, which may be read as a whole: some lane's element is in it."""
     spelled, _, flags = _spell(elem, row.length)
     place = t.op(f"and i64 {t.op('ptrtoint ptr %row to i64')}, {_PAGE - 1}")
     within = t.op(f"icmp ule i64 {place}, {_PAGE - row.length * llvm_types.size_of(elem)}")

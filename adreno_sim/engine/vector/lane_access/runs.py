@@ -17,7 +17,7 @@ from .rows import LaneRows, emit_row_load, emit_row_store
 from .words import has_known_end
 
 _LEAST = 4
-"""Lanes of the shortest run that is worth an access of its own."""
+"""Lanes of the shortest run that is worth a separate access."""
 
 
 class Runs(NamedTuple):
