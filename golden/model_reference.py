@@ -57,7 +57,7 @@ class ModelReference:
             return self._compile_for(target, module)
 
     def _without_checks(self, module: Any) -> dict[str, Any]:
-        """The options by which operators do not look at the shapes and types of their arguments: the virtual machine has checked
+        """The options by which operators do not check the shapes and types of their arguments: the virtual machine has checked
         the model's inputs, and these checks are most of the code. A PrimFunc that somebody wrote keeps what it asserts."""
         written = any(isinstance(function, self._tvm.tirx.PrimFunc) for _, function in module.functions_items())
         options = () if written else self._tvm.transform.PassContext.list_configs()

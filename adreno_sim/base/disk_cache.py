@@ -1,7 +1,7 @@
 """A disk cache of bytes that processes share, with one folder for each kind of entry.
 
 An entry begins with the digest of its kind, its name and its bytes: one that is damaged, cut short, unreadable, or under the name
-of another counts as absent. So does one that is not this user's, or that others may write; where that is so of the folder,
+of another counts as absent, and also one that is not this user's, or that others may write; where that is so of the folder,
 nothing is kept (`stored/ownership.py`). Writing is atomic, and a failure to write (a full or read-only disk) is not an error: the
 bytes are made again next time. The folder is kept below a limit: what was not used for longest goes first, and losing an entry
 that another process is about to read costs it no more than making the bytes again.
@@ -237,7 +237,7 @@ def make_folder(path: Path) -> None:
 
 
 def _keep_small(base: Path, written: int) -> None:
-    """Count an entry of `written` bytes, and look at the folder itself where it is too large by that count, or has none."""
+    """Count an entry of `written` bytes, and examine the folder itself if it is too large by that count, or has none."""
     most = limit()
     handle = os.open(base / _SIZE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:

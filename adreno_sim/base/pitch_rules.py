@@ -1,7 +1,7 @@
 """How devices place the rows and layers of an image: the row pitch, the slice pitch, and which pitches and addresses they take.
 
 They are properties of the device, and of how an image comes to be. An image with its own memory is laid out by the driver, by
-the profile's `own_pitch_rule`. An image over a buffer follows its `pitch_rule`, and so do the pitches that a host gives. Public
+the profile's `own_pitch_rule`. An image over a buffer follows its `pitch_rule`, as the pitches that a host gives also do. Public
 sources read a device's IMAGE_PITCH_ALIGNMENT (A) in three ways:
 
 bytes     row_pitch = align_up(width * texel_bytes, A); rows and layers follow each other    (TVM's runtime, TFLite)

@@ -54,8 +54,9 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def cache_option(args: argparse.Namespace) -> Iterator[None]:
-    """Context in which --no-cache turns the disk cache off, also for processes started in it. So does a folder that others could
-    have filled, which is said here once for all of them."""
+    """Context in which --no-cache turns the disk cache off, also for processes started in it. A folder that others could have
+    filled also turns it off, which is said here once for all of them.
+    """
     from ..base import disk_cache
 
     disk_cache.limit()  # refused here, and not by the first entry that is written

@@ -95,8 +95,9 @@ def _find_reason(args: argparse.Namespace) -> str:
 
 
 def _is_program(args: argparse.Namespace) -> bool:
-    """Whether the model is a program of the user's own, FILE.py or FILE.py:NAME. What is called so and is another file is none,
-    nor is any other argument."""
+    """Whether the model is a program of the user's own, FILE.py or FILE.py:NAME. Another file of that name does not count, nor
+    does any other argument.
+    """
     model = getattr(args, "model", None) or getattr(args, "source", None)
     if not isinstance(model, (str, os.PathLike)):
         return False

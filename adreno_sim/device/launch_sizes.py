@@ -1,4 +1,4 @@
-"""The kinds of values that a launch takes, before a device looks at them."""
+"""The kinds of values that a launch takes, before a device checks them."""
 
 from __future__ import annotations
 

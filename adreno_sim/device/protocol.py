@@ -156,7 +156,7 @@ class DeviceInfo:
     limits: OpenCL names without CL_DEVICE_ ("IMAGE2D_MAX_WIDTH", "MAX_WORK_GROUP_SIZE", ...).
     lacks: sentences, each a thing this backend cannot do and what happens instead.
     ml: OpenCL ML as far as this backend runs it; None = it runs no graphs.
-    checks_accesses, records_stores: it looks at every memory access, and honours a Watch. builds_in_parallel: `build` may be
+    checks_accesses, records_stores: it checks every memory access, and honours a Watch. builds_in_parallel: `build` may be
     called by several threads at once, and gains by it.
     image_views: kinds of images that can be views of a buffer's bytes; others are images of their own. pitch_rule: how rows
     of such views are padded (image.layout). names_params: it knows what the source calls the parameters of a kernel.

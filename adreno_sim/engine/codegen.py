@@ -163,7 +163,7 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
 
 
 def _reserve_private(plan: KernelPlan, kernel: ir.Function) -> None:
-    """Puts private variables in the arena if work-items are interleaved or a debugger looks at them, or if the stack could not
+    """Puts private variables in the arena if work-items are interleaved or a debugger reads them, or if the stack could not
     hold them."""
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
     alone = plan.is_single_region and not plan.unit.spec.debug

@@ -76,7 +76,7 @@ _pass_builder: llvm.PassBuilder | None = None
 def functions(mangled_names: Iterable[str]) -> dict[str, ir.Function]:
     """Kernel IR of library functions by mangled name. The same objects at every call: treat them as read-only.
 
-    They call nothing but LLVM intrinsics, use no program-scope data, and have no places. Raises UnsupportedError for a
+    They call only LLVM intrinsics, use no program-scope data, and have no places. Raises UnsupportedError for a
     name the library does not define.
     """
     return {name: _function(name) for name in mangled_names}

@@ -105,7 +105,7 @@ def _operation(mark: re.Match[str], number: int) -> str:
 
 
 def _plain(checked: re.Match[str]) -> str:
-    """Returns the operation that wraps in place of the one that tells of its overflow."""
+    """Returns the operation that wraps instead of the one that reports its overflow."""
     first, second = (operand.split()[-1] for operand in checked["operands"].split(", "))
     return f"{checked['name']}{checked['op']} {checked['type']} {first}, {second}{checked['rest']}"
 

@@ -10,7 +10,7 @@ _SPLICE = re.compile(r"(?:\\|\?\?/)[ \t\v\f\r]*\n")
 """A line that goes on in the next one (C11 5.1.1.2), as clang takes it: white space behind the backslash included."""
 
 _DIRECTIVE = re.compile(r"\b(?:include|include_next|import|embed|__has_include|__has_include_next|__has_embed)\b")
-"""The names of everything in a source that looks at files. No macro can stand for a directive, so that one of them is there."""
+"""The names of everything in a source that reads files. No macro can stand for a directive, so that one of them is there."""
 
 
 def may_read_files(source: str, options: BuildOptions) -> bool:

@@ -61,7 +61,7 @@ def _behind_wall() -> Iterator[None]:
 
 
 def _close_others(kept: int) -> None:
-    """What the client's program had open is not ours to hold: a pipe's reader would wait for us. Nor is its input ours."""
+    """What the client's program had open is not ours to hold: a pipe's reader would wait for us. Its input is not ours either."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.closerange(3, kept)

@@ -31,7 +31,7 @@ from .protocol import (
 from .waiting import load_waiting
 
 SPINS = 2000
-"""Looks at the ring before the server sleeps: some 50 us, as long as a client takes between two commands."""
+"""Reads the ring before the server sleeps: some 50 us, as long as a client takes between two commands."""
 SLEEP = 100_000_000
 """Nanoseconds after which a sleeping server looks whether it is to end."""
 

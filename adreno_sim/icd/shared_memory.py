@@ -19,7 +19,7 @@ MOST_BYTES = 64 << 20
 
 
 class SharedMemory:
-    """Knows the contents of coarse-grained allocations from one command to the next, at a level that looks at values.
+    """Knows the contents of coarse-grained allocations from one command to the next, at a level that checks values.
 
     The caller holds the device's lock.
     """

@@ -29,7 +29,7 @@ KINDS = (*ONE_ROW, "image1d_array", "image2d", "image2d_array", "image3d")
 class Layout:
     """Texel (x, y, layer) is at byte layer * slice_pitch + y * row_pitch + x * texel_bytes; extents in texels, pitches in bytes.
 
-    An image1d_array has height 1, its layers one row each. Rows do not overlap, nor do layers, and `nbytes` holds them all.
+    An image1d_array has height 1, its layers one row each. Neither rows nor layers overlap, and `nbytes` holds them all.
     """
 
     width: int

@@ -85,7 +85,7 @@ def run_launch(
     launch does, on a simulated device. chips: also compile the kernel to their machine code, to the device's own where none is
     named. all_drivers: warn of what any known driver compiles wrongly. every_reading: run the launch again under each choice that
     OpenCL or Qualcomm leaves to the device. text: the source's, where it is not what its file holds.
-    Defects are the report's findings, and so are calls that an OpenCL driver would refuse. Raises AdrenoSimError for a launch
+    Defects, and calls that an OpenCL driver would refuse, are the report's findings. Raises AdrenoSimError for a launch
     file that does not fit the kernel, BuildError, UnsupportedError.
     """
     path = source or spec.source
@@ -152,8 +152,8 @@ def _defaults(spec: LaunchSpec, device: str | None) -> dict[str, Any]:
 
 
 def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) -> Device:
-    """The device to compare with: it runs as the launch file says, and counts nothing. It looks at accesses as far as a kernel
-    must be kept inside its memory, and what it sees is not reported twice."""
+    """The device to compare with: it runs as the launch file says, and counts nothing. It checks accesses as far as a kernel must
+    be kept inside its memory, and what it sees is not reported twice."""
     if not isinstance(device, str):
         return device
     includes = {"unsafe_includes": True} if unsafe_includes else {}
@@ -309,7 +309,7 @@ class _Run:
         return describe_stores(self._once(kernel, bound, Watch(view, element)).stores, kernel.name, self.text)
 
     def _add_time(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
-        """Predict the time of the launch, on memory as it finds it, if that is wanted."""
+        """Predict the time of the launch, on memory as it finds it, if that is asked for."""
         if self.timer is None:
             return
         from ..results.time_report import TimeReport
@@ -321,7 +321,7 @@ class _Run:
         report.time.add_launch(self.timer, kernel, self.spec.global_size, self.spec.local_size, bound.values)
 
     def _add_machine_code(self, kernel: Kernel, report: LaunchReport) -> None:
-        """Compile to machine code if that is wanted. What cannot be is named; the launch goes on."""
+        """Compile to machine code if that is asked for. What cannot be is named; the launch goes on."""
         if self.chips is None and ISA not in self.inside.wanted:
             return
         try:
@@ -335,7 +335,7 @@ class _Run:
             self._add(kernel, list(find_refused_groups(self.device, kernel, self.chips, self.spec.local_size)))
 
     def _prove(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
-        """Ask what is proven of the launch if that is wanted. A device that does not know says nothing."""
+        """Ask what is proven of the launch if that is asked for. A device that does not know says nothing."""
         dumped = PROOFS in self.inside.wanted
         inspectable = find_inspectable(self.device)
         if inspectable is None or not (dumped or self.explain):

@@ -1,4 +1,4 @@
-"""Large arrays whose bytes are in a file without a name: they take memory only while somebody looks at them.
+"""Large arrays whose bytes are in a file without a name: they take memory only while somebody reads them.
 
 A model's weights are needed in turns, by one reference or one launch at a time. What is in a file can be let go in between.
 """
@@ -81,7 +81,7 @@ def in_mapping(mapping: mmap.mmap, start: int) -> NDArray[np.uint8]:
 
 
 def drop_resident_pages() -> None:
-    """Give back the memory in which bytes of files are at the moment; who looks at them again reads them again."""
+    """Give back the memory in which bytes of files are at the moment; the next access reads them again."""
     for mapping in list(_mappings.values()):
         mapping.madvise(mmap.MADV_DONTNEED)
 

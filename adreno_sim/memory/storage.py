@@ -74,7 +74,7 @@ class MemoryBlock:
         return self._valid_address
 
     def note_whole(self, view: StorageView) -> None:
-        """Notes that all of a view of this block has been written. Its bytes are marked when somebody looks at them, which is
+        """Notes that all of a view of this block has been written. Its bytes are marked when somebody reads the marks, which is
         mostly never."""
         self._unmarked[view.key] = view
         view.whole_at = self._forgotten

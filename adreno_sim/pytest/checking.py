@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class AdrenoCheck:
     """Callable that checks one model and returns its Report.
 
-    Bad input and findings fail the test, and so do passes of its own that do not compile the model; what the device cannot do
+    Bad input, findings, and passes of the test that do not compile the model fail the test; what the device cannot do
     skips it, with the reason.
     """
 

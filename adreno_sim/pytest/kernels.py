@@ -87,7 +87,7 @@ class AdrenoKernel:
         """Run `kernel` (the only one where not named) of OpenCL C `source` on `args`.
 
         args: NumPy arrays (buffers), Image, Vector, Local, Sampler, scalars of NumPy types. expect: kinds of findings that must
-        appear ("out-of-bounds-read", ...), where the device looks at accesses. Any other finding of severity error fails
+        appear ("out-of-bounds-read", ...), if the device checks accesses. Any other finding of severity error fails
         the test, as do sources that do not build; what the device cannot do skips it.
         """
         run = _Run(self._device, self._node)

@@ -1,6 +1,6 @@
 """The pytest plugin: options, the `adreno` marker, fixtures, and the summary at the end of a run.
 
-Loads nothing but pytest until a fixture is used. See `adreno_sim.pytest` for the parts.
+Loads only pytest until a fixture is used. See `adreno_sim.pytest` for the parts.
 """
 
 from __future__ import annotations

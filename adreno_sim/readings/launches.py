@@ -46,7 +46,7 @@ class LaunchReadings:
         arguments: Sequence[Any],
         obstacle: str = "",
     ) -> None:
-        """Look at a launch over `sizes`: global, local or None, offset or None. obstacle: why it cannot run elsewhere, if so."""
+        """Examine a launch over `sizes`: global, local or None, offset or None. obstacle: why it cannot run elsewhere, if so."""
         self._now = None
         global_size, local_size, offset = sizes
         shapes = tuple(one.shape if isinstance(one, StorageView) else None for one in arguments)

@@ -12,7 +12,7 @@ from .subject import Subject
 @dataclass(frozen=True)
 class Choice:
     """What another device may choose. label: in words, as a device string sets it where one can. profile, options: what differs
-    from the device at hand. group: another work-group, where that is the choice."""
+    from the given device. group: another work-group, where that is the choice."""
 
     label: str
     profile: Mapping[str, Any] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Choice:
 @dataclass(frozen=True)
 class Reading:
     """name: as reports have it. leaves_open: what is left to the device, a clause. source: where that is said. present: what the
-    device at hand chooses. choices: what others choose. why_not: why it cannot matter to a launch, "" where it can. is_of_order:
+    given device chooses. choices: what others choose. why_not: why it cannot matter to a launch, "" where it can. is_of_order:
     it changes the order of work alone. may_refuse: under another choice a device may rightly refuse the launch."""
 
     name: str

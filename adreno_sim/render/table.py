@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 _ENDLESS = 10_000
-"""Columns: as wide as a table may want to be."""
+"""Columns: as wide as a table may need to be."""
 
 _INDENT = "  "
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class TriedReading:
-    """One choice of a reading under which a launch ran. present: the choice of the device at hand. differs: it changed what the
+    """One choice of a reading under which a launch ran. present: the choice of the given device. differs: it changed what the
     launch leaves."""
 
     kernel: str

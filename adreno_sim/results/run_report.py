@@ -180,7 +180,7 @@ class RunReport:
 
     @property
     def lowest_level(self) -> str:
-        """The level of checks: of several processes the one that looks at least."""
+        """The level of checks: of several processes the one that checks least."""
         return find_lowest([self.checks, *(process.checks for process in self.processes if process.opened)])
 
     @property

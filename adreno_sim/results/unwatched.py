@@ -19,19 +19,19 @@ _LEFT_OUT = {"off": LEVEL_OFF, "bounds": LEVEL_BOUNDS}
 
 
 def find_unwatched(checks: str, looks: bool = True) -> list[str]:
-    """The sentence on what a level of checks leaves out; none of level full. looks: whether the device can look at accesses."""
+    """The sentence on what a level of checks leaves out; none of level full. looks: whether the device can check accesses."""
     if not looks:
         return [REAL_DEVICE]
     return [_LEFT_OUT[checks]] if checks in _LEFT_OUT else []
 
 
 def find_lowest(levels: Iterable[str]) -> str:
-    """The level that looks at least, of several; "" of none."""
+    """The level that checks least, of several; "" of none."""
     return min(levels, key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS), default="")
 
 
 def level_words(checks: str) -> list[str]:
-    """What a verdict says of the level of checks: nothing but of the lowest."""
+    """What a verdict says of the level of checks: only of the lowest."""
     return ["level off: no access was checked"] if checks == "off" else []
 
 

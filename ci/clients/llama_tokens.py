@@ -38,7 +38,7 @@ def write_vocabulary(writer: gguf.GGUFWriter) -> None:
 
 
 def write_model(path: Path, kind: gguf.GGMLQuantizationType) -> None:
-    """Matrices of a type, drawn so that activations keep their size from layer to layer."""
+    """Matrices of a type, generated so that activations keep their size from layer to layer."""
     rng = np.random.default_rng(0)
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(CONTEXT)

@@ -46,7 +46,7 @@ def _random_write(rng: random.Random) -> str:
 
 
 def _random_launch(group: str, seed: int, source: str, elements: int) -> Launch:
-    """A launch with what the simulator finds where it runs it; it looks at all that the engine has no proof of."""
+    """A launch with what the simulator finds where it runs it; it checks all that the engine has no proof of."""
     launch = row_launch(group, f"seed {seed}", "", source, elements)
     device = adreno_sim.open_device("sim:adreno-740", checks="full")
     a, b = (device.view(device.allocate(4 * count), BufferSpec(4 * count, "int32")) for count in (elements, ITEMS))

@@ -209,7 +209,7 @@ class HostFunction:
         return list(_launches(self.body))
 
     def graphs(self) -> list[RunGraph]:
-        """The graphs that it runs: a function of subgraphs is nothing but one of these."""
+        """The graphs that it runs: a function of subgraphs is only one of these."""
         return [stmt for stmt in self.body if isinstance(stmt, RunGraph)]
 
 

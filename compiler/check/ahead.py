@@ -44,7 +44,7 @@ def compiling_ahead(
 def compile_backwards(machine: VirtualMachine, inputs: Mapping[str, np.ndarray], rerun: WidePrecisionRerun | None) -> None:
     """Compile what a run of the machine's model launches, the last launch first. rerun: of the calls that it runs beside them.
 
-    A rehearsal that fails half-way says what was launched before; so does one of a launch that the device refuses.
+    A rehearsal that fails half-way, or of a launch that the device refuses, says what was launched before.
     """
     rehearsal = Rehearsal(machine.device)
     jobs = _Jobs(machine, rehearsal, rerun)

@@ -2,7 +2,7 @@
 
 A kernel before it may have made it so (one that spreads a lane over a texel hides one that keeps a lane). Such a call is
 run once more on the same inputs with every element scaled by a separate factor. A kernel that only compares (which rows of an
-attention have nothing but -inf?) gives the same everywhere on numbers that it looks for in vain: it gets some of those.
+attention have only -inf?) gives the same everywhere on numbers that it looks for in vain: it gets some of those.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from .wide_precision_rerun import Arrays, WidePrecisionRerun
 
 @dataclass(frozen=True)
 class RoundingVerdict:
-    """On one result that is further off than expected. is_rounding: by nothing but rounding. note: what its rerun says, to append
+    """On one result with a larger error than expected. is_rounding: only from rounding. note: what its rerun says, to append
     to a finding; "" where there is nothing to say."""
 
     is_rounding: bool

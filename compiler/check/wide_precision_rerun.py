@@ -1,5 +1,5 @@
 """Runs kernels once more on the simulator with wider types: they round so little that one wrong term shows, and that an error
-which is nothing but rounding does not."""
+which is only rounding does not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
 
 DEVICE = "sim:reference,pool=none"
-"""It has doubles, flushes nothing, its limits leave room for them, and it keeps no memory between runs. It looks at accesses: the
+"""It has doubles, flushes nothing, its limits leave room for them, and it keeps no memory between runs. It checks accesses: the
 text that it runs is the kernel's, and may be a stranger's."""
 
 SHARE_OF_FLOATS = 2.0**-8

@@ -1,6 +1,6 @@
 """The pattern of language models: a product with weights that a TIR function unpacks from four bits.
 
-TVM's pattern looks at the function's name and shapes. What the function computes is not in the graph: the runtime takes the
+TVM's pattern compares the function's name and shapes. What the function computes is not in the graph: the runtime takes the
 weights as eight values in a uint32, the lowest bits first, less 7, times a scale for each group of rows. A function that computes
 something else is not offloaded: it is run here on made-up weights and compared.
 """

@@ -146,7 +146,7 @@ CAUSES: dict[str, str] = {
     "channel-broadcast": "The operand with one channel is packed too: its four channels are then one and padding.",
     "average-pooling": "The rule for pooling does not know the block that divides by the window, where there is no padding.",
 }
-"""Defect -> its cause, where the file of its fix tells of more than one defect."""
+"""Defect -> its cause, where the file of its fix describes more than one defect."""
 
 SCRIPTS: dict[str, str] = {
     "branch-storage": """

@@ -1,4 +1,4 @@
-"""Inputs for a model: drawn from a seed, or read from a .npz, .npy or picture file."""
+"""Inputs for a model: generated from a seed, or read from a .npz, .npy or picture file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SYMBOL_DEFAULT = 2
 """Size of a symbolic dimension nobody gave: 1 would hide broadcasting and stride mistakes."""
 
 _HELD = 3
-"""How often a check holds its inputs: as drawn, on the device, and in a reference."""
+"""How often a check holds its inputs: as generated, on the device, and in a reference."""
 
 _LARGE = 1 << 30
 """Bytes of inputs that are made in no time: that a device does not hold them is found as it runs."""

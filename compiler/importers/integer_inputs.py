@@ -1,6 +1,6 @@
-"""The range from which each integer input of a model is drawn, by what consumes it.
+"""The range in which each integer input of a model is generated, by what consumes it.
 
-Indices are drawn from all that they may be: a table of 30,000 rows is not judged by its first 8. Masks are zeros and ones,
+Indices are generated from all that they may be: a table of 30,000 rows is not judged by its first 8. Masks are zeros and ones,
 lengths at least 1.
 """
 

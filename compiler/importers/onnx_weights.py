@@ -77,7 +77,7 @@ def _is_float(node: NodeProto) -> bool:
 
 
 class _Gains:
-    """Draws a tensor by its role."""
+    """Generates a tensor by its role."""
 
     def __init__(self, model: ModelProto):
         self._readers: dict[str, list[Role]] = {}

@@ -3,7 +3,7 @@
     with LayoutConfig(skip_layers=[0]):
         mod = relax.transform.ConvertLayout({"nn.conv2d": ["HWNC", "default"]})(mod)
 
-TVM's own ConvertLayout heeds the scope, and so do its pipelines, `check` and `compile_model` inside it.
+TVM's own ConvertLayout heeds the scope, as do its pipelines, `check` and `compile_model` inside it.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Fix:
 
     @property
     def maker(self) -> Callable[..., Any]:
-        """The function through which it joins, in the file that tells of it."""
+        """The function through which it joins, in the file that describes it."""
         found = self.relax or self.device or (self.tir or self.instead or (None, None))[1]
         assert found is not None, self.name
         return found

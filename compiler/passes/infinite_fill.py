@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add(passes: list[Pass], _target: Target) -> list[Pass]:
-    """Run first: folding constants meets such fills, and so does what follows it."""
+    """Run first: folding constants, and what follows it, meets such fills."""
     return [broadcast_fills(), *passes]
 
 

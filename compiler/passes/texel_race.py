@@ -2,7 +2,7 @@
 
 TVM's Adreno pipeline ends with the generic GPU reduction and fallback rules, which make one work-item, or one
 work-group, per scalar. Where the output is a texture, four of them then write the same texel, each with its own lane
-in all four channels; or one lane is stored where a vector is wanted, which does not compile. 0.25 to 0.27.
+in all four channels; or one lane is stored where a vector is needed, which does not compile. 0.25 to 0.27.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ def _call_builtin(i: vm.CallBuiltin, tracer: _Tracer) -> None:
 
 @_follow.register
 def _run_step(i: vm.RunStep, tracer: _Tracer) -> None:
-    """A step of a graph. The function's arguments are there from the first to the last, for whoever looks at the whole call."""
+    """A step of a graph. The function's arguments are there from the first to the last, for whoever reads the whole call."""
     function = tracer.model.host_functions[i.function]
     for operand in i.args:
         tracer.use(tracer.get(operand))

@@ -11,7 +11,7 @@ from ..artifact.vm_registers import find_operands, walk
 
 
 def find_read_only(model: CompiledModel) -> frozenset[str]:
-    """The keys of constants that are nothing but arguments of kernels which do not write them."""
+    """The keys of constants that are only arguments of kernels which do not write them."""
     instructions = [instruction for function in model.functions.values() for instruction in walk(function.body)]
     used = {operand.key for item in instructions for operand in find_operands(item) if isinstance(operand, ConstRef)}
     return frozenset(used.difference(key for instruction in instructions for key in _find_others(model, instruction)))

@@ -25,7 +25,7 @@ def cancel_copies(sch: Any) -> list[str]:
 
 
 def staged_params(sch: Any, params: list[BufferInfo]) -> dict[int, int]:
-    """{number of the launch: parameter} for each stage that does nothing but copy a parameter into a texture.
+    """{number of the launch: parameter} for each stage that only copies a parameter into a texture.
 
     Launches are numbered as the stages at the top of the function: each becomes one kernel.
     """

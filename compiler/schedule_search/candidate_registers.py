@@ -12,7 +12,7 @@ from ..run.observer import LaunchCall, Observer
 
 
 class CandidateRegisters(Observer):
-    """Looks at the kernel of every launch but those in `copies`."""
+    """Examines the kernel of every launch except those in `copies`."""
 
     def __init__(self, device: Device, copies: frozenset[int]):
         self._device, self._copies = device, copies

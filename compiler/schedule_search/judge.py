@@ -73,7 +73,7 @@ class Judge:
     checked and its launches counted. timer: a real device, on which the right ones are compared and timed too; None = predicted
     times rank them.
 
-    registers: look at what the kernels of each candidate take. rejections, verdicts: by artifact, or by what `build` was given
+    registers: examine what the kernels of each candidate take. rejections, verdicts: by artifact, or by what `build` was given
     where there is none.
     """
 

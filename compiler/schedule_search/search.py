@@ -75,8 +75,8 @@ def tune(
     device: a simulated one, on which candidates are checked and by whose limits they are judged; or a real one, on which the
     right ones are timed as well, checked before on `check_on` (a simulated device; default sim:adreno-740). Without a real device
     predicted times rank them (docs/time.md). rule, weights, shapes, input_values:
-    as of CompileOptions. only: parts of the names of tasks to tune; empty = all. isa: also look at registers,
-    waves and spills of each candidate on the chip of the checking device. step: notified of every candidate.
+    as of CompileOptions. only: parts of the names of tasks to tune; empty = all. isa: also report registers, waves
+    and spills of each candidate on the chip of the checking device. step: notified of every candidate.
 
     Raises AdrenoSimError for bad input and for a folder made with other settings, UnsupportedError for what TVM cannot do.
     """

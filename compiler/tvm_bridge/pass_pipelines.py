@@ -1,4 +1,4 @@
-"""Looking into a TVM pass pipeline, and cutting one at a named pass, with nothing but pass instruments."""
+"""Looking into a TVM pass pipeline, and cutting one at a named pass, with pass instruments only."""
 
 from __future__ import annotations
 

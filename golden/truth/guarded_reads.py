@@ -1,8 +1,8 @@
 """Reads that a choice guards from outside: a gather fills a tensor, and a later `where` takes only some elements of it.
 
 TVM lowers slice_scatter and circular padding so: the gather clips its indices to the wrong extent, and the elements that it reads
-outside of its tensor are selected nowhere. A schedule computes such a gather inside the choice, which evaluates one side, and so
-does the truth: what no result depends on is not computed.
+outside of its tensor are selected nowhere. A schedule computes such a gather inside the choice, which evaluates one side, as the
+truth also does: what no result depends on is not computed.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from .value import FLOATS, Unmodelled
 class Planner:
     """Follows one Relax function: which program runs when, on which tensors.
 
-    It computes nothing but the values that shapes and branches depend on.
+    It computes only the values that shapes and branches depend on.
     """
 
     def __init__(self, functions: Mapping[str, Any], units: Units):

@@ -154,7 +154,7 @@ class OpenCLDevice:
         self._write(to_view, self._read(from_view))
 
     def discard(self, view: View) -> None:
-        """Nothing: a driver does not look at what is read."""
+        """Nothing: a driver does not check what is read."""
 
     # --- kernels --------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What a simulated device tells of itself: through the protocol, and its compiler to sources."""
+"""What a simulated device reports about itself: through the protocol, and its compiler to sources."""
 
 from __future__ import annotations
 

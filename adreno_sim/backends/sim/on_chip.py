@@ -112,7 +112,9 @@ class SimOnChip:
                 self._lose()
 
     def note_host(self, view: StorageView, does: str) -> None:
-        """The host reads or writes a view. Inside a recording, reading is looking at the device, as whoever checks a run does."""
+        """The host reads or writes a view. Inside a recording, reading is an inspection of the device, as whoever checks a run
+        does.
+        """
         if self._acting:
             self._touched |= self.holds(view)
             return

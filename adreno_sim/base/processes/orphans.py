@@ -16,7 +16,7 @@ _SET_CHILD_SUBREAPER = 36
 
 class Orphans:
     """Those that this process takes over. kept: a child for which somebody waits, so that it is not reaped; None while there is
-    none, and nothing is. Nor are children that were there before: LLVM's helper has somebody who waits for it, too."""
+    none, and nothing is. Children that were there before are not either: LLVM's helper has somebody who waits for it, too."""
 
     def __init__(self) -> None:
         self.kept: int | None = None

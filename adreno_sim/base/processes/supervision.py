@@ -1,6 +1,6 @@
 """Run this process's command in a child of it: a library's crash ends only that, and this process says whose it was.
 
-The model's own code runs inside TVM, ONNX Runtime and PyTorch, and so do defects of theirs. A fork before anything heavy is
+The model's own code runs inside TVM, ONNX Runtime and PyTorch, with their defects. A fork before anything heavy is
 loaded costs a millisecond. Unlike `isolation`, the child keeps this process's session, terminal and standard input.
 """
 

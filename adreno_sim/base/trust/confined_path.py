@@ -1,6 +1,6 @@
 """Paths that a file names, confined to its own folder: links are followed first, so that none leads out.
 
-Who looks at a path and opens it later opens by `open_below`: a link that was put there meanwhile leads nowhere.
+Code that checks a path and opens it later opens by `open_below`: a link that was put there meanwhile leads nowhere.
 """
 
 from __future__ import annotations

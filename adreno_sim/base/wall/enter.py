@@ -29,7 +29,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 @dataclass(frozen=True)
 class Openings:
-    """What the wall leaves open besides the system, this program and its cache. read: files, and folders with all beneath them;
+    """What the wall leaves open besides the system, this program and its cache. read: files, and folders with all below them;
     write: the same. run: programs. listed: folders whose names may be read. passing: where folders of this process's own lie,
     which it may remove when they are empty."""
 
@@ -102,7 +102,7 @@ def _rules(openings: Openings) -> Iterable[tuple[Path, Right]]:
 
 
 def _system_folders() -> Iterable[Path]:
-    """Those of `_SYSTEM`; what is in /etc except for secrets, since a rule for a folder also holds for all beneath it."""
+    """Those of `_SYSTEM`; what is in /etc except for secrets, since a rule for a folder also holds for all below it."""
     secret = {Path("/etc", name) for name in _SECRET}
     holders = {path.parent for path in secret}
     for name in _SYSTEM:

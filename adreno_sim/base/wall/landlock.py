@@ -23,7 +23,7 @@ _ASK_VERSION, _PATH_BENEATH = 1, 1
 
 
 class Right(IntFlag):
-    """What may be done to files beneath a folder, or to one file."""
+    """What may be done to files below a folder, or to one file."""
 
     EXECUTE = 1 << 0
     WRITE_FILE = 1 << 1

@@ -80,7 +80,7 @@ def _simulated(device: str | None) -> str:
 
 
 def _build(source: Path, folder: Path, options: str, name: str, device: str) -> tuple[Device, SimKernel]:
-    """The kernel that is meant, and the device that looks at what it touches."""
+    """The kernel that is meant, and the device that examines what it touches."""
     from ...backends.open import open_device
     from ...backends.sim.program import SimKernel
     from ...launch_spec.build_errors import name_source

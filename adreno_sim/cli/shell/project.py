@@ -1,6 +1,6 @@
 """Defaults of options in [tool.adreno-sim] of the pyproject.toml in the working folder.
 
-The command line goes before it, and so does a device of the environment. It asks for more checks than a command has by default,
+The command line and a device of the environment go before it. It asks for more checks than a command has by default,
 never for fewer, and names no file: a pull request changes it as it does any file of a project.
 """
 
@@ -54,7 +54,7 @@ def _is_simulated(args: argparse.Namespace) -> bool:
 
 
 def _device(table: Table) -> str | None:
-    """The simulated device, without options that would look at less."""
+    """The simulated device, without options that would check less."""
     text: str | None = table.text("device", None)
     if text is None:
         return None

@@ -240,7 +240,7 @@ class Adapter:
         return lane
 
     def _look_at(self, arguments: Message) -> None:
-        """Looks at the work-item and the function of a frame's number."""
+        """Selects the work-item and the function of a frame's number."""
         number = _whole(arguments, "frameId", 0) - 1
         session = self.session
         if number < 0 or session.state != "stopped":

@@ -73,4 +73,4 @@ TEXEL_BLOCK = 4, 2
 explains measured times of two texel sizes best (docs/time.md)."""
 
 BANKS, BANK_BYTES = 32, 4
-"""The model of local memory: a pass serves one word of each bank, and a word that several work-items want serves them all."""
+"""The model of local memory: a pass serves one word of each bank, and a word that several work-items need serves them all."""

@@ -141,8 +141,8 @@ class SymbolTable:
         return Linear({others[divisor]: 1}, 0)
 
     def _new_floor_symbol(self, value: Linear, divisor: int, others: dict[int, int]) -> int:
-        """Creates the symbol of a quotient. Its remainder is below the divisor, and so are the digits between it and the
-        symbols in `others`, which are floors of the same numerator."""
+        """Creates the symbol of a quotient. Its remainder is below the divisor, as are the digits between it and the symbols
+        in `others`, which are floors of the same numerator."""
         low, high = self._interval(value)
         quotient = self.new(low // divisor, high // divisor)
         (number,) = quotient.terms

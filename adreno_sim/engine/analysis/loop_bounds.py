@@ -72,7 +72,7 @@ def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Se
         return False
     for other in bodies[head]:
         if other is not head:
-            total *= max(trips.get(other) or 1, 1)  # one of unknown length looks at the flag itself
+            total *= max(trips.get(other) or 1, 1)  # one of unknown length checks the flag itself
     return total <= most
 
 

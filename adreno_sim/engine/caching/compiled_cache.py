@@ -90,7 +90,7 @@ def load_or_find(
     """Returns what `find` says of launches of `kernel`, of type `result`: the stored value of that `kind`, else computed now and
     stored. identity: of the machine, if it depends on that.
 
-    A stored value is returned without looking at the kernel's body, which would have to be compiled first.
+    A stored value is returned without reading the kernel's body, which would have to be compiled first.
     """
     if not kernel.digest:  # of unknown origin
         return find(kernel, spec, facts)

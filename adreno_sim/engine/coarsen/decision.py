@@ -21,10 +21,10 @@ class Decision:
 
 
 def may_be_coarse(spec: Specialization, facts: LaunchFacts, accesses: AccessCounts) -> bool:
-    """Returns whether a launch may run several groups as one, as far as that is known without a look at its kernel.
+    """Returns whether a launch may run several groups as one, as far as that is known without its kernel.
 
     spec: with shadows. accesses: of the launch; all must be proven in range: coarse code cannot say which work-item is
-    at fault. Launches that count keep records of each group, and so does the check for races.
+    at fault. Launches that count keep records of each group, as the check for races also does.
     """
     counts = spec.count or spec.counters or spec.sampled or spec.watch
     if spec.emitter != "spmd" or counts or accesses.places != accesses.proven_places:

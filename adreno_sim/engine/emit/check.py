@@ -23,7 +23,7 @@ class Check:
         """Returns the plan for vector code (`plan` is a VectorPlan); None if the check can find nothing in this launch.
 
         Raises NotVectorizable for a launch that the check must see work-item by work-item. A check without vector code needs
-        no method of its own: wherever it has something to look at, the launch runs in scalar code.
+        no method of its own: wherever it has something to check, the launch runs in scalar code.
         """
         found = self.plan(plan)
         if found is not None:

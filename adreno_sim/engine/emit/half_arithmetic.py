@@ -1,8 +1,8 @@
 """Half-precision arithmetic: each operation rounds once, to nearest even.
 
 A processor that computes halves does so. On any other an operation is computed in float and rounded to half: for
-+ - * / and sqrt that equals the correctly rounded result, since float has more than twice the digits. Instructions on halves
-ignore the processor's flush mode, and so do conversions: half denormals are flushed explicitly.
++ - * / and sqrt that equals the correctly rounded result, since float has more than twice the digits. Instructions and
+conversions on halves ignore the processor's flush mode: half denormals are flushed explicitly.
 """
 
 from __future__ import annotations

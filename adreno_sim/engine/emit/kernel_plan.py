@@ -22,7 +22,7 @@ ArenaRange = tuple[int, int]
 class CheckPlan:
     """What the regions of a kernel share for one check.
 
-    reason: what the check looks at in this launch, in words that may follow "because of". zeroed_per_worker,
+    reason: what the check examines in this launch, in words that may follow "because of". zeroed_per_worker,
     zeroed_per_group: shadows that are cleared before a worker's first group, and before each group. counts_epochs: the check
     needs the logical clock (`runtime/epochs.c`). shadows_private: vector code keeps a shadow of each private variable;
     private_rooms says where in the arena, as `KernelPlan.private` does.

@@ -52,7 +52,7 @@ def findings_of(
     args: Sequence[Any],
     offset: Sequence[int] = (0, 0, 0),
 ) -> list[Finding]:
-    """Returns a finding for each site that fired, in source order. Of one that tells of an undefined value in memory, the detail
+    """Returns a finding for each site that fired, in source order. Of one about an undefined value in memory, the detail
     `target` is the argument."""
     found, read = [], set()
     fired = records[:, context.SITE_COUNT].any()
@@ -89,7 +89,7 @@ def _place(access: Access | None) -> str:
 
 
 def split_left(found: Sequence[Finding]) -> tuple[list[Finding], list[tuple[int, Finding]]]:
-    """Returns the findings of a launch, and those that are some only if somebody looks at what it left in an argument."""
+    """Returns the findings of a launch, and those that are some only if somebody reads what it left in an argument."""
     left = [(finding.detail[TARGET], finding) for finding in found if TARGET in finding.detail]
     clean = [(index, replace(f, detail={k: v for k, v in f.detail.items() if k != TARGET})) for index, f in left]
     return [finding for finding in found if TARGET not in finding.detail], clean  # type: ignore[return-value]

@@ -136,7 +136,7 @@ def _run_watched(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[W
         pool.wait(len(calls), timeout)
     finally:
         for words in blocks:
-            words[context.STOP] = 1  # only those who still run look at it
+            words[context.STOP] = 1  # only those that still run read it
         pool.join(len(calls))
         give_back(pool)
 

@@ -135,7 +135,7 @@ def trunc_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
 
 
 def product24_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape, added: LaneShape | None = None) -> LaneShape:
-    """mul24 and mad24, which look at 24 bits of their factors: those of a factor that differs between lanes must be all."""
+    """mul24 and mad24, which use 24 bits of their factors: those of a factor that differs between lanes must be all."""
     factor, by, value = (a, b.number, instr.operands[0]) if b.number is not None else (b, a.number, instr.operands[1])
     product = shapes.uniform_shape()
     if not (a.uniform and b.uniform):

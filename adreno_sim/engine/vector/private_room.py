@@ -12,7 +12,7 @@ from .vector_plan import VectorPlan
 
 
 def emit_tile_number(e: RegionEmitter, tile: Tile, t: Text) -> str:
-    """Returns the number in its group of the tile whose first work-item has the ids that are at hand."""
+    """Returns the number in its group of the tile whose first work-item has the current ids."""
     counts = tile.count(e.unit.spec.local_size)
     result = "0"
     for axis in (2, 1, 0):

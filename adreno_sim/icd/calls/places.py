@@ -22,7 +22,7 @@ class Places:
         self._place_of = place_of or (lambda call: self._calls.get(call, 0))
 
     def add(self, number: int, frames: Sequence[str]) -> None:
-        """A place has this number from now on. ValueError for more than a client tells of."""
+        """A place has this number from now on. ValueError for more than a client reports."""
         if not 0 < number <= MOST_PLACES or len(frames) > MOST_FRAMES:
             raise ValueError(f"place {number} of {len(frames)} frames: expected up to {MOST_PLACES}, of {MOST_FRAMES} frames")
         self._frames[number] = tuple(frame[:LONGEST] for frame in frames)

@@ -56,7 +56,7 @@ class _Users:
 
 @dataclass(eq=False)
 class UnorderedAccesses:
-    """Looks at all commands of a session, as they are about to run. The caller holds the device's lock."""
+    """Examines all commands of a session when they are about to run. The caller holds the device's lock."""
 
     objects: Objects
     log: FindingLog

@@ -97,7 +97,7 @@ class Event:
 
     @property
     def told_call(self) -> int:
-        """The call that it is about: MISUSE and REFUSED tell of another than made the request."""
+        """The call that it is about: MISUSE and REFUSED are about another one than made the request."""
         at = {EventKind.MISUSE: 4, EventKind.REFUSED: 0}.get(self.kind)
         return self.call if at is None or len(self.body) < at + 4 else int.from_bytes(self.body[at : at + 4], "little")
 

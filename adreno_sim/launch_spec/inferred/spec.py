@@ -27,7 +27,7 @@ Extents = Mapping[int, Sequence[Formula]]
 
 
 class LaunchWriter:
-    """Makes skeletons of launches of one kernel. base: what is guessed without looking at sizes."""
+    """Makes skeletons of launches of one kernel. base: what is guessed without sizes."""
 
     def __init__(self, base: Skeleton, chooser: Chooser):
         self.base, self.chooser = base, chooser

@@ -24,7 +24,7 @@ _DEEPEST = 24
 _COUNTS_ITEMS = re.compile(
     r"^(n|size|count|len|length|total|(num|n|nr)_?(elem|element|item|work_?item|pixel|point|value)s?)$", re.I
 )
-"""Names of numbers that nothing in a kernel looks at, and that count its work-items if anything."""
+"""Names of numbers that nothing in a kernel uses, and that count its work-items if anything."""
 _BY_NAME = (
     re.compile(r"^(w|width|cols?|columns?|nx|size_?x|n)$", re.I),
     re.compile(r"^(h|height|rows?|ny|size_?y|m)$", re.I),
@@ -38,7 +38,7 @@ Number = tuple[int, int]
 @dataclass(frozen=True)
 class Tie:
     """A number that is `scale` times the size of an axis. guarded: the code compares ids along it with the number, so that there
-    may be more work-items. named: the code does not look at it, its name says so."""
+    may be more work-items. named: the code does not use it, its name says so."""
 
     axis: int
     scale: int

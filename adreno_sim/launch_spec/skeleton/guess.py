@@ -20,7 +20,7 @@ GROUP = {1: (64,), 2: (8, 8), 3: (4, 4, 4)}
 """Work-groups where nothing says what they are, by axes."""
 LARGEST_GROUP = 256
 NDRANGE = {1: (1024,), 2: (32, 32), 3: (16, 8, 4)}
-"""Work-items where the kernel does not look at groups."""
+"""Work-items if the kernel does not use groups."""
 
 _ZERO = re.compile(r"off|start|begin|base|pad|seed|zero|^(i|j|k|x|y|z)?0$", re.IGNORECASE)
 _ONE = re.compile(r"stride|step|dilat|group|batch|inc|ld[abcxy]?$", re.IGNORECASE)

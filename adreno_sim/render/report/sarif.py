@@ -34,7 +34,7 @@ def to_sarif(
 
     sources: text of kernels that are not files, by the path in the findings' locations (see `uri`). checks: the level of checks;
     the run says so where that is "off". program: the file of the program that ran, the place of findings without a kernel:
-    code hosts want one of every result.
+    code hosts require one of every result.
     """
     used = sorted({finding.kind for finding in [*findings, *(item.finding for item in allowed)]}, key=lambda kind: kind.label)
     results = [_result(finding, used, program) for finding in findings]

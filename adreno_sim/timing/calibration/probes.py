@@ -80,5 +80,5 @@ def _read(footprint: int, image: bool, parameter: str, read: str, above: str = "
 
 
 def start() -> Probe:
-    """Nothing but a store: what a launch takes."""
+    """Only a store: what a launch takes."""
     return Probe(f"{_HEAD}{_BEGIN}  out[id] = n;\n}}\n", 1, 1, 1.0)

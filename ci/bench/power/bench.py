@@ -149,7 +149,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class Judged:
-    """by_bound, by_rerun: who found a wrong value. rounding: a warning said that it is nothing but rounding. told_nothing: the
+    """by_bound, by_rerun: who found a wrong value. rounding: a warning said that it is only rounding. told_nothing: the
     comparison was uninformative. by_exact: whole numbers showed it; None where there were none. no_rerun: why it was asked and
     gave no answer, "" else. got: the device's result."""
 

@@ -6,7 +6,7 @@ same global size. Work grows in one of two ways:
 
 * along the axis that holds blocks of output channels: every group does the same, and reads the same input or, in
   depthwise_texture, a separate layer;
-* by passes over the same data: the third axis, which the kernel does not look at, has as many groups as there are passes.
+* by passes over the same data: the third axis, which the kernel does not use, has as many groups as there are passes.
 
 Memory stays in one regime. What passes go over fits the cache of one core. The convolutions do hundreds of operations for
 each byte that grows with the work. depthwise_texture streams: already its least launch reads and writes several times the

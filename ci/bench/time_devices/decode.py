@@ -1,9 +1,9 @@
 """The predicted time of a decode step of a language model: python ci/bench/time_devices/decode.py [--quantised]
 
 The model has the sizes of Qwen2 1.5B (https://huggingface.co/Qwen/Qwen2-1.5B, config.json), and a paged KV cache; TVM compiles it
-for buffers, and its weights are drawn. Two of its 28 layers and a part of its vocabulary run in a session, one token after one:
-kernels of layers count fourteen times, and the last product by its share of the vocabulary. What is counted once is predicted for
-each device.
+for buffers, and its weights are generated. Two of its 28 layers and a part of its vocabulary run in a session, one token after
+one: kernels of layers count fourteen times, and the last product by its share of the vocabulary. What is counted once is
+predicted for each device.
 """
 
 from __future__ import annotations

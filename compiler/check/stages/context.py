@@ -60,7 +60,7 @@ class CheckContext:
 
 
 class Watchers:
-    """What looks at launches besides the judges, and the device for comparison: made before a model is compiled, so that what is
+    """What examines launches besides the judges, and the device for comparison: made before a model is compiled, so that what is
     asked for in vain is refused at once. None: not asked for."""
 
     def __init__(self, context: CheckContext):

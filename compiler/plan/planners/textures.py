@@ -67,7 +67,7 @@ class Pool2D:
 
 
 def texture_pool(problem: Problem) -> Allocation:
-    """TVM's runtime texture pool (<= 0.19). It looks at the dtype's code alone, so halves and singles mix.
+    """TVM's runtime texture pool (<= 0.19). It compares the dtype's code alone, so halves and singles mix.
 
     Such a mixture is a defect that `violations` names. Buffers, which this pool does not hold, get a storage each.
     """

@@ -19,7 +19,7 @@ CONSTRUCTIONS = ("TWA", "SW", "CL", "AS", "WS", "TS", "CU", "LW", "UW")
 """Orders of placement that are tried first (letters as in `orders.keys`)."""
 
 CONSTRUCTION_PAIRS = 40_000_000
-"""Overlapping pairs to look at before the constructions end; one is always made."""
+"""Overlapping pairs to examine before the constructions end; one is always made."""
 
 MOST_PAIRS = 30_000_000
 """Most overlapping pairs that are listed, at eight bytes each."""

@@ -27,7 +27,7 @@ _lock = threading.Lock()
 def compiled(function: Callable[..., Any]) -> Any:
     """The function as numba compiles it when it is first called, or as another process did.
 
-    Its files are in a folder that is named by the code of the whole search: numba looks at edits of a function's own file
+    Its files are in a folder that is named by the code of the whole search: numba notices edits of a function's own file
     alone. Where nothing may be written, nothing is. Its files are code, as numba writes it: where others may have written one,
     none is used.
     """

@@ -4,8 +4,8 @@ The next item always has the lowest offset of all that are left, so it rests on 
 at or above it. So each item left has a lowest offset that is known (`lows`), and four rules prune:
 
 * capacity: in each section, the lowest offset of the items left there, plus the sizes left there, must fit;
-* support: an item is at 0 or on another one; one whose support is below the last offset waits for another support, and
-  so does one that could not be next at its low, for those tried after it;
+* support: an item is at 0 or on another one; one whose support is below the last offset waits for another support, as
+  does one that could not be next at its low, for those tried after it;
 * dominance: an item is not next if another one would fit whole between its own support and that item's offset;
 * independence: where no item left spans a moment, the two sides are searched apart, and a failure of one ends both.
 
@@ -28,7 +28,7 @@ SCRATCH = 7
 """Lists that are needed for a moment only, and so are made once for a whole search."""
 
 NODE_WORK = 100
-"""Items that take as long to look at as a placement takes besides."""
+"""Items that take as long to examine as a placement takes besides."""
 
 
 @dataclass

@@ -1,5 +1,6 @@
-"""Undefined values that launches leave in memory: a finding where somebody looks at them. A launch by itself has nobody but its
-host, which looks at once; of a program of many launches only the program knows (`SimDevice.defers_outputs`)."""
+"""Undefined values that launches leave in memory: a finding where somebody reads them. A launch by itself has only its host,
+which reads at once; of a program of many launches only the program knows (`SimDevice.defers_outputs`).
+"""
 
 from __future__ import annotations
 

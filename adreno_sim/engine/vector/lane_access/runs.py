@@ -1,6 +1,6 @@
 """Accesses whose lanes form several runs: each run one element that its lanes share, or a row. A run is one access.
 
-So are those of a tile of several rows of work-items, where the step between rows of memory is known.
+The runs of a tile of several rows of work-items are also one, if the step between rows of memory is known.
 """
 
 from __future__ import annotations
