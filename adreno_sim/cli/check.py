@@ -10,6 +10,7 @@ from ..base.processes import isolation
 from . import cache
 from . import options as cli_options
 from .output import add_outputs, command_line, declare, report_stream, write_data, write_model_outputs
+from .shell import profile_self
 
 if TYPE_CHECKING:
     from ..results.model import Report
@@ -49,7 +50,8 @@ def add(commands: Any) -> None:
         help="also say for each kernel why an access is not proven in range",
     )
     cli_options.add(check, "--counters", *cli_options.TIME, "--all-drivers", "--isa", "--isa-of", "--every-reading")
-    declare(check, OUTPUTS, (*INPUTS, "--compare"), bundles=("--save",))
+    profile_self.add_option(check)
+    declare(check, (*OUTPUTS, profile_self.FLAG), (*INPUTS, "--compare"), bundles=("--save",))
     isolation.add_arguments(check)
     check.set_defaults(run=_check)
 

@@ -23,6 +23,7 @@ from .output import (
     write_model_outputs,
     write_outputs,
 )
+from .shell import profile_self
 
 if TYPE_CHECKING:
     from ..device.inspection import Inside
@@ -175,7 +176,8 @@ def add(commands: Any) -> None:
     inferred.add_options(parser)
     cache.add_option(parser)
     read = ("file", "--launch", "--input", "--expected", "--compare", "--against")
-    declare(parser, ("--json", "--sarif", "--html", "--save-outputs", "--failing"), read)
+    profile_self.add_option(parser)
+    declare(parser, ("--json", "--sarif", "--html", "--save-outputs", "--failing", profile_self.FLAG), read)
     parser.set_defaults(run=_kernel)
 
 

@@ -42,7 +42,7 @@ from .explain import command as explain
 from .init import command as init
 from .output import refuse_outputs, write_failure
 from .prune import command as prune
-from .shell import completion
+from .shell import completion, profile_self
 from .shell.parser import EXIT_USAGE, LONGEST_LINE, Parser
 from .shell.project import apply_project
 from .streams import drop_output, open_closed_streams
@@ -124,7 +124,8 @@ def _try(args: argparse.Namespace, is_program: bool) -> tuple[int, str, Sequence
             sandbox.enter_sandbox(args, is_program)
             if getattr(args, "progress_file", None):
                 isolation.begin(args.progress_file)  # behind the wall: it starts a thread
-            code = int(args.run(args))
+            with profile_self.profile_option(args):
+                code = int(args.run(args))
         sys.stdout.flush()
         return code, "", ()
     except BrokenPipeError:  # the reader of our output went away

@@ -24,6 +24,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
+from ..profiling.sampler import find_log
+
 _HEAD = struct.Struct("<?Q")
 """Whether the work raised an error, and the bytes of what it returned, or of what the error says."""
 _NO_MEMORY = ("out of memory", "bad_alloc", "Allocation failed", "MemoryError")
@@ -202,9 +204,10 @@ def _detach(connection: socket.socket, messages: int, memory: int) -> socket.soc
     for stream, descriptor in enumerate((nothing, nothing, messages)):
         os.dup2(descriptor, stream)
     os.dup2(connection.detach(), 3)
+    kept = find_log()
     for name in os.listdir("/proc/self/fd"):
         with suppress(OSError):  # the folder itself
-            if int(name) > 3:
+            if int(name) > 3 and int(name) != kept:
                 os.close(int(name))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with open("/proc/self/statm", encoding="ascii") as file:

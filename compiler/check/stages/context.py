@@ -12,6 +12,7 @@ from typing import Any
 from ....backends.open import open_device
 from ....base.errors import AdrenoSimError
 from ....base.processes.interrupts import raise_if_interrupted
+from ....base.profiling.sampler import note_span
 from ....base.progress import Progress
 from ....device.protocol import Device
 from ....findings import Kind
@@ -56,7 +57,9 @@ class CheckContext:
             raise_if_interrupted()
         finally:
             drop_resident_pages()
-            self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
+            end = time.perf_counter()
+            note_span(name, start, end)
+            self.timings[name] = self.timings.get(name, 0.0) + end - start
 
 
 class Watchers:

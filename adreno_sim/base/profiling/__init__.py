@@ -1,0 +1,1 @@
+"""Where this program's own time goes: `--profile-self`."""
