@@ -162,7 +162,7 @@ class FindingLog:
         for kind, where in leaks:
             self.report.leaks.append(Leak(kind, where))
             self._keep("leaks", {"type": kind, "where": where})
-        for finding in self.growth.find(self.report.leaks):
+        for finding in self.growth.find(self.report.leaks, self.places.find):
             self.add(finding, "", None)
 
     def _say(self, finding: Finding) -> None:

@@ -6,12 +6,13 @@ import re
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from ...findings import Finding, Kind
 from ...results.run_report import Leak
+from ..calls.places import Frames
 
 LEAST = 8
 """Objects, and launches, from which on a growth is one."""
@@ -31,17 +32,21 @@ class GrowingLeaks:
         self._calls.append(call)
         self._kinds.append(hash((kernel, source, tuple(global_size))))
 
-    def find(self, leaks: Sequence[Leak]) -> Iterator[Finding]:
+    def find(self, leaks: Sequence[Leak], frames_of: Callable[[int], Frames] = lambda call: ()) -> Iterator[Finding]:
         """A finding for each type and place of the program that made objects steadily. Objects of before the first launch, and of
         a part of the run, as while caches fill, are not growth. Objects made before a launch that is the first of its kind are
-        not growth either: a program, a kernel, the buffers of a layer that runs once."""
-        made: dict[tuple[str, str], list[int]] = defaultdict(list)
+        not growth either: a program, a kernel, the buffers of a layer that runs once. frames_of: the frames of a call, none where
+        nobody knows. A function that makes objects for many callers is one place; the objects of each of its callers must grow by
+        themselves."""
+        made: dict[tuple[str, str], dict[Frames, list[int]]] = defaultdict(lambda: defaultdict(list))
         for leak in leaks:
             if found := _WHERE.fullmatch(leak.where):
-                made[leak.type, found[2] or ""].append(int(found[1]))
+                call = int(found[1])
+                made[leak.type, found[2] or ""][frames_of(call)].append(call)
         launches = self._order_launches()
-        for (type, place), calls in made.items():
-            rate, grown = _find_rate(launches, sorted(calls))
+        for (type, place), callers in made.items():
+            growing = [sorted(calls) for calls in callers.values() if _find_rate(launches, sorted(calls))[0]]
+            rate, grown = _find_rate(launches, sorted(chain.from_iterable(growing)))
             if rate:
                 where = f", from {place}" if place else ""
                 sentence = (

@@ -38,6 +38,38 @@ except cl.Error:
     pass
 """
 
+THROUGH_CTYPES = """\
+import ctypes, threading
+cl = ctypes.CDLL("libOpenCL.so.1")
+P = ctypes.c_void_p
+for name in ("Context", "Buffer", "CommandQueueWithProperties", "ProgramWithSource", "Kernel"):
+    getattr(cl, "clCreate" + name).restype = P
+platform, device, size = P(), P(), ctypes.c_size_t(20)
+cl.clGetPlatformIDs(1, ctypes.byref(platform), None)
+cl.clGetDeviceIDs(platform, ctypes.c_uint64(4), 1, ctypes.byref(device), None)
+context = P(cl.clCreateContext(None, 1, ctypes.byref(device), None, None, None))
+queue = P(cl.clCreateCommandQueueWithProperties(context, device, None, None))
+text = ctypes.c_char_p(b"kernel void far(global int *o) { o[get_global_id(0)] = 1; }")
+program = P(cl.clCreateProgramWithSource(context, 1, ctypes.byref(text), None, None))
+cl.clBuildProgram(program, 0, None, None, None, None)
+kernel = P(cl.clCreateKernel(program, b"far", None))
+
+def make():
+    return P(cl.clCreateBuffer(context, ctypes.c_uint64(1), ctypes.c_size_t(64), None, None))
+
+def launch():
+    cl.clEnqueueNDRangeKernel(queue, kernel, 1, None, ctypes.byref(size), None, 0, None, None)
+
+small, end = make(), threading.Event()
+waiting, busy = threading.Thread(target=end.wait), threading.Thread(target=lambda: [i for i in iter(end.is_set, True)])
+waiting.start(), busy.start()
+cl.clSetKernelArg(kernel, 0, ctypes.c_size_t(8), ctypes.byref(small))
+other = threading.Thread(target=launch)
+other.start(), other.join()
+cl.clFinish(queue)
+end.set()
+"""
+
 
 def run(tmp_path: Path, *command: str) -> tuple[dict, str, str]:
     """Report, log and standard error of a program."""
@@ -66,6 +98,15 @@ def test_lines_of_python(tmp_path) -> None:
     assert set(log.splitlines()) <= set(said.splitlines())  # --trace-api shows the same
     _, again = replay(tmp_path, tmp_path / "t.asim")
     assert {one["kind"]: one["detail"] for one in again["findings"]} == {kind: one["detail"] for kind, one in found.items()}
+
+
+def test_lines_of_python_with_several_threads_through_ctypes(tmp_path) -> None:
+    client = tmp_path / "client.py"
+    client.write_text(THROUGH_CTYPES)
+    data, _, _ = run(tmp_path, sys.executable, str(client))
+    (far,) = (one["detail"] for one in data["findings"] if one["kind"] == "out-of-bounds-write")
+    assert far["host_call"]["where"][0] == f"{client}:20 in launch" and "in run" in far["host_call"]["where"][1]
+    assert far["made"]["where"] == [f"{client}:17 in make", f"{client}:22 in <module>"]
 
 
 def test_functions_of_c(tmp_path) -> None:

@@ -11,6 +11,8 @@ import pytest
 from shim_clients import compile_client, run
 
 from adreno_sim.cli.main import main
+from adreno_sim.icd.watches.growing_leaks import GrowingLeaks
+from adreno_sim.results.run_report import Leak
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +48,20 @@ def test_a_program_that_is_built_again_and_again_grows(client: str, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     kinds = [re.match(r"\d+ objects (\w+) .*from \S+ of \S+growing", message) for message in growth_of(report)]
     assert sorted(found[1] for found in kinds if found) == ["cl_kernel", "cl_program"]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_function_that_makes_objects_for_many_callers_is_not_one_place(known: bool) -> None:
+    """Four caches fill one after the other, each from its own line, through one function; then one line goes on."""
+    growth, made = GrowingLeaks(), {}
+    for step in range(40):
+        growth.note_launch(10 * step + 1, "k", "", (16,))
+        made[10 * step + 5] = ("a.py:1 in make", f"a.py:{10 + step // 10} in fill")
+    leaks = [Leak("cl_mem", f"call {call}, from a.py:1 in make") for call in made]
+    told = list(growth.find(leaks, made.get if known else lambda call: ()))
+    assert len(told) == (0 if known else 1)
+    for call in list(made):
+        made[call + 1] = ("a.py:1 in make", "a.py:30 in leak")
+    leaks = [Leak("cl_mem", f"call {call}, from a.py:1 in make") for call in made]
+    (found,) = growth.find(leaks, made.get)
+    assert found.message.startswith("40 objects cl_mem that were made since the first launch are never released: they grow by 1")

@@ -88,6 +88,17 @@ static uint32_t put_native_frames(struct bytes *to, void *const *addresses, int 
     return shown;
 }
 
+/* The address in the host's program, or in a library of it, that called the driver; a loader may be between the two. */
+static const void *find_caller(void) {
+    void *addresses[DEEPEST];
+    Dl_info from;
+    if (CALLER && dladdr(CALLER, &from) && !is_between(&from)) return CALLER;
+    int count = backtrace(addresses, DEEPEST);
+    for (int i = 0; i < count; i++)
+        if (dladdr(addresses[i], &from) && !is_between(&from)) return addresses[i];
+    return NULL;
+}
+
 /* The place of the call that runs in this thread. */
 static uint32_t find_place(struct link *link) {
     struct python_frame python[SHOWN];
@@ -95,7 +106,7 @@ static uint32_t find_place(struct link *link) {
     uint32_t count = 0;
     bool fresh;
     uint64_t hash = 0xCBF29CE484222325u;
-    int depth = take_python_frames(python, SHOWN), native = 0;
+    int depth = take_python_frames(find_caller(), python, SHOWN), native = 0;
     for (int i = 0; i < depth; i++) hash = mix(mix(hash, (uintptr_t)python[i].code), (uint64_t)python[i].line);
     if (!depth) native = backtrace(addresses, DEEPEST);
     for (int i = 0; i < native; i++) hash = mix(hash, (uintptr_t)addresses[i]);

@@ -1,6 +1,8 @@
 /* CPython's own functions, of whatever version is in this process (3.9 to 3.14), found by name. Frames may be read by whoever holds
-   the interpreter's lock. A host that calls through ctypes has given it back; it is taken again where this is the only
-   thread that Python knows, so that nobody has it and nobody waits. */
+   the interpreter's lock. A host that calls through ctypes has given it back. This thread takes it again in two cases: it is the only
+   thread that Python knows, or ctypes itself called the driver. In the second case ctypes takes the lock as soon as the call returns,
+   so that a thread which waits for this call cannot hold it forever; a library between the two may have a lock for which the holder
+   waits. */
 #define _GNU_SOURCE
 #include "python_frames.h"
 #include <dlfcn.h>
@@ -54,8 +56,23 @@ static void look_up_all(void) {
             look_up(&py.clear_error, "PyErr_Clear", NULL);
 }
 
+static bool is_only_thread(object own) {
+    object interpreter = py.interpreter_of(own);
+    return interpreter && py.first_thread(interpreter) == own && !py.next_thread(own);
+}
+
+/* Whether an address is of ctypes or cffi: of libffi, or of a module or an interpreter that libffi is linked into. */
+static bool is_foreign_call(const void *address) {
+    Dl_info from, interpreter;
+    if (!address || !dladdr(address, &from) || !from.dli_fname) return false;
+    const char *name = strrchr(from.dli_fname, '/');
+    name = name ? name + 1 : from.dli_fname;
+    if (!strncmp(name, "libffi", 6) || !strncmp(name, "_ctypes", 7) || !strncmp(name, "_cffi_backend", 13)) return true;
+    return dladdr((void *)(uintptr_t)py.is_initialized, &interpreter) && interpreter.dli_fbase == from.dli_fbase;
+}
+
 /* Whether this thread may look at Python's objects; then `locked` says whether the lock is to be given back. */
-static bool hold_lock(void) {
+static bool hold_lock(const void *caller) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, look_up_all);
     locked = false;
@@ -63,15 +80,14 @@ static bool hold_lock(void) {
     object own = py.own_thread();
     if (!own) return false;
     if (py.running_thread() == own) return true;
-    object interpreter = py.interpreter_of(own);
-    if (!interpreter || py.first_thread(interpreter) != own || py.next_thread(own)) return false;
+    if (!is_only_thread(own) && !is_foreign_call(caller)) return false;
     lock_state = py.take_lock();
     locked = true;
     return true;
 }
 
-int take_python_frames(struct python_frame *frames, int most) {
-    if (!hold_lock()) return 0;
+int take_python_frames(const void *caller, struct python_frame *frames, int most) {
+    if (!hold_lock(caller)) return 0;
     int count = 0;
     object frame = py.frame(), before = NULL; /* the first is borrowed */
     while (frame && count < most) {
