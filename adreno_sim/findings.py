@@ -190,6 +190,16 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "Bytes that no kernel and no call wrote, and that the host reads.",
     )
+    QUEUE_NOT_FLUSHED = (
+        "queue-not-flushed",
+        Severity.NOTE,
+        "Many launches without a flush: a driver may keep them all in memory of the host, and run out of it.",
+    )
+    WAIT_NOT_FLUSHED = (
+        "wait-not-flushed",
+        Severity.WARNING,
+        "A wait for a command that waits for one of another queue, which nothing has flushed: on some drivers it never ends.",
+    )
     NEVER_UNMAPPED = ("never-unmapped", Severity.WARNING, "A memory object that is released while it is mapped.")
     DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR, "An integer division or remainder by zero.")
     DIVISION_OVERFLOW = (

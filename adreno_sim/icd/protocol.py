@@ -150,6 +150,8 @@ class Misuse(IntEnum):
     UNORDERED_TRANSFER = 6
     NEWER_THAN_DEVICE = 7
     EXTENSION_NOT_LISTED = 8
+    QUEUE_NOT_FLUSHED = 9
+    WAIT_NOT_FLUSHED = 10
 
 
 class Command(IntEnum):

@@ -127,6 +127,7 @@ static void unordered_transfer(void) {
     OK(clSetKernelArg(slow, 0, sizeof ms, &ms));
     OK(clEnqueueNDRangeKernel(queue, slow, 1, NULL, &one, NULL, 0, NULL, NULL));
     OK(clEnqueueReadBuffer(queue, from, CL_FALSE, 0, sizeof memory, memory, 0, NULL, &read));
+    OK(clFlush(queue));
     OK(clEnqueueWriteBuffer(other, to, CL_FALSE, 0, sizeof memory, memory, well, well ? &read : NULL, NULL));
     OK(clFinish(other));
     OK(clFinish(queue));

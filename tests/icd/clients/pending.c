@@ -89,6 +89,7 @@ static void other_queue(void) {
     cl_event event;
     OK(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, 4096, memory, 0, NULL, &event));
     if (!well) set(4, 4096);
+    OK(clFlush(queue));
     OK(clEnqueueReadBuffer(behind, buffer, CL_TRUE, 0, 64, other, 1, &event, NULL));
     set(5, 4096);
     OK(clFinish(queue));

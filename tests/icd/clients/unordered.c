@@ -58,6 +58,7 @@ static void finish(void) {
 static void queues(void) {
     cl_event event;
     launch(one, setter("queues_set", data, 0, N), items, 0, NULL, &event);
+    OK(clFlush(one));
     launch(two, getter("queues_get", data, sum), items, well, well ? &event : NULL, NULL);
     OK(clReleaseEvent(event));
 }
@@ -111,8 +112,11 @@ static void parts(void) {
 static void through(void) {
     cl_event set, marked, copied;
     launch(any, setter("through_set", data, 0, N), items, 0, NULL, &set);
+    OK(clFlush(any));
     OK(clEnqueueCopyBuffer(two, sum, other, 0, 0, 64, well, well ? &set : NULL, &copied));
+    OK(clFlush(two));
     OK(clEnqueueMarkerWithWaitList(one, 1, &copied, &marked));
+    OK(clFlush(one));
     launch(any, getter("through_get", data, sum), items, 1, &marked, NULL);
     release_events(3, (cl_event[]){set, marked, copied});
 }

@@ -26,6 +26,8 @@ cl_int API(clWaitForEvents)(cl_uint count, const cl_event *events) {
         if (!object_is(events[i], EVENT)) return CL_INVALID_EVENT;
         if (events[i]->context != events[0]->context) return CL_INVALID_CONTEXT;
     }
+    for (cl_uint i = 0; i < count; i++)
+        if (events[i]->queue) flush_queue(events[i]->queue); /* all of them, before it waits for any */
     cl_int result = CL_SUCCESS;
     for (cl_uint i = 0; i < count; i++)
         if (wait_event(events[i]) < 0) result = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;

@@ -55,7 +55,10 @@ cl_command_queue API(clCreateCommandQueueWithProperties)(cl_context context, cl_
 }
 
 cl_int API(clRetainCommandQueue)(cl_command_queue queue) { return object_retain(queue, QUEUE, CL_INVALID_COMMAND_QUEUE); }
-cl_int API(clReleaseCommandQueue)(cl_command_queue queue) { return object_release(queue, QUEUE, CL_INVALID_COMMAND_QUEUE); }
+cl_int API(clReleaseCommandQueue)(cl_command_queue queue) {
+    if (object_is(queue, QUEUE) && users(queue)) flush_queue(queue);
+    return object_release(queue, QUEUE, CL_INVALID_COMMAND_QUEUE);
+}
 
 cl_int API(clGetCommandQueueInfo)(cl_command_queue queue, ANSWER) {
     if (!object_is(queue, QUEUE)) return CL_INVALID_COMMAND_QUEUE;
@@ -77,7 +80,9 @@ cl_int API(clSetCommandQueueProperty)(cl_command_queue queue, cl_bitfield proper
 }
 
 cl_int API(clFlush)(cl_command_queue queue) { /* commands are handed over as they are enqueued */
-    return check_enqueue(queue, 0, NULL);
+    cl_int error = check_enqueue(queue, 0, NULL);
+    if (!error) flush_queue(queue);
+    return error;
 }
 
 cl_int API(clFinish)(cl_command_queue queue) {

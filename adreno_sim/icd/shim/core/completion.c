@@ -111,6 +111,7 @@ static void await_number(struct link *link, uint64_t number) {
 cl_int wait_event(struct event *event) {
     struct link *link = event->link;
     state_lock(link);
+    if (event->queue) note_host_waits(event->queue, event->sequence);
     pump(link);
     while (atomic_load(&event->status) > CL_COMPLETE && !link_lost(link)) {
         if (event->number)
@@ -131,6 +132,7 @@ cl_int wait_queue(struct queue *queue) {
     state_lock(link);
     pump(link);
     uint64_t last = queue->enqueued;
+    note_host_waits(queue, last);
     while (queue->first_deferred && queue->first_deferred->sequence <= last && !link_lost(link)) state_wait(link);
     uint64_t number = queue->last_number;
     while (link->pumped < number && !link_lost(link)) await_number(link, number);

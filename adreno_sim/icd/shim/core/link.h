@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#define FLUSHES 64 /* queues whose flushes are remembered, the last ones made */
+
 struct event;
 
 struct range {
@@ -59,6 +61,10 @@ struct link {
     bool crosses_queues; /* a command waited for one of another queue: a fact about one may hold for others */
 
     _Atomic bool tells_order; /* more than one queue in order: the server is notified of what the host waits for (order.c) */
+
+    struct {
+        uint64_t queue, command;
+    } flushes[FLUSHES]; /* up to which command a queue was flushed: queue n is at n % FLUSHES; under `state` */
 
     struct memory *shared; /* allocations of shared virtual memory */
 

@@ -263,6 +263,7 @@ static bool enter(struct event *made, const struct command *command) {
     made->sequence = ++made->link->sequence;
     if (!find_missing(made)) return false;
     queue->enqueued = made->sequence;
+    note_enqueued(made);
     made->link->crosses_queues |= made->crosses_queues;
     return true;
 }
@@ -334,6 +335,7 @@ struct event *begin_by_host(const struct command *command, cl_uint wait_count, c
     state_lock(link);
     if (!enter(made, command)) *error = CL_OUT_OF_HOST_MEMORY;
     if (!*error) defer(made);
+    if (!*error) note_host_waits(made->queue, made->sequence);
     while (!*error) {
         pump(link);
         uint64_t last = last_before(made);

@@ -23,6 +23,13 @@ struct notice {
     void *data;
 };
 
+/* A command that waits for one of another queue which was not flushed then. Sequences; 0: there is none. */
+struct need {
+    uint64_t queue, command; /* the other queue's number, and the command for which this one waits */
+    uint64_t by;             /* the command that waits */
+    uint32_t call;
+};
+
 struct queue {
     struct object head;
     struct context *context; /* held */
@@ -37,6 +44,8 @@ struct queue {
     uint64_t enqueued;                    /* sequence of the last command */
     uint64_t known_number;                /* the last one in the ring that clFinish has shown to be complete */
     cl_int failed;                        /* how a command failed that nobody asked about yet */
+    uint32_t unflushed;                   /* launches since it was flushed */
+    struct need needs;
 };
 
 enum way { NO_COPY, TO_STAGING, FROM_STAGING };
@@ -146,8 +155,15 @@ cl_int set_user_event(struct event *event, cl_int status);
 /* order.c: what orders commands besides the ring, for the server to find those that nothing orders. A queue is made: */
 void tell_queue(struct queue *queue);
 
+/* The program flushes a queue, or releases it. Takes the lock. */
+void flush_queue(struct queue *queue);
+
 /* Under the lock of the link's state: */
 
+/* A command has its sequence: launches are counted until a flush, and what it needs of other queues is remembered. */
+void note_enqueued(struct event *made);
+/* The host waits for all of a queue up to a command with this sequence: a flush, too. */
+void note_host_waits(struct queue *queue, uint64_t sequence);
 /* The host knows that an event, a command in the ring, or all of a queue up to the number `last`, is complete. */
 void tell_known_event(struct event *event);
 void tell_known_number(const struct event *from, uint64_t number);
