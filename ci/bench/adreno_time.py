@@ -12,6 +12,7 @@ import argparse
 import os
 import random
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -46,6 +47,7 @@ def main() -> int:
     parser.add_argument("--rank", type=int, default=0, metavar="N", help="where the winner ranks among N random schedules")
     parser.add_argument("--workloads", type=int, default=80, metavar="N", help="of --rank (default 80)")
     parser.add_argument("--seed", type=int, default=1, help="of --rank (default 1)")
+    parser.add_argument("--seconds", type=float, default=float("inf"), metavar="S", help="stop counting after this time")
     parser.add_argument("--worst", type=int, default=10, metavar="N", help="records that are farthest off (default 10)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes that count")
     options = parser.parse_args()
@@ -55,10 +57,15 @@ def main() -> int:
         parser.error(f"{options.records}: expected a CSV file of tuning records: {error!r}")
     for operator, count in others.items():
         print(f"{operator}: {count} records left out: no texture, or another algorithm; their kernels are not rebuilt")
+    options.until = time.monotonic() + options.seconds
     try:
-        counted = count_records(records, options.keep, options.jobs)
+        found = count_records(records, options.keep, options.jobs, options.until)
     except AdrenoSimError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    counted = [figures for figures in found if figures is not None]
+    if len(counted) < len(records):
+        print(f"error: {len(records) - len(counted)} records are not counted after {options.seconds:g} seconds", file=sys.stderr)
         return 2
     clock = np.array([SLOWER if is_slow(record) else 1.0 for record in records])
     measured = np.array([record.seconds for record in records])
@@ -85,16 +92,27 @@ def rank(records: list[Record], options: argparse.Namespace) -> None:
     """Where the measured winner of a workload is among random schedules by predicted time: the share that is predicted faster."""
     chosen = random.Random(options.seed).sample(records, min(options.workloads, len(records)))
     drawn = [draw_schedules(record, options.rank, options.seed) for record in chosen]
-    counted = iter(count_records([one for record, others in zip(chosen, drawn, strict=True) for one in (record, *others)],
-                                 options.keep, options.jobs))  # fmt: skip
-    places = []
-    for others in drawn:
+    every = [one for record, others in zip(chosen, drawn, strict=True) for one in (record, *others)]
+    counted = iter(count_records(every, options.keep, options.jobs, options.until))
+    places, schedules = [], 0
+    for record, others in zip(chosen, drawn, strict=True):
         rows = [next(counted) for _ in range(1 + len(others))]
-        times = sum_times([stack([figures[number] for figures in rows]) for number in range(LAUNCHES)], RECORDS)
-        places.append(float(np.mean(times[1:] < times[0])) if len(others) else 0.0)
-    tenth = float(np.mean([place <= 0.1 for place in places]))
-    print(f"\n{len(places)} workloads: {sum(map(len, drawn))} random schedules; in the median {np.median(places):.1%} are")
-    print(f"predicted to be faster than the one that won; it is in the top tenth for {tenth:.0%}")
+        figures = [row for row in rows if row is not None]
+        if len(figures) < len(rows):
+            continue
+        times = sum_times([stack([one[number] for one in figures]) for number in range(LAUNCHES)], RECORDS)
+        faster = int(np.sum(times[1:] < times[0]))
+        places.append(faster / len(others) if others else 0.0)
+        schedules += len(others)
+        if places[-1] > 0.1:
+            print(f"  {faster:2} of {len(others)} before the winner, the fastest in {min(times[1:]) / times[0]:.2f} of its time: "
+                  f"{describe(record)}")  # fmt: skip
+    if len(places) < len(chosen):
+        print(f"{len(chosen) - len(places)} workloads are left out: their schedules are not counted after {options.seconds:g} s")
+    if places:
+        tenth = float(np.mean([place <= 0.1 for place in places]))
+        print(f"\n{len(places)} workloads: {schedules} random schedules; in the median {np.median(places):.1%} are")
+        print(f"predicted to be faster than the one that won; it is in the top tenth for {tenth:.0%}")
 
 
 def choose(launches: list[LaunchFigures], rows: np.ndarray) -> list[LaunchFigures]:
@@ -138,10 +156,12 @@ def show_worst(records: list[Record], measured: np.ndarray, predicted: np.ndarra
     order = np.argsort(-np.abs(np.log(measured / predicted)))[:some]
     print("\nfarthest off, measured over predicted")
     for row in order:
-        r = records[row]
-        tiles = " ".join(f"{name} {split.parts}x{split.items}" for name, split in (("fc", r.fc), ("y", r.y), ("x", r.x)))
-        what = f"{r.operator.split('_')[0]:<9} {r.dtype} {r.shape} {r.weight} {tiles}"
-        print(f"  {measured[row] / predicted[row]:5.2f}  {what}: {measured[row] * 1e6:.0f} us")
+        print(f"  {measured[row] / predicted[row]:5.2f}  {describe(records[row])}: {measured[row] * 1e6:.0f} us")
+
+
+def describe(r: Record) -> str:
+    tiles = " ".join(f"{name} {split.parts}x{split.items}" for name, split in (("fc", r.fc), ("y", r.y), ("x", r.x)))
+    return f"{r.operator.split('_')[0]:<9} {r.dtype} {r.shape} {r.weight} {tiles}"
 
 
 if __name__ == "__main__":

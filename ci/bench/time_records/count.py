@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
+import multiprocessing
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -22,8 +23,11 @@ from .record import Record
 DEVICE = "sim:adreno-730,wave_size=64,checks=bounds"
 
 
-def count_records(records: Iterable[Record], kept: Path | None, jobs: int) -> list[list[LaunchFigures]]:
-    """Returns the figures of what each record launches. kept: a file of earlier counts, which gets the new ones."""
+def count_records(
+    records: Iterable[Record], kept: Path | None, jobs: int, until: float = float("inf")
+) -> list[list[LaunchFigures] | None]:
+    """Returns the figures of what each record launches. kept: a file of earlier counts, which gets the new ones. until: by
+    `time.monotonic`, when counting stops: a record that is not counted by then has None."""
     wanted = [kernels_of(record) for record in records]
     dtypes = {
         _digest(kernel, record.dtype): (kernel, record.dtype)
@@ -33,13 +37,36 @@ def count_records(records: Iterable[Record], kept: Path | None, jobs: int) -> li
     known: dict[str, LaunchFigures] = {}
     if kept is not None and kept.exists():
         known = {key: LaunchFigures(**figures) for key, figures in json.loads(kept.read_text(encoding="utf-8")).items()}
-    missing = [key for key in dtypes if key not in known]
-    with ProcessPoolExecutor(jobs) as pool:
-        found = pool.map(_count, *zip(*(dtypes[key] for key in missing), strict=True), chunksize=8) if missing else []
-        known |= dict(zip(missing, found, strict=True))
-    if kept is not None and missing:
+    found = _count_missing({key: launch for key, launch in dtypes.items() if key not in known}, jobs, until)
+    known |= found
+    if kept is not None and found:
         kept.write_text(json.dumps({key: asdict(figures) for key, figures in known.items()}), encoding="utf-8")
-    return [[known[_digest(kernel, record.dtype)] for kernel in made] for record, made in zip(records, wanted, strict=True)]
+    counted = []
+    for record, made in zip(records, wanted, strict=True):
+        figures = [known.get(_digest(kernel, record.dtype)) for kernel in made]
+        counted.append(None if None in figures else [one for one in figures if one is not None])
+    return counted
+
+
+def _count_missing(missing: Mapping[str, tuple[TimedKernel, str]], jobs: int, until: float) -> dict[str, LaunchFigures]:
+    """Counts launches in other processes, in their order, as long as there is time."""
+    found: dict[str, LaunchFigures] = {}
+    if not missing:
+        return found
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:  # leaving it ends the processes
+        counts = pool.imap_unordered(_count_one, [(key, *launch) for key, launch in missing.items()])
+        for _ in missing:
+            try:
+                key, figures = counts.next(max(0.0, until - time.monotonic()) if until < float("inf") else None)
+            except multiprocessing.TimeoutError:
+                break
+            found[key] = figures
+    return found
+
+
+def _count_one(task: tuple[str, TimedKernel, str]) -> tuple[str, LaunchFigures]:
+    key, kernel, dtype = task
+    return key, _count(kernel, dtype)
 
 
 def _digest(kernel: TimedKernel, dtype: str) -> str:

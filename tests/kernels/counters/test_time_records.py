@@ -16,6 +16,7 @@ from adreno_sim.findings import Kind
 sys.path.insert(0, str(Path(__file__).parents[3] / "ci" / "bench"))
 
 from time_records.candidates import draw_schedules
+from time_records.count import count_records
 from time_records.kernels import convolution_of, kernels_of
 from time_records.record import CONV, DEPTHWISE, Record, Split, is_slow, read_records
 
@@ -128,3 +129,7 @@ def test_random_schedules_are_of_the_same_workload(name):
             (one.output[1], one.output[0], one.channel_blocks), one.grid, (one.x, one.y, one.fc), strict=True
         ))  # fmt: skip
         assert all(covered)
+
+
+def test_counting_stops_in_time():
+    assert count_records([make()], None, 1, until=0.0) == [None]
