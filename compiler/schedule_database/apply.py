@@ -96,7 +96,7 @@ class TunedSchedules:
         variant = str(schedule.get(schedule.get_sblock("root")).annotations[KEY])
         forwarded = f"; staging copies cancelled: {len(gone)}" if gone else ""
         self.applied[name] = f"{variant}{forwarded}"
-        return _with_attributes_of(schedule.mod["main"], scoped)
+        return with_attributes_of(schedule.mod["main"], scoped)
 
     def _default_is_best(self, flat: IRModule, record: Any) -> bool:
         """Whether the schedule without tuning ranks no worse than this record."""
@@ -109,7 +109,7 @@ class TunedSchedules:
         return found[0] if found and float(found[0].run_secs[0]) < NEVER else None
 
 
-def _with_attributes_of(function: Any, other: Any) -> Any:
+def with_attributes_of(function: Any, other: Any) -> Any:
     """The scheduled function with the attributes of the one it replaces, known as scheduled."""
     attributes = {str(name): value for name, value in dict(other.attrs or {}).items()}
     for name in dict(function.attrs or {}):

@@ -1,0 +1,1 @@
+"""Networks whose times on a phone were published, beside their predicted times."""
