@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..compiler.plan.footprint import Footprint
     from ..compiler.plan.problem import Problem
     from ..compiler.plan.rules import DeviceRules
+    from ..compiler.plan.step_times import StepTimes
     from ..compiler.plan.trial import DeviceTrial
     from ..device.protocol import Device
 
@@ -83,6 +84,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--compare", metavar="OLD.json", help="say which tensors make the difference to an older footprint")
     measure = "also allocate every plan on the device, write it and make its views: what the driver takes and refuses"
     parser.add_argument("--measure", action="store_true", help=measure)
+    timed = "also predict how long each step takes on the device, in the order of the plan that runs (docs/time.md)"
+    parser.add_argument("--time", action="store_true", help=timed)
     parser.add_argument("--markdown", metavar="FILE", help="write the comparison as Markdown tables, with --compare the change")
     parser.add_argument("--json", metavar="FILE", help="write the figures and the plan (- = standard output)")
     parser.add_argument("--plan-json", metavar="FILE", help="write the plan that --draw names; check --plan runs it")
@@ -148,8 +151,9 @@ def _footprint(args: argparse.Namespace) -> int:
         command = "" if model is None else _check_command(args)
         footprint = replace(footprint, advice=advise(footprint.plan, rules), command=command)
     trials = _measure(footprint, args, model, rules) if args.measure else []
-    _write(footprint, args, trials)
-    _show(footprint, args, old, trials)
+    times = _time(footprint, args, model, rules) if args.time else None
+    _write(footprint, args, trials, times)
+    _show(footprint, args, old, trials, times)
     return _judge(footprint, args, trials)
 
 
@@ -187,6 +191,18 @@ def _measure(
                 trial = replace(trial, not_run=str(error).splitlines()[0])
         trials.append(trial)
     return trials
+
+
+def _time(footprint: Footprint, args: argparse.Namespace, model: CompiledModel | None, rules: DeviceRules) -> StepTimes:
+    """The steps of the plan that runs. AdrenoSimError for a plan or a trace."""
+    from ..base.errors import OptionError
+    from ..compiler.plan.replan import AS_COMPILED
+    from ..compiler.plan.step_times import time_steps
+
+    if model is None:
+        raise OptionError("--time", f"is for models; {args.source} has only tensors")
+    options = {} if rules.profile is None else {"checks": "off"}
+    return time_steps(model, footprint.of(args.plan or AS_COMPILED), rules, _device(args, **options))
 
 
 def _device(args: argparse.Namespace, **options: Any) -> Device:
@@ -271,15 +287,19 @@ def _model(args: argparse.Namespace, rules: DeviceRules, module: Any) -> Compile
     return model if module is None else replace(model, name=Path(args.source).stem)
 
 
-def _json(footprint: Footprint, trials: Sequence[DeviceTrial]) -> dict[str, Any]:
-    return footprint.as_json() | ({"measured": [asdict(trial) for trial in trials]} if trials else {})
+def _json(footprint: Footprint, trials: Sequence[DeviceTrial], times: StepTimes | None) -> dict[str, Any]:
+    from ..results.time_report import time_to_json
+
+    measured = {"measured": [asdict(trial) for trial in trials]} if trials else {}
+    timed = {} if times is None else {"time": time_to_json(times.report), "memory": list(times.memory.values())}
+    return footprint.as_json() | measured | timed
 
 
-def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[DeviceTrial]) -> None:
+def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[DeviceTrial], times: StepTimes | None) -> None:
     from ..base.json_io import plain_json, write_json
 
     if args.json and args.json != "-":
-        write_json(args.json, plain_json(_json(footprint, trials)))
+        write_json(args.json, plain_json(_json(footprint, trials, times)))
     chosen = footprint.of(args.draw) if args.draw else footprint.smallest
     if not (args.plan_json or args.html or args.svg or args.png):
         return
@@ -304,7 +324,9 @@ def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Devi
             html.write_html(args.html, footprint, args.draw or footprint.rows[0].planner, command_line(args))
 
 
-def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[DeviceTrial]) -> None:
+def _show(
+    footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[DeviceTrial], times: StepTimes | None
+) -> None:
     from ..base import json_io
     from ..compiler.plan.difference import difference
     from ..render.plan import advice_text, footprint_markdown, footprint_text
@@ -321,8 +343,13 @@ def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequ
         from ..render.plan import trial_text
 
         trial_text.show(trials, _device(args).info.name, file)
+    if times is not None:
+        from ..compiler.plan.replan import AS_COMPILED
+        from ..render.plan import step_text
+
+        step_text.show(times, args.plan or AS_COMPILED, file)
     if args.json == "-":
-        json_io.print_json(json_io.plain_json(_json(footprint, trials)), sys.stdout)
+        json_io.print_json(json_io.plain_json(_json(footprint, trials, times)), sys.stdout)
 
 
 def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[DeviceTrial]) -> int:

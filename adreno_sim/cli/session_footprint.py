@@ -22,7 +22,7 @@ LENGTHS = ("--context", "--batch", "--chunk", "--page-size", "--kv-cache")
 OF_ONE_PLAN = (
     "--max-ratio", "--compare", "--measure", "--plan-json", "--draw", "--svg", "--png", "--seconds",
     "--shape", "--dtype", "--accumulate", "--recast", "--layout", "--skip-layers", "--clml-min-flops", "--clml-min-operators",
-    "--tuned", "--input-value",
+    "--tuned", "--input-value", "--time",
 )  # fmt: skip
 """Options of the command that are for one function."""
 

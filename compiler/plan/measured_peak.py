@@ -27,10 +27,20 @@ def measure_peak(
     inputs: None = zeros, or the least integers that the model takes; they decide which side of a branch is measured. Raises as
     `apply` does, and what a run raises.
     """
-    placed = model if allocation.planner == AS_COMPILED else apply(model, allocation, rules)
+    placed = place(model, allocation, rules)
     with VirtualMachine(placed, device) as machine:
-        machine.run(inputs if inputs is not None else [_make_input(info) for info in placed.inputs])
+        machine.run(inputs if inputs is not None else make_inputs(placed))
         return device.pool_stats().peak_used
+
+
+def place(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> CompiledModel:
+    """The model as it runs under a plan. Raises as `apply`."""
+    return model if allocation.planner == AS_COMPILED else apply(model, allocation, rules)
+
+
+def make_inputs(model: CompiledModel) -> list[np.ndarray]:
+    """Zeros, or the least integers that the model takes."""
+    return [_make_input(info) for info in model.inputs]
 
 
 def _make_input(info: TensorInfo) -> np.ndarray:
