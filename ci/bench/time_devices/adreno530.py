@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
+import json
 import os
 import re
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -26,11 +27,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from adreno_sim import open_device
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.device.protocol import Device
+from adreno_sim.profiles.profile import load
+from adreno_sim.timing.figures import LaunchFigures
 from adreno_sim.timing.launches import LaunchTimer
+from adreno_sim.timing.machines import machine_of_profile
+from adreno_sim.timing.model import predict, stack
 from time_devices.boda import FUNCTIONS, TUNINGS, Convolution, Generator
 from time_devices.summary import correlate_ranks, summarize
 
-DEVICE = "sim:adreno-530,checks=off"
+PROFILE = "adreno-530"
+DEVICE = f"sim:{PROFILE},checks=off"
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,8 @@ def _open() -> tuple[Device, LaunchTimer]:
     return device, LaunchTimer(device)
 
 
-def predict(one: Measured) -> float:
-    """Returns the predicted seconds of a kernel."""
+def count(one: Measured) -> LaunchFigures:
+    """Returns the figures of a kernel's launch."""
     device, timer = _open()
     made = Generator(one.op, TUNINGS[one.tuning]).make(one.function)
     storages = [device.allocate(4 * count) for count in made.floats]
@@ -87,14 +93,15 @@ def predict(one: Measured) -> float:
     finally:
         for storage in storages:
             device.free(storage)
-    assert estimate is not None
-    return estimate.seconds
+    assert estimate is not None and estimate.figures is not None
+    return estimate.figures
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=Path, required=True, metavar="FILE", help="CSV of measured times")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="of the convolutions take every Nth (default 1)")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write kernels, times and counts to this file (JSON)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes that count")
     options = parser.parse_args()
     try:
@@ -104,7 +111,11 @@ def main() -> int:
     chosen = set(list(dict.fromkeys(one.op for one in rows))[:: options.every])
     rows = [one for one in rows if one.op in chosen]
     with ProcessPoolExecutor(options.jobs) as pool:
-        predicted = np.array(list(pool.map(predict, rows, chunksize=4)))
+        counted = list(pool.map(count, rows, chunksize=4))
+    if options.keep is not None:
+        pairs = zip(rows, counted, strict=True)
+        options.keep.write_text(json.dumps([asdict(one) | {"figures": asdict(figures)} for one, figures in pairs]))
+    predicted = np.asarray(predict(stack(counted), machine_of_profile(load(PROFILE)).machine).seconds)
     measured = np.array([one.seconds for one in rows])
     print(", ".join(f"{count} cells {why}" for why, count in without.items()))
     for function in (*FUNCTIONS.values(), ""):
