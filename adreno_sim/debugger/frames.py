@@ -11,9 +11,9 @@ from ..backends.sim.debugging import DebugLaunch
 from ..base.specs import ImageSpec, Local
 from ..engine.abi import debugging as abi
 from ..engine.abi.debug_table import Point, Slot
-from ..engine.llvm.constants import data_bytes
 from ..frontend.debug_info import Type, Variable
 from ..ir import ir
+from ..ir.constant_data import data_bytes
 from ..ir.queries import globals_of
 from ..memory.storage import StorageView
 from .items import Grid

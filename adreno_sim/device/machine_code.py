@@ -11,7 +11,8 @@ class Instructions:
 
     alu_full, alu_half: arithmetic on 32 and on 16 bits. special: roots, logarithms, sines. moves: moves and conversions.
     texture: reads of textures, and questions about them. memory: loads, stores, atomics. flow: jumps. barriers: and fences.
-    nops: slots in which nothing is done, since a result is not there yet.
+    nops: slots in which nothing is done, since a result is not there yet. preamble: what one work-item computes for all, nops
+    left out; it is in no other count.
     """
 
     alu_full: int = 0
@@ -23,11 +24,12 @@ class Instructions:
     flow: int = 0
     barriers: int = 0
     nops: int = 0
+    preamble: int = 0
 
     @property
     def total(self) -> int:
-        """All of them."""
-        return sum(getattr(self, field.name) for field in fields(self))
+        """All of them that each work-item runs."""
+        return sum(getattr(self, field.name) for field in fields(self)) - self.preamble
 
 
 @dataclass(frozen=True)

@@ -45,14 +45,20 @@ _BARRIERS = frozenset(["bar", "fence", "sleep", "icinv", "dccln", "dcinv", "dcfl
 
 
 def count_instructions(text: str) -> Instructions:
-    """Returns the counts. The nops behind `end`, which only fill the last line of code, do not count."""
+    """Returns the counts. The nops behind `end`, which only fill the last line of code, do not count. What is between `shps` and
+    `shpe` is the preamble."""
     counts: Counter[str] = Counter()
+    in_preamble = False
     for line in text.splitlines():
         match = _LINE.fullmatch(line.strip())
         if match is None or line.rstrip().endswith(":"):
             continue
         flags, name = match["flags"], match["name"]
         times = 1 + sum(map(int, _REPEAT.findall(flags)))
+        if in_preamble or name == "shps":
+            in_preamble = name != "shpe"
+            counts["preamble"] += times * (name != "nop")
+            continue
         counts["nops"] += sum(map(int, _NOPS.findall(flags)))
         counts[_category(name, match["operands"])] += times
         if name == "end":

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
+from ...ir.constant_data import data_bytes
 from ...ir.provenance import is_pointer
 from ...ir.unsupported import unsupported
 from ..abi import context
@@ -15,7 +16,6 @@ from ..emit.builtin_registry import builtin
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.half_arithmetic import extend
-from ..llvm.constants import data_bytes
 
 
 def find_string(value: ir.Value) -> str | None:

@@ -8,12 +8,12 @@ from functools import cached_property
 
 from ...base.errors import UnsupportedError
 from ...ir import ir, llvm_types
+from ...ir.constant_data import data_bytes
 from ...ir.memory_ops import claimed_alignment
 from ..abi.print_format import PrintCall
 from ..abi.specialization import Specialization
 from ..analysis.lane_uses import LaneUses
 from ..analysis.normal_halves import NormalHalves
-from ..llvm import constants
 from ..llvm.flush_after_rounding import FLUSHING, FLUSHING_FLOATS
 from ..llvm.passes import UNROLLING
 from . import diagnostic_sites
@@ -145,7 +145,7 @@ class Unit:
             if size > MOST_CONSTANT_DATA:
                 what = f"{size} bytes of program-scope data in {variable.name}"
                 raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_CONSTANT_DATA}")
-            data = constants.data_bytes(variable.initializer, variable.type)
+            data = data_bytes(variable.initializer, variable.type)
             body = "".join(f"\\{byte:02X}" for byte in data)
             self.globals[variable.name] = f'{name} = internal constant [{len(data)} x i8] c"{body}", align 128'
         return self.globals[variable.name].split(" ", 1)[0]

@@ -54,21 +54,3 @@ def text(const: ir.Const) -> str:
             return f"[{body}]"
         return f"<{{{body}}}>" if isinstance(type, ir.Struct) and type.packed else f"{{{body}}}"
     raise UnsupportedError(f"unsupported: a constant of type {type} here")
-
-
-def data_bytes(const: ir.Const | None, type: ir.Type) -> bytes:
-    """Returns the bytes in memory of a program-scope initialiser; undefined parts are zero."""
-    if const is None or const.value is None or const.value is ir.UNDEF:
-        return bytes(llvm_types.size_of(type))
-    value = const.value
-    if isinstance(value, int):
-        size = llvm_types.size_of(type)
-        return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
-    if not isinstance(value, tuple):
-        raise UnsupportedError("unsupported: a program-scope variable that holds an address")
-    out = bytearray(llvm_types.size_of(type))
-    for index, item in enumerate(value):
-        at = llvm_types.field_offset(type, index) if isinstance(type, ir.Struct) else index * llvm_types.size_of(item.type)
-        piece = data_bytes(item, item.type)
-        out[at : at + len(piece)] = piece
-    return bytes(out)

@@ -51,7 +51,6 @@ class _Compiler:
         write(ctypes.addressof(self._options) + at.COMPILER_OPTIONS_NO_CACHE, 1, 1)
         pointers = [ctypes.addressof(one) for one in (self._id, self._info, self._options)]
         self.pointer = mesa.ir3_compiler_create(None, *pointers)
-        write(self.pointer + at.COMPILER_HAS_PREAMBLE, 1, 0)
         if not unroll:
             write(self.pointer + at.COMPILER_MAX_UNROLL, 4, 0)
         self._nir_options = ctypes.create_string_buffer(at.NIR_OPTIONS_SIZE)

@@ -48,13 +48,14 @@ def _as_size(translation: Translation, value: Value, type: ir.Type) -> Value:
 
 
 def _ask_dimension(translation: Translation, name: str, dimension: int) -> Value:
-    program = translation.program
+    program, required = translation.program, translation.function.required_work_group_size
 
     def load(intrinsic: str) -> Value:
         return program.part(program.intrinsic(intrinsic, (), 3), dimension)
 
     if name == "get_local_id":
-        return load("load_local_invocation_id")
+        alone = required is not None and required[dimension] == 1
+        return program.constant(0, 32) if alone else load("load_local_invocation_id")
     if name == "get_group_id":
         return load("load_workgroup_id")
     if name == "get_num_groups":
@@ -66,7 +67,8 @@ def _ask_dimension(translation: Translation, name: str, dimension: int) -> Value
         return size
     if name == "get_global_size":
         return program.op("imul", load("load_num_workgroups"), size)
-    return program.op("iadd", program.op("imul", load("load_workgroup_id"), size), load("load_local_invocation_id"))
+    first = program.op("imul", load("load_workgroup_id"), size)
+    return program.op("iadd", first, _ask_dimension(translation, "get_local_id", dimension))
 
 
 def _local_size(translation: Translation, dimension: int) -> Value:

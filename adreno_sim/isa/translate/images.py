@@ -10,6 +10,9 @@ from .translation import ImageHandle, Translation, Values, lane_type, leaves_of,
 _TYPES = {"f": "float32", "h": "float16", "i": "int32", "ui": "uint32"}
 """By the end of the built-in's name."""
 
+_ADDRESSING, _CLAMP = 0xE, 4
+"""The bits of a sampler that say what lies outside, and zeros there."""
+
 
 def _find_image(translation: Translation, value: ir.Value, instr: ir.Instr) -> ImageHandle:
     found = translation.images.get(id(value))
@@ -18,9 +21,21 @@ def _find_image(translation: Translation, value: ir.Value, instr: ir.Instr) -> I
     return found
 
 
-def _find_sampler(translation: Translation, operands: list[ir.Value]) -> int:
-    """The number of the sampler; 0 where a read has none."""
-    return next((translation.samplers[id(value)] for value in operands if id(value) in translation.samplers), 0)
+def _fetches_texel(sampler: ir.Value) -> bool:
+    """Whether integer coordinates and this sampler give what a fetch of a texel does: zeros outside the image (CLK_ADDRESS_CLAMP,
+    which most samplers of this kind have). For others the hardware takes real coordinates, as Mesa's OpenCL driver does."""
+    if not isinstance(sampler, ir.Instr) or not sampler.operands:
+        return False
+    bits = sampler.operands[0]
+    return isinstance(bits, ir.Const) and isinstance(bits.value, int) and bits.value & _ADDRESSING == _CLAMP
+
+
+def _middle(translation: Translation, places: Values, layers: int) -> Values:
+    """The middle of the texel at integer coordinates; the last `layers` of them count layers, which have none."""
+    program, real = translation.program, [translation.program.op("i2f32", place) for place in places]
+    half = program.real(0.5, 32)
+    count = len(real) - layers
+    return (*(program.op("fadd", one, half) for one in real[:count]), *real[count:])
 
 
 def read_image(translation: Translation, instr: ir.Instr) -> Values:
@@ -49,13 +64,16 @@ def read_image(translation: Translation, instr: ir.Instr) -> Values:
             DEST_TYPE=f"type_{type}",
         )
     else:
+        sampler = instr.operands[1] if len(instr.operands) == 3 else None
+        if not real and sampler is not None and not _fetches_texel(sampler):
+            places, real = _middle(translation, places, int(shape.array)), True
         given = [("coord", program.vector(places))]
         if real:
             given.append(("lod", program.real(0.0, 32)))
         elif shape.dimension != "BUF":
             given.append(("lod", program.constant(0, 32)))
-        sampler = _find_sampler(translation, instr.operands)
-        whole = program.texture("txl" if real else "txf", image.number, shape, given, type, sampler=sampler)
+        number = 0 if sampler is None else translation.samplers[id(sampler)]
+        whole = program.texture("txl" if real else "txf", image.number, shape, given, type, sampler=number)
     return program.parts(whole, 4)[: len(leaves_of(instr.type))]
 
 

@@ -10,6 +10,7 @@ from ..program import NirProgram
 from . import arithmetic, atomics, calls, memory
 from .blocks import translate_body
 from .private_arrays import find_arrays
+from .repeated_loads import find_repeated_loads
 from .translation import Handler, Translation, bits_of, leaves_of, make_image, refuse
 
 _HANDLERS: Mapping[str, Handler] = {**arithmetic.HANDLERS, **memory.HANDLERS, **atomics.HANDLERS, **calls.HANDLERS}
@@ -35,7 +36,7 @@ def translate_kernel(function: ir.Function, group: tuple[int, int, int] | None =
     what NIR or these GPUs do not have."""
     size = group or function.required_work_group_size or DEFAULT_GROUP
     program = NirProgram(size)
-    translation = Translation(function, program, _HANDLERS, find_arrays(function))
+    translation = Translation(function, program, _HANDLERS, find_arrays(function), repeated=find_repeated_loads(function))
     first = program.block()
     program.start(first)
     for parameter in function.params:

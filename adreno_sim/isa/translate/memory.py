@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Union
 
@@ -147,11 +147,22 @@ def load(translation: Translation, place: Place, leaves: Leaves, align: int) -> 
         return tuple(found)
     for start, group in _groups(leaves):
         bits = stored_bits(group[0])
+        known = translation.known_bytes(place.value, start, len(group) * bits // 8)
+        if known is not None:
+            found += _read_known(translation, known, group)
+            continue
         name, where, indices = _access(translation, "load", place, start, bits, align)
         whole = program.intrinsic(name, where, len(group), bits, len(group), **indices)
         parts = program.parts(whole, len(group))
         found += [_from_memory(translation, value, type) for value, type in zip(parts, group, strict=True)]
     return tuple(found)
+
+
+def _read_known(translation: Translation, data: bytes, types: Sequence[ir.Type]) -> Iterator[Value]:
+    size = len(data) // len(types)
+    for number, type in enumerate(types):
+        value = int.from_bytes(data[number * size : (number + 1) * size], "little")
+        yield _from_memory(translation, translation.program.constant(value, size * 8), type)
 
 
 def store(translation: Translation, place: Place, leaves: Leaves, values: Values, align: int) -> None:
@@ -218,6 +229,8 @@ def _to_memory(translation: Translation, value: Value, type: ir.Type) -> Value:
 
 
 def _load(translation: Translation, instr: ir.Instr) -> Values:
+    if id(instr) in translation.repeated:
+        return translation.value(translation.repeated[id(instr)])
     return load(translation, place_of(translation, instr.operands[0]), leaves_of(instr.type), instr.align)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ...base.alignment import align_up
 from ...base.errors import UnsupportedError
 from ...ir import ir, layout
+from ...ir.constant_data import data_bytes
 from ..program import IMAGE_SHAPES, ImageShape, NirProgram, Value, Variable
 
 Values = tuple[Value, ...]
@@ -49,7 +50,8 @@ class _NearPointer:
 @dataclass
 class Translation:
     """One kernel on its way. arrays: the private arrays (by id) that NIR holds as arrays. stand_ins: functions that the
-    hardware's own stand for. omitted: what the machine code lacks. inlined: how many functions of the library are around it."""
+    hardware's own stand for. omitted: what the machine code lacks. repeated: the loads (by id) that give an earlier value.
+    inlined: how many functions of the library are around it."""
 
     function: ir.Function
     program: NirProgram
@@ -61,9 +63,11 @@ class Translation:
     samplers: dict[int, int] = field(default_factory=dict)
     stand_ins: set[str] = field(default_factory=set)
     omitted: set[str] = field(default_factory=set)
+    repeated: Mapping[int, ir.Value] = field(default_factory=dict)
     inlined: int = 0
     _addresses: dict[str, int] = field(default_factory=dict)
     _near: dict[Value, _NearPointer] = field(default_factory=dict)
+    _constant_data: dict[Value, ir.Global] = field(default_factory=dict)
 
     def stand_at(self, instr: ir.Instr) -> None:
         """What is added next is of the source line of this instruction; of none if that is in another file."""
@@ -113,7 +117,17 @@ class Translation:
             return self.program.constant(self._addresses[variable.name] + offset, 32)
         if variable.name not in self._addresses:
             self._addresses[variable.name] = self.reserve_uniform(f"constant {variable.name}", 8, 8)
-        return self.add_constant(self.load_uniform(self._addresses[variable.name], 64), offset)
+        start = self.load_uniform(self._addresses[variable.name], 64)
+        self._constant_data[start] = variable
+        return self.add_constant(start, offset)
+
+    def known_bytes(self, pointer: Value, offset: int, size: int) -> bytes | None:
+        """Returns what lies at a pointer and so many bytes, if it is the data of a constant variable and inside of it."""
+        base, known = self.split_constant(pointer)
+        variable, start = self._constant_data.get(base), known + offset
+        if variable is None or not 0 <= start <= layout.size_of(variable.type) - size:
+            return None
+        return data_bytes(variable.initializer, variable.type)[start : start + size]
 
     # Where things lie
 

@@ -35,6 +35,7 @@ COLUMNS: list[Column[KernelCode]] = [
     figure_column("memory", _range(lambda code: code.instructions.memory)),
     figure_column("flow", _range(lambda code: code.instructions.flow)),
     figure_column("nops", _range(lambda code: code.instructions.nops)),
+    figure_column("preamble", _range(lambda code: code.instructions.preamble)),
     figure_column("ss", _range(lambda code: code.ss)),
     figure_column("sy", _range(lambda code: code.sy)),
 ]

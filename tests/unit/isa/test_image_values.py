@@ -59,6 +59,16 @@ def sampling(kind: str, sampler: Sampler) -> str:
     )
 
 
+def fetching(kind: str, sampler: Sampler) -> str:
+    """A kernel that reads by integer coordinates, in the image and beside it."""
+    place = PLACES[kind].replace("x", "x - 3", 1).replace(" y,", " y * 2 - 4,").replace("y)", "y * 2 - 4)")
+    words = f"{SPELLED[sampler.addressing]} | {SPELLED[sampler.normalized]} | CLK_FILTER_NEAREST"
+    return (
+        f"constant sampler_t s = {words};\nkernel void k(read_only {kind}_t r, global float4 *o) {{ {HEAD} "
+        f"o[i] = read_imagef(r, s, {place}); }}"
+    )
+
+
 CASES: dict[str, tuple[str, str, Sampler | None]] = {
     f"{kind} {letter}": (copying(kind, letter, type), channel, None)
     for kind in SIZES
@@ -72,6 +82,12 @@ CASES |= {
     for kind in SIZES
     for sampler in SAMPLERS
     if kind != "image1d_buffer"
+}
+CASES |= {
+    f"{kind} {sampler.addressing} by integers": (fetching(kind, sampler), "FLOAT", sampler)
+    for kind in SIZES
+    for sampler in SAMPLERS
+    if kind != "image1d_buffer" and not sampler.normalized
 }
 CASES["sizes"] = (
     "kernel void k(read_only image2d_t a, read_only image3d_t b, read_only image2d_array_t c, write_only image2d_t w, "
@@ -145,7 +161,7 @@ def run_translation(function: ir.Function, pictures: dict[int, np.ndarray], samp
     copies = {number: picture.copy() for number, picture in pictures.items()}
     textures = [copies[number] for number in pictures if access[number] == "read_only"]
     images = [copies[number] for number in pictures if access[number] != "read_only"]
-    samplers = [(sampler.normalized, sampler.addressing)] if sampler else []
+    samplers = [(sampler.normalized, sampler.addressing) if sampler else (False, "clamp")]
     nir_interpreter.run(program, nir_interpreter.Machine(uniforms, memory, GROUPS, textures, images, samplers), 0)
     left = {number: np.frombuffer(memory, np.uint8, BYTES, at) for number, at in buffers.items()}
     return left | {number: copies[number] for number in pictures if access[number] != "read_only"}

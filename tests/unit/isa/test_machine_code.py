@@ -273,10 +273,11 @@ def test_another_version_is_refused(monkeypatch):
 
 def test_instructions_are_counted_from_assembly():
     text = (
+        "shps #l2\n(nop3) mul.f r48.x, c0.x, c0.y\n(rpt2)nop\nshpe\nl2:\n"
         "(sy)(ss)(nop2) add.f r0.x, r0.y, r0.z\n(rpt3)mul.f hr0.x, hr1.x, hr2.x\nl4:\n(rpt1)nop\nbr p0.x, #l4\n"
         "isam (f32)(xyzw)r1.y, r0.w, s#0, t#0\nldg.u32 r3.x, g[r1.x], 4\nrsq r0.x, r0.y\ncov.u16s32 r2.y, hr4.x\n(ss)bar.g\n"
         "mad.f32 r0.x, r0.y, r0.z, r0.w\nend\nnop\nnop\n"
     )
     assert count_instructions(text) == Instructions(
-        alu_full=2, alu_half=4, special=1, moves=1, texture=1, memory=1, flow=2, barriers=1, nops=4
+        alu_full=2, alu_half=4, special=1, moves=1, texture=1, memory=1, flow=2, barriers=1, nops=4, preamble=3
     )

@@ -33,7 +33,7 @@ OFFSETS = {
     "TEX_COORDINATES": "nir_tex_instr.coord_components", "TEX_ARRAY": "nir_tex_instr.is_array",
     "TEX_TEXTURE": "nir_tex_instr.texture_index", "TEX_SAMPLER": "nir_tex_instr.sampler_index",
     "TEX_SOURCE_KIND": "nir_tex_src.src_type", "VARIABLE_TYPE": "nir_variable.type",
-    "INTRINSIC_INDEX_MAP": "struct_nir_intrinsic_info.index_map", "COMPILER_HAS_PREAMBLE": "struct_ir3_compiler.has_preamble",
+    "INTRINSIC_INDEX_MAP": "struct_nir_intrinsic_info.index_map",
     "COMPILER_OPTIONS_NO_CACHE": "struct_ir3_compiler_options.disable_cache",
     "DECODE_LABELS": "struct_isa_decode_options.branch_labels",
     "VARIANT_BINARY": "struct_ir3_shader_variant.bin", "VARIANT_INFO": "struct_ir3_shader_variant.info",

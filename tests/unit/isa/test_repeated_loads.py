@@ -1,0 +1,41 @@
+"""Loads that give what is known have no code of their own; every other load has."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import adreno_sim
+from adreno_sim.isa.translate.kernel import translate_kernel
+
+HEAD = "constant int t[4] = {1, 2, 3, 4}; kernel void k(global int *x, global int *y, local int *s) { int i = get_global_id(0);"
+LOADS = {
+    "y[i] = x[i] < 1 ? 1 : x[i] > 2 ? 2 : x[i];": 1,
+    "y[i] = 7; y[i + 1] = y[i];": 0,
+    "int a = x[i]; y[i] = a; y[i + 1] = x[i];": 2,
+    "int a = x[i]; y[i] = a; if (a) y[i + 1] = y[i];": 1,
+    "int a = x[i]; if (a) y[i] = a; y[i + 1] = x[i];": 2,
+    "int a = x[i]; barrier(CLK_GLOBAL_MEM_FENCE); y[i] = a + x[i];": 2,
+    "int a = x[i]; mem_fence(CLK_GLOBAL_MEM_FENCE); y[i] = a + x[i];": 2,
+    "int a = x[i]; atomic_inc(y); y[i] = a + x[i];": 2,
+    "int a = x[i]; vstore2((int2)(1), i, y); y[i] = a + x[i];": 2,
+    "int a = x[i]; s[i] = 1; y[i] = a + x[i];": 1,
+    "int a = s[i]; x[i] = 1; y[i] = a + s[i];": 1,
+    "int a = x[i]; for (int j = 0; j < a; j++) y[j] = x[i];": 2,
+    "global volatile int *v = x; int a = v[i]; y[i] = a + v[i];": 2,
+    "global float *f = (global float *)x; int a = x[i]; y[i] = a + (int)f[i];": 2,
+    "y[i] = x[i] + x[i + 1];": 2,
+    "y[i] = t[1] + t[3];": 0,
+    "int a = t[i]; y[i] = a; barrier(CLK_GLOBAL_MEM_FENCE); y[i + 1] = t[i];": 1,
+    "const int w[3] = {4, 5, 6}; y[i] = w[i % 3];": 0,
+}
+"""Loads of memory by the body of a kernel."""
+
+
+@pytest.mark.parametrize("body", LOADS)
+def test_loads_that_repeat_others_have_no_code(body):
+    function = adreno_sim.open_device("sim:reference").build(HEAD + body + " }", "-cl-std=CL3.0").module.kernels["k"]
+    instructions = json.loads(translate_kernel(function).program)["instructions"]
+    loads = [rest for kind, *rest in instructions if kind == "intrinsic" and rest[0].startswith(("load_global", "load_shared"))]
+    assert len(loads) == LOADS[body]
