@@ -14,7 +14,20 @@ from . import functions
 from .choices import Choices
 from .ranges import bits, combine_ranges, range_of_type
 from .tensor import Tensor
-from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, c_type, constant_of, literal, product_variance, round_native, unit
+from .value import (
+    DIGITS,
+    FLOATS,
+    HALVES,
+    Unmodelled,
+    Value,
+    c_type,
+    constant_of,
+    is_denormal,
+    literal,
+    product_variance,
+    round_native,
+    unit,
+)
 
 MOST_LINES = 200_000
 """Lines of C that one function may take."""
@@ -109,7 +122,8 @@ class Writer:
         dtype = read.dtype_of(node)
         if dtype not in FLOATS:
             raise Unmodelled(f"values of type {dtype}")
-        return constant_of(float(node.value), dtype)
+        value = constant_of(float(node.value), dtype)
+        return self._flushed(value) if is_denormal(float(node.value), dtype) else value
 
     def visit_TensorLoad(self, node: Any) -> Value:
         tensor, index = self.place(read.loaded_buffer(node), node.indices)
@@ -254,7 +268,11 @@ class Writer:
         if a.dtype != "float16":
             self.open_to_denormals = True
             return a
-        q = self.let("double", f"flushed_q({a.text}, {unit(a.dtype)})")
+        return self._flushed(a)
+
+    def _flushed(self, a: Value) -> Value:
+        """A value that a device may take for zero if it is denormal, as it may a constant of this kind."""
+        q = self.let("double", " + ".join(filter(None, (a.q, f"flushed_q({a.text}, {unit(a.dtype)})"))))
         return replace(a, q=q, native=self.let("double", f"flushed({a.text}, {unit(a.dtype)})") if self.native else None)
 
     def _share(self, dtype: str) -> str:

@@ -107,6 +107,11 @@ def round_to(value: float, dtype: str) -> float:
         return float(np.dtype(dtype).type(value))
 
 
+def is_denormal(value: float, dtype: str) -> bool:
+    """Whether a float type holds a number as a denormal one."""
+    return 0 < abs(value) < 2.0 ** {"float16": -14, "float64": -1022}.get(dtype, -126)
+
+
 def constant_of(value: float, dtype: str) -> Value:
     """A constant of the model; what its printed digits leave out is its variance."""
     exact = round_to(value, dtype)

@@ -64,6 +64,22 @@ def test_what_a_device_makes_of_zero_in_place_of_a_denormal_is_right_where_it_fl
     assert not compare(flushed, expected_of(make, normal, FLUSHES)).ok, "of normal numbers it is wrong"
 
 
+OF_CONSTANTS = {
+    "enlarged": (lambda x, c: op.multiply(x, relax.const(c)), np.full(64, 1e6, "float32"), np.float32(LEAST / 3), 0),
+    "half, an epsilon": (lambda x, c: op.add(x, relax.const(c)), np.full(64, 1e-4, "float16"), np.float16(1e-5), 1e-4),
+}
+
+
+@pytest.mark.parametrize("name", OF_CONSTANTS)
+def test_a_denormal_constant_may_be_zero_where_the_device_flushes(name):
+    make, x, constant, flushed = OF_CONSTANTS[name]
+    got = np.full(64, flushed, x.dtype)
+    assert compare(got, expected_of(lambda x: make(x, constant), (x,), FLUSHES)).ok
+    assert not compare(got, expected_of(lambda x: make(x, constant), (x,), KEEPS)).ok
+    normal = constant * constant.dtype.type(8)
+    assert not compare(got, expected_of(lambda x: make(x, normal), (x,), FLUSHES)).ok, "a normal one may not"
+
+
 def test_the_outputs_of_a_model_are_judged_alike():
     """The model's truth takes its inputs as its kernels take theirs."""
     model = network(lambda x: op.multiply(op.sqrt(x), relax.const(np.float32(3))), SMALL)
