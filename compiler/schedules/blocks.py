@@ -102,25 +102,31 @@ def is_extent(extent: Any, size: int) -> bool:
 
 
 def accumulate_texel(sch: Any, block: Any, vectorise: bool = True) -> None:
-    """Schedule a reduction to a texture or NCHW4c buffer: a work-item per texel, four lanes in a private array.
+    """Schedule a reduction to a texture or NCHW4c buffer, or its one term: a work-item per texel, four lanes in a private array.
 
     What follows the reduction elementwise is computed where the texel is written. vectorise: the lanes are summed as one
     vector, not one after the other.
     """
-    kinds = iter_kinds(sch, block)
+    of_result, reduces = [is_written_at(sch, block, var) for var in sch.get(block).iter_vars], is_reduction(sch, block)
     inline_consumers(sch, block)
     store = sch.cache_write(block, 0, "local")
     for consumer in sch.get_consumers(store):
         sch.reverse_compute_inline(consumer)
     loops = sch.get_loops(block)
-    *outer, lane = (loop for loop, kind in zip(loops, kinds, strict=True) if kind == "S")
-    reduced = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == "R"]
-    sch.reorder(*outer, *reduced, lane)
+    *outer, lane = (loop for loop, writes in zip(loops, of_result, strict=True) if writes)
+    terms = [loop for loop, writes in zip(loops, of_result, strict=True) if not writes]
+    sch.reorder(*outer, *terms, lane)
     item = bind_threads(sch, outer)
     sch.reverse_compute_at(store, item)
     (sch.vectorize if vectorise else sch.unroll)(lane)
     sch.vectorize(sch.get_loops(store)[-1])
-    sch.decompose_reduction(block, reduced[0])
+    if reduces:
+        sch.decompose_reduction(block, terms[0])
+
+
+def is_written_at(sch: Any, block: Any, axis: Any) -> bool:
+    """Whether an axis of a block is an index of what it writes. The axes of one term are not, though they are spatial."""
+    return any(index.min.same_as(axis.var) for index in sch.get(block).writes[0].region)
 
 
 def bind_block(sch: Any, block: Any) -> None:

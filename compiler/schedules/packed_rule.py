@@ -20,12 +20,13 @@ def schedule_packed(func: Any, target: Target) -> Any:
         return None
     tvm = import_tvm()
     sch = tvm.s_tir.Schedule(func)
+    packed = [block for block in blocks_of(sch) if sch.get(block).name_hint in (CONV2D, CONV2D_TRANSPOSE)]
     sums = [block for block in blocks_of(sch) if is_reduction(sch, block)]
-    if len(sums) != 1 or sch.get(sums[0]).name_hint not in (CONV2D, CONV2D_TRANSPOSE):
-        return None
+    if len(packed) != 1 or not {sch.get(block).name_hint for block in sums} <= {CONV2D, CONV2D_TRANSPOSE}:
+        return None  # a sum of one term is no reduction any more
     try:
-        inline_producers(sch, sums[0])
-        accumulate_texel(sch, sums[0], vectorise=reads_by_texel(sch, sums[0]))
+        inline_producers(sch, packed[0])
+        accumulate_texel(sch, packed[0], vectorise=reads_by_texel(sch, packed[0]))
     except tvm.s_tir.ScheduleError:
         return None
     return sch
@@ -34,7 +35,7 @@ def schedule_packed(func: Any, target: Target) -> Any:
 def reads_by_texel(sch: Any, block: Any) -> bool:
     """Whether what the block reads for the four lanes of its result is one texel, or one element for all four."""
     stmt = sch.get(block)
-    lane = [var for var in stmt.iter_vars if int(var.iter_type) == 0][-1].var
+    lane = stmt.writes[0].region[-1].min
     indices = [list(node.indices) for node in walk(stmt.body) if kind(node) in ("BufferLoad", "TensorLoad")]
     return all(
         not any(_uses(index, lane) for index in outer) and (last.same_as(lane) or not _uses(last, lane))

@@ -18,6 +18,13 @@ pytestmark = pytest.mark.tvm
 
 Body = Callable[[Any], Any]
 
+
+def packed_twice(x: Any, terms: int) -> Any:
+    """Between two convolutions, one in which the lanes of a texel read two lanes of another one."""
+    inner = op.add(op.nn.conv2d(op.nn.conv2d(x, weight(8, 8, 1, 1)), weight(16, 1, 1, terms), groups=8), weight(1, 16, 1, 1))
+    return op.nn.conv2d(inner, weight(8, 16, 1, 1))
+
+
 CASES: dict[str, tuple[Body, Body, tuple[int, ...], tuple[int, ...]]] = {
     "conv2d": (
         lambda x: op.add(op.nn.conv2d(x, weight(8, 1, 1, 1)), weight(1, 8, 1, 1)),
@@ -29,6 +36,7 @@ CASES: dict[str, tuple[Body, Body, tuple[int, ...], tuple[int, ...]]] = {
         lambda x: op.add(op.nn.conv2d(x, weight(8, 1, 1, 2), groups=8), weight(1, 8, 1, 1)),
         (1, 8, 9, 7), (1, 8, 9, 7),
     ),
+    "multiplier": (lambda x: packed_twice(x, 1), lambda x: packed_twice(x, 2), (1, 8, 9, 7), (1, 8, 9, 7)),
     "matmul": (
         lambda x: op.nn.silu(op.add(op.matmul(x, weight(1, 12)), weight(12))),
         lambda x: op.nn.silu(op.add(op.matmul(x, weight(2, 12)), weight(12))),
