@@ -25,6 +25,7 @@ from .passes.forward_copies import forward_copies
 from .passes.infer_address_spaces import infer_address_spaces
 from .passes.inline import inline_helpers
 from .passes.promote import promote_to_ssa
+from .passes.wave_constants import load_wave_constants
 from .vec3 import drop_vec3_padding
 
 T = TypeVar("T")
@@ -63,6 +64,7 @@ class Linker:
             function = self._read_simplified(name)
         except RecursionError:
             raise UnsupportedError(f"unsupported: types or expressions nested too deeply (in {name})") from None
+        _apply(load_wave_constants, function)
         if _apply(infer_address_spaces, function):
             _apply(eliminate_dead_code, function)  # casts that would count as uses of a variable
             _apply(promote_to_ssa, function)

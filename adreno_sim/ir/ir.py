@@ -22,6 +22,8 @@ T = TypeVar("T")
 # Address spaces as SPIR numbers them (OpenCL C 3.0, section 6.7).
 PRIVATE, GLOBAL, CONSTANT, LOCAL, GENERIC = range(5)
 
+OF_WAVE = "of a wave"
+
 
 @dataclass(frozen=True, slots=True)
 class Void:
@@ -193,7 +195,7 @@ class Param:
     index: int
     spelled: str = ""
     access: str = "none"  # images: read_only, write_only, read_write
-    qualifiers: tuple[str, ...] = ()  # const, restrict, volatile, sub_group_uniform
+    qualifiers: tuple[str, ...] = ()  # const, restrict, volatile, sub_group_uniform, max_constant_size(BYTES)
 
 
 @dataclass(eq=False, slots=True)
@@ -208,7 +210,8 @@ class Instr:
       extractelement insertelement            index operand may be variable
       shufflevector        `mask`: tuple of lane numbers, -1 = undefined lane
       extractvalue insertvalue                `indices`
-      alloca               `elem` (type allocated), `align`; operands (count,) or ()
+      alloca               `elem` (type allocated), `align`; operands (count,) or (); `pred` OF_WAVE: it stands for constant memory
+                           that a wave loads (cl_qcom_subgroup_constant_load)
       undefine             operands (alloca,): the declaration of a variable that is given no value. Its bytes count as unwritten
                            from here on, and stay unchanged. As read: (parameter,), `elem`, where it is what is returned
       note                 of builds for the debugger: the source assigns operands (value,) to the variable `indices` (number,),

@@ -71,16 +71,16 @@ typedef half half32 __attribute__((ext_vector_type(32)));
 #endif
 #endif
 
-/* Attributes. The wave size, and which __constant argument a sub-group reads from memory, reach kernel IR as annotations; hints to
-   the scheduler say nothing to a simulator. */
+/* Attributes. The wave size, which __constant argument a sub-group reads from memory, and how many bytes of constant memory it loads
+   reach kernel IR as annotations; hints to the scheduler say nothing to a simulator. */
 #ifdef cl_qcom_reqd_sub_group_size
 #define qcom_reqd_sub_group_size(size) annotate("qcom_reqd_sub_group_size=" size)
 #endif
 #ifdef cl_qcom_subgroup_uniform_load
 #define sub_group_uniform annotate("sub_group_uniform")
 #endif
+#define max_constant_size(nbytes) annotate("max_constant_size", nbytes)
 #define qcom_wave_pair_mode(mode)
-#define max_constant_size(nbytes)
 #define qcom_max_concurrent_subgroups(count)
 
 /* OpenCL C's own macro for a kernel with hints. */

@@ -31,9 +31,11 @@ _ATTACHED = re.compile(r"!(\w+) !(\d+)")
 _ANNOTATIONS = re.compile(r"^@llvm\.global\.annotations = (.*)$", re.MULTILINE)
 _ANNOTATION = re.compile(rf"ptr ({SYMBOL})(?: to ptr addrspace\(1\)\))?, ptr(?: addrspace\(\d+\))? ({SYMBOL}), ")
 _SUB_GROUP_SIZE = re.compile(r'^(@[-\w.$]+) = .* c"qcom_reqd_sub_group_size=(\w+)\\00"', re.MULTILINE)
-_UNIFORM = re.compile(r'^(@[-\w.$]+) = .* c"sub_group_uniform\\00"', re.MULTILINE)
+_PARAMETER_NOTE = re.compile(r'^(@[-\w.$]+) = .* c"(sub_group_uniform|max_constant_size)\\00"', re.MULTILINE)
+_NOTE_VALUE = re.compile(r'^(@[-\w.$]+) = .* \{ i\d+ \} \{ i\d+ (\d+) \}, section "llvm\.metadata"', re.MULTILINE)
 _MARK = re.compile(
     r'@llvm\.var\.annotation[.\w]*\(ptr(?: addrspace\(\d+\))? (%(?:"[^"]*"|[-\w.$]+)), ptr(?: addrspace\(\d+\))? (@[-\w.$]+),'
+    r"[^,\n]*, i32 \d+, ptr(?: addrspace\(\d+\))? (null|@[-\w.$]+)\)"
 )
 _TYPE_START = re.compile(r"void|i\d+|half|float|double|ptr\b|[<\[{%]|target\(")
 _BYVAL = re.compile(r"\bbyval\(")
@@ -63,7 +65,8 @@ class ModuleReader:
         headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
         self._headers = {header.name: header for header in headers}
         self._sub_group_sizes = _read_sub_group_sizes(head)
-        self._uniform_notes = frozenset(_UNIFORM.findall(head))
+        self._parameter_notes = dict(_PARAMETER_NOTE.findall(head))
+        self._note_values = dict(_NOTE_VALUE.findall(head)) if self._parameter_notes else {}
         self._defined: Collection[str] = self._headers.keys()
 
     @property
@@ -103,11 +106,16 @@ class ModuleReader:
         body = self._headers.get(WRAPPER_PREFIX + name, header) if header.is_kernel else header
         function = _read_function(header, body, self._types, self._defined)
         function.required_sub_group_size = self._sub_group_sizes.get(name, "")
-        if self._uniform_notes:
-            uniform = {_variable(name) for name, note in _MARK.findall(body.body) if note in self._uniform_notes}
+        if self._parameter_notes:
+            marks = [(_variable(name), self._qualifier(note, value)) for name, note, value in _MARK.findall(body.body)]
             for param in function.params:
-                param.qualifiers += ("sub_group_uniform",) * (param.name in uniform)
+                param.qualifiers += tuple(word for name, word in marks if word and name == param.name)
         return function
+
+    def _qualifier(self, note: str, value: str) -> str:
+        """What an annotation of the vendor header says of a parameter, "" where it is another one."""
+        number = self._note_values.get(value)
+        return self._parameter_notes.get(note, "") + (f"({number})" if number else "")
 
 
 def _variable(name: str) -> str:

@@ -51,6 +51,8 @@ _BYTE = ir.Int(8)
 def _alloca(translation: Translation, instr: ir.Instr) -> Values | ElementPointer:
     type, program = instr.elem, translation.program
     assert type is not None
+    if instr.pred == ir.OF_WAVE:
+        raise refuse("constant memory that a wave loads", instr)
     count = constant_index(instr.operands[0]) if instr.operands else 1
     if count is None:
         raise refuse("a private array of variable length", instr)

@@ -153,15 +153,15 @@ def test_weights_that_a_sub_group_reads_from_memory_may_be_large(mark):
 
 def test_what_public_sources_do_not_describe_is_refused_by_name():
     device = open_device("sim:adreno-750")
-    source = "__kernel void k(__global uint* r) { r[0] = qcom_get_physical_sub_group_id(); }"
+    source = "__kernel void k(__global uint* r) { r[0] = 0; qcom_sub_group_sync(7); }"
     view = device.view(device.allocate(64), BufferSpec(64, "uint32"))
-    with pytest.raises(UnsupportedError, match=r"qcom_get_physical_sub_group_id\(\) at 1:"):
+    with pytest.raises(UnsupportedError, match=r"qcom_sub_group_sync\(uint\) at 1:"):
         device.launch(device.build(source, "")["k"], (1,), (1,), [view])
 
 
 def test_a_query_that_nobody_documents_is_refused_by_name_in_vectors_too():
-    source = "kernel void k(global uint *a) { if (a[get_global_id(0)]) a[0] = qcom_get_physical_sub_group_id(); }"
+    source = "kernel void k(global uint *a) { if (a[get_global_id(0)]) qcom_sub_group_sync(7); }"
     device = open_device("sim:adreno-830")
     view = device.view(device.allocate(256), BufferSpec(256, "uint32"))
-    with pytest.raises(UnsupportedError, match="qcom_get_physical_sub_group_id"):
+    with pytest.raises(UnsupportedError, match="qcom_sub_group_sync"):
         device.launch(device.build(source, "-cl-std=CL2.0")["k"], (64,), (64,), [view])

@@ -101,8 +101,8 @@ def test_a_program_that_links_builds(way: str) -> None:
 def test_a_built_in_that_is_not_supported_stays_so() -> None:
     """It is a function of OpenCL C, and the error says who lacks it."""
     device = open_device("sim:adreno-740")
-    source = "__kernel void k(__global int *a) { a[0] = qcom_get_physical_sub_group_id(); }"
+    source = "__kernel void k(__global int *a) { a[0] = 0; qcom_sub_group_sync(7); }"
     storage = device.allocate(4)
     view = device.view(storage, BufferSpec(4, "int32"))
-    with pytest.raises(UnsupportedError, match="qcom_get_physical_sub_group_id"):
+    with pytest.raises(UnsupportedError, match="qcom_sub_group_sync"):
         device.launch(device.build(source)["k"], (1,), (1,), [view])
