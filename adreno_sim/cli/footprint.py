@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ..compiler.artifact.model import CompiledModel
     from ..compiler.plan.compare import PlannerResult
     from ..compiler.plan.footprint import Footprint
+    from ..compiler.plan.measured.step_times import StepTimes
     from ..compiler.plan.problem import Problem
     from ..compiler.plan.rules import DeviceRules
-    from ..compiler.plan.step_times import StepTimes
     from ..compiler.plan.trial import DeviceTrial
     from ..device.protocol import Device
 
@@ -176,7 +176,7 @@ def _measure(
 ) -> list[DeviceTrial]:
     """Every plan tried on the device, one after the other, each on a device that was opened for it; and the model run with it."""
     from ..base.errors import AdrenoSimError
-    from ..compiler.plan.measured_peak import measure_peak
+    from ..compiler.plan.measured.peak import measure_peak
     from ..compiler.plan.trial import try_plan
 
     options = {} if args.pitch_rule is None else {"pitch_rule": args.pitch_rule}
@@ -196,8 +196,8 @@ def _measure(
 def _time(footprint: Footprint, args: argparse.Namespace, model: CompiledModel | None, rules: DeviceRules) -> StepTimes:
     """The steps of the plan that runs. AdrenoSimError for a plan or a trace."""
     from ..base.errors import OptionError
+    from ..compiler.plan.measured.step_times import time_steps
     from ..compiler.plan.replan import AS_COMPILED
-    from ..compiler.plan.step_times import time_steps
 
     if model is None:
         raise OptionError("--time", f"is for models; {args.source} has only tensors")

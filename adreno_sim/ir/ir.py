@@ -210,8 +210,8 @@ class Instr:
       extractelement insertelement            index operand may be variable
       shufflevector        `mask`: tuple of lane numbers, -1 = undefined lane
       extractvalue insertvalue                `indices`
-      alloca               `elem` (type allocated), `align`; operands (count,) or (); `pred` OF_WAVE: it stands for constant memory
-                           that a wave loads (cl_qcom_subgroup_constant_load)
+      alloca               `elem` (type allocated), `align`; operands (count,) or (); `pred` OF_WAVE: it stands for constant
+                           memory that a wave loads (cl_qcom_subgroup_constant_load)
       undefine             operands (alloca,): the declaration of a variable that is given no value. Its bytes count as unwritten
                            from here on, and stay unchanged. As read: (parameter,), `elem`, where it is what is returned
       note                 of builds for the debugger: the source assigns operands (value,) to the variable `indices` (number,),

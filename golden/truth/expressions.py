@@ -10,8 +10,9 @@ import numpy as np
 
 from ...base.integers.interval import Interval
 from ...compiler.tvm_bridge import read
-from . import functions
+from . import functions, operations
 from .choices import Choices
+from .operations import called_name
 from .ranges import bits, combine_ranges, range_of_type
 from .tensor import Tensor
 from .value import (
@@ -97,13 +98,13 @@ class Writer:
         method: Callable[[Any], Value] | None = getattr(self, f"visit_{kind}", None)
         if method is not None:
             return method(node)
-        if kind in _ARITHMETIC:
+        if kind in operations.ARITHMETIC:
             a, b = self.value(node.a), self.value(node.b)
             return self.float_operation(kind, a, b) if a.is_float else self.int_operation(kind, a, b)
-        if kind in _COMPARE:
-            return self.compare(_COMPARE[kind], self.value(node.a), self.value(node.b))
-        if kind in _BIT_NODES:
-            return self.int_operation(_BIT_NODES[kind], self.value(node.a), self.value(node.b))
+        if kind in operations.COMPARE:
+            return self.compare(operations.COMPARE[kind], self.value(node.a), self.value(node.b))
+        if kind in operations.BIT_NODES:
+            return self.int_operation(operations.BIT_NODES[kind], self.value(node.a), self.value(node.b))
         raise Unmodelled(f"{kind} expressions")
 
     def visit_Var(self, node: Any) -> Value:
@@ -147,7 +148,7 @@ class Writer:
     def visit_Cast(self, node: Any) -> Value:
         dtype = read.dtype_of(node)
         cut = self.choices is not None and read.dtype_of(node.value) in FLOATS and dtype not in (*FLOATS, "bool")
-        if self.choices is not None and cut and _called(node.value) not in functions.STEPS:
+        if self.choices is not None and cut and called_name(node.value) not in functions.STEPS:
             return self.cast(self.choices.step("trunc", node.value, self.depth, self.value), dtype)
         return self.cast(self.value(node.value), dtype)
 
@@ -227,7 +228,7 @@ class Writer:
 
     def float_operation(self, kind: str, a: Value, b: Value) -> Value:
         """An operation on two floats, rounded to their type on a device."""
-        if kind in _FLOAT:
+        if kind in operations.FLOAT:
             a, b = self._flush(a), self._flush(b)
         x, y, qx, qy = a.text, b.text, a.variance, b.variance
         exact, loaded = a.q is None and b.q is None, a.loaded or b.loaded
@@ -238,11 +239,11 @@ class Writer:
             q = None if exact else self.let("double", f"{kind.lower()}_q({x}, {qx}, {y}, {qy})")
             native = self.let("double", f"{choice} ? {a.as_native} : {b.as_native}") if self.native and not exact else None
             return Value(v, a.dtype, q, native, loaded)
-        if kind in _REMAINDER:
-            return self._remainder(_REMAINDER[kind], self._flush(a), self._flush(b))
-        if kind not in _FLOAT:
+        if kind in operations.REMAINDER:
+            return self._remainder(operations.REMAINDER[kind], self._flush(a), self._flush(b))
+        if kind not in operations.FLOAT:
             raise Unmodelled(f"{kind} of floats")
-        v, scale = self.let("double", f"{x} {_FLOAT[kind]} {y}"), "1.0"
+        v, scale = self.let("double", f"{x} {operations.FLOAT[kind]} {y}"), "1.0"
         if kind == "Mul":
             q = product_variance(a, b)
         elif kind == "Div":
@@ -250,7 +251,7 @@ class Writer:
             q = "0.0" if exact else f"div_q({x}, {qx}, {y}, {qy})"
         else:
             q = " + ".join(filter(None, (a.q, b.q))) or "0.0"
-        return self.rounded(v, a.dtype, q, scale, loaded, f"{a.as_native} {_FLOAT[kind]} {b.as_native}")
+        return self.rounded(v, a.dtype, q, scale, loaded, f"{a.as_native} {operations.FLOAT[kind]} {b.as_native}")
 
     def _remainder(self, function: str, a: Value, b: Value) -> Value:
         v = self.let("double", f"{function}({a.text}, {b.text})")
@@ -285,8 +286,8 @@ class Writer:
         after = f"rounded({v}, {before}, {scale}, {unit(dtype)})"
         if self.reducing:
             after = f"rounded_in_sum({v}, {before}, {scale}, 1 / ({self.terms}), {self._share(dtype)}, {unit(dtype)})"
-        if not loaded and scale == "1.0" and dtype in _IS_EXACT:  # of coordinates it decides which element is meant
-            after = f"({before} == 0) & {_IS_EXACT[dtype]}({v}) ? 0 : {after}"
+        if not loaded and scale == "1.0" and dtype in operations.IS_EXACT:  # of coordinates it decides which element is meant
+            after = f"({before} == 0) & {operations.IS_EXACT[dtype]}({v}) ? 0 : {after}"
         variance = self.let("double", after)
         if dtype in HALVES and not self.reducing:
             self.line(f"overflow(&{v}, {before}, &{variance}, {unit(dtype)});")
@@ -296,14 +297,14 @@ class Writer:
         type, loaded = c_type(a.dtype), a.loaded or b.loaded
         x, y = a.text, b.text
         unsigned = a.dtype.startswith("u")
-        if kind in _PLAIN:
-            text = f"({type})({x} {_PLAIN[kind]} {y})"
+        if kind in operations.PLAIN:
+            text = f"({type})({x} {operations.PLAIN[kind]} {y})"
         elif kind in ("Max", "Min"):
             text = f"{x} {'>' if kind == 'Max' else '<'} {y} ? {x} : {y}"
         elif unsigned:
             text = f"({type})unsigned_{'div' if kind in ('Div', 'FloorDiv') else 'mod'}({x}, {y})"
         else:
-            text = f"({type}){_DIVIDE[kind]}({x}, {y})"
+            text = f"({type}){operations.DIVIDE[kind]}({x}, {y})"
         q = None
         if a.q is not None or b.q is not None:
             q = self.let("double", self._int_variance(kind, a, b))
@@ -359,13 +360,13 @@ class Writer:
     # --- calls --------------------------------------------------------------------------------------------
 
     def visit_Call(self, node: Any) -> Value:
-        name = _called(node)
+        name = called_name(node)
         if name == "if_then_else":
             return self.choose(*node.args)
         if name == "likely":
             return self.value(node.args[0])
-        if name in _BITS:
-            return self.int_operation(_BITS[name], self.value(node.args[0]), self.value(node.args[1]))
+        if name in operations.BITS:
+            return self.int_operation(operations.BITS[name], self.value(node.args[0]), self.value(node.args[1]))
         if name == "bitwise_not":
             return self._complement(self.value(node.args[0]))
         if name == "reinterpret":
@@ -446,21 +447,3 @@ class Writer:
         at = self.let("int64_t", tensor.position(places))
         moved = " + ".join(index.q for index in found if index.q is not None)
         return tensor, Value(at, "int64", f"({moved})" if moved else None, loaded=any(index.loaded for index in found))
-
-
-_IS_EXACT = {"float16": "is_half", "float32": "is_float"}
-_ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max")
-_COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
-_REMAINDER = {"Mod": "fmod", "FloorMod": "floored_mod"}
-_FLOAT = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
-_PLAIN = {"Add": "+", "Sub": "-", "Mul": "*", "shl": "<<", "shr": ">>", "and": "&", "or": "|", "xor": "^"}
-_BITS = {"shift_left": "shl", "shift_right": "shr", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
-"""Operations on bits: TVM's calls before 0.27 -> this module's word."""
-_BIT_NODES = {"LShift": "shl", "RShift": "shr", "BitwiseAnd": "and", "BitwiseOr": "or", "BitwiseXor": "xor"}
-"""The same as expressions of their own, from 0.27 on."""
-_DIVIDE = {"Div": "truncdiv", "Mod": "truncmod", "FloorDiv": "floordiv", "FloorMod": "floormod"}
-
-
-def _called(node: Any) -> str:
-    """The name of what a call calls; "" of anything else."""
-    return read.op_name(node).rpartition(".")[2] if read.kind(node) == "Call" else ""

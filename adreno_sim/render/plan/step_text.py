@@ -11,7 +11,7 @@ from ..table import Column, figure_column, print_table
 from ..time.columns import list_columns, note_lines
 
 if TYPE_CHECKING:
-    from ...compiler.plan.step_times import StepTimes
+    from ...compiler.plan.measured.step_times import StepTimes
 
 
 def show(times: StepTimes, planner: str, file: IO[str]) -> None:

@@ -21,7 +21,7 @@ from adreno_sim.compiler.compile import compile_model  # noqa: E402
 from adreno_sim.compiler.plan.apply import replan  # noqa: E402
 from adreno_sim.compiler.plan.extract import extract_bounded, extract_plan  # noqa: E402
 from adreno_sim.compiler.plan.footprint import measure  # noqa: E402
-from adreno_sim.compiler.plan.measured_peak import measure_peak  # noqa: E402
+from adreno_sim.compiler.plan.measured.peak import measure_peak  # noqa: E402
 from adreno_sim.compiler.plan.rules import DeviceRules  # noqa: E402
 from adreno_sim.compiler.run import vm  # noqa: E402
 from adreno_sim.compiler.run.observer import Observer  # noqa: E402

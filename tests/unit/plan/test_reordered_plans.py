@@ -15,7 +15,7 @@ from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.apply import apply, replan
 from adreno_sim.compiler.plan.extract import extract_plan
 from adreno_sim.compiler.plan.footprint import measure
-from adreno_sim.compiler.plan.measured_peak import measure_peak
+from adreno_sim.compiler.plan.measured.peak import measure_peak
 from adreno_sim.compiler.plan.order.graph import step_graph
 from adreno_sim.compiler.plan.order.planner import ordered_plan, place_reordered
 from adreno_sim.compiler.plan.order.reorder import reorder

@@ -18,7 +18,7 @@ from adreno_sim.compiler.plan.extract import extract_plan
 from adreno_sim.compiler.plan.footprint import measure
 from adreno_sim.compiler.plan.graph_tensors import with_graph_tensors
 from adreno_sim.compiler.plan.graphs import graph_plans
-from adreno_sim.compiler.plan.measured_peak import measure_peak
+from adreno_sim.compiler.plan.measured.peak import measure_peak
 from adreno_sim.compiler.plan.plan_file import plan_from_json, plan_to_json, read_plan, write_plan
 from adreno_sim.compiler.plan.replan import plan_of
 from adreno_sim.compiler.plan.rules import DeviceRules

@@ -1,4 +1,4 @@
-"""How near to the best of its space a tuned schedule is: python ci/bench/tune_spaces.py [NETWORK ...] [--trials N]
+"""How near to the best of its space a tuned schedule is: python ci/bench/time_networks/tune_spaces.py [NETWORK ...] [--trials N]
 
 Four small networks, whose spaces have a few hundred schedules: every one of them is compiled, checked and predicted, as `tune`
 does with those that it tries. A line for each network: the schedules of its space, how many are right, and the predicted time

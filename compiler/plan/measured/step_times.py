@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ...base.errors import DeviceError, UnsupportedError
-from ...device.protocol import Device
-from ...mlops.engine import GraphRun
-from ...results.time_report import TimeReport
-from ...timing.launches import LaunchTimer
-from ..artifact.model import CompiledModel
-from ..run.observer import FunctionCall, GraphCall, LaunchCall, Observer
-from ..run.vm import VirtualMachine
-from .allocation import Allocation
-from .measured_peak import make_inputs, place
-from .rules import DeviceRules
+from ....base.errors import DeviceError, UnsupportedError
+from ....device.protocol import Device
+from ....mlops.engine import GraphRun
+from ....results.time_report import TimeReport
+from ....timing.launches import LaunchTimer
+from ...artifact.model import CompiledModel
+from ...run.observer import FunctionCall, GraphCall, LaunchCall, Observer
+from ...run.vm import VirtualMachine
+from ..allocation import Allocation
+from ..rules import DeviceRules
+from .peak import make_inputs, place
 
 
 class StepTimes(Observer):

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device.protocol import Device
-from ..artifact.model import CompiledModel, TensorInfo
-from ..run.vm import VirtualMachine
-from .allocation import Allocation
-from .apply import apply
-from .replan import AS_COMPILED
-from .rules import DeviceRules
+from ....device.protocol import Device
+from ...artifact.model import CompiledModel, TensorInfo
+from ...run.vm import VirtualMachine
+from ..allocation import Allocation
+from ..apply import apply
+from ..replan import AS_COMPILED
+from ..rules import DeviceRules
 
 
 def measure_peak(
