@@ -94,7 +94,7 @@ class KernelExpectations:
     def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
         """What each argument should hold after the call; None for scalars. What the function does not write holds what it held.
 
-        args: contents before the call in the order of the parameters, in their shapes. Raises AdrenoSimError where an index
+        args: contents before the call in the order of the parameters, in their shapes. Raises AdrenoSimError if an index
         leaves its tensor.
         """
         if not self.has_truth(name):

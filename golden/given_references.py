@@ -16,7 +16,7 @@ from .kernel_reference import Argument
 
 GivenReference = Callable[..., Any]
 """It is given a copy of each argument, in the order of the parameters. It writes its results in place, as the PrimFunc does, or
-returns one item for each argument: what it should hold after the call (float64 counts unrounded), None where nothing is said."""
+returns one item for each argument: what it should hold after the call (float64 counts unrounded), None if nothing is said."""
 
 
 class GivenReferences:
@@ -38,9 +38,9 @@ class GivenReferences:
         return name in self._given
 
     def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
-        """What each argument should hold after the call, None where it is a scalar or nothing is said of it.
+        """What each argument should hold after the call, None if it is a scalar or nothing is said of it.
 
-        args: contents before the call. Raises AdrenoSimError where the reference fails, or gives results of other shapes.
+        args: contents before the call. Raises AdrenoSimError if the reference fails, or gives results of other shapes.
         """
         copies = [np.array(arg, order="C") if isinstance(arg, np.ndarray) else arg for arg in args]
         try:

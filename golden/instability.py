@@ -30,7 +30,7 @@ Outputs = Sequence[np.ndarray]
 def measure_movement(run: Callable[[np.random.Generator], Outputs]) -> list[float]:
     """Returns the largest difference of each output between a run and RUNS others; inf where an element of one is not a number.
 
-    run: computes the outputs with each number moved by `nudge`. Raises AdrenoSimError where it cannot.
+    run: computes the outputs with each number moved by `nudge`. Raises AdrenoSimError if it cannot.
     """
     first, *others = (run(np.random.default_rng(seed)) for seed in range(RUNS + 1))
     return [max(largest_difference(before, other[place]) for other in others) for place, before in enumerate(first)]

@@ -76,7 +76,7 @@ class ModelReference:
 
     @cached_property
     def _content(self) -> str:
-        """A digest of the module; "" where its text does not say all."""
+        """A digest of the module; "" if its text does not say all."""
         text = self._imported.script(show_meta=False)
         if set(_METADATA.findall(text)) - _CONSTANTS:
             return ""
@@ -85,7 +85,7 @@ class ModelReference:
     def run(self, inputs: Sequence[np.ndarray], function: str = "main") -> list[np.ndarray]:
         """Outputs of `function`, tuples flattened.
 
-        Raises NoReferenceError where TVM does not compile the module for the CPU, RefusedInputsError where it stops on them.
+        Raises NoReferenceError if TVM does not compile the module for the CPU, RefusedInputsError if it stops on them.
         """
         maker = f"TVM {self._tvm.__version__} llvm"
         key = result_cache.key_of(maker, function, self._content, *inputs) if self._content else ""
@@ -169,7 +169,7 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
     Products of bytes are exact on every processor (see `_open_session`). It runs in a child by fork, which shares the weights: it
     crashes on some models (1.31 on a MatMul of half behind a Transpose), and other references judge these.
 
-    Raises NoReferenceError where it does not load the model or crashes on it, RefusedInputsError where it stops on these inputs.
+    Raises NoReferenceError if it does not load the model or crashes on it, RefusedInputsError if it stops on these inputs.
     """
     import onnxruntime
 

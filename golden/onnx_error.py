@@ -70,7 +70,7 @@ def _exposing(model: ModelProto, names: list[str]) -> ModelProto:
 
 
 def _evaluate(model: OnnxModel, tail: list[NodeProto], operand: np.ndarray) -> np.ndarray | None:
-    """What the nodes give of an operand by ONNX's definition, in float64; None where it has none that runs."""
+    """What the nodes give of an operand by ONNX's definition, in float64; None if it has none that runs."""
     from onnx.reference import ReferenceEvaluator
 
     assert all(list(before.output) == list(after.input[:1]) for before, after in pairwise(tail))

@@ -35,14 +35,14 @@ def digest_of(parts: Iterable[object]) -> str:
 
 
 def key_of(maker: str, *parts: object) -> str:
-    """The cache key of the results of `maker` (a program and its version) on `parts`; "" where the cache is off."""
+    """The cache key of the results of `maker` (a program and its version) on `parts`; "" if the cache is off."""
     if not disk_cache.is_enabled():
         return ""
     return digest_of([maker, platform.machine(), code_digest("golden"), *parts])
 
 
 def load(key: str, kind: Any) -> Any:
-    """What is stored under `key`, a value of the type `kind`; None where nothing is."""
+    """What is stored under `key`, a value of the type `kind`; None if nothing is."""
     return values.load(disk_cache.folder("golden") / key, kind) if key else None
 
 

@@ -42,7 +42,7 @@ class CallableReference:
         return tuple(items)
 
     def call(self, function: str, args: Sequence[Any]) -> Any:
-        """What the callable gives: an array, a number, an object, or a tuple; None where it says nothing."""
+        """What the callable gives: an array, a number, an object, or a tuple; None if it says nothing."""
         try:
             return self._functions[function](*args)
         except AdrenoSimError:
@@ -51,7 +51,7 @@ class CallableReference:
             raise AdrenoSimError(f"reference of {function} raised {type(error).__name__}: {error}") from error
 
     def as_array(self, value: Any) -> np.ndarray | None:
-        """A result as an array; None where nothing is said."""
+        """A result as an array; None if nothing is said."""
         return None if value is None else np.asarray(value)
 
     def items_of(self, value: Any) -> list[Any] | None:
@@ -60,7 +60,7 @@ class CallableReference:
 
 
 def fit(given: Any, shape: tuple[int, ...], dtype: Any, where: str) -> np.ndarray:
-    """What a callable gives for a tensor, in the tensor's type. AdrenoSimError where its shape or its kind is another."""
+    """What a callable gives for a tensor, in the tensor's type. AdrenoSimError if its shape or its kind is another."""
     array, wanted = np.asarray(given), np.dtype(dtype)
     same_kind = (array.dtype.kind in "iub") == (wanted.kind in "iub") and array.dtype.kind in "iubf"
     if array.shape != tuple(shape) or not same_kind:

@@ -19,7 +19,7 @@ NAME = "TVM llvm"
 
 
 class SessionReference:
-    """The functions of `module` as TVM runs them on the CPU. Raises NoReferenceError where it does not compile them."""
+    """The functions of `module` as TVM runs them on the CPU. Raises NoReferenceError if it does not compile them."""
 
     name = NAME
     needs_every_call = True
@@ -48,7 +48,7 @@ class SessionReference:
         return self._tvm_ffi().convert(list(items))
 
     def call(self, function: str, args: Sequence[Any]) -> Any:
-        """Call an entry, or a function of TVM's runtime. RefusedInputsError where it stops."""
+        """Call an entry, or a function of TVM's runtime. RefusedInputsError if it stops."""
         try:
             if function.startswith("vm.builtin."):
                 return self._tvm.get_global_func(function)(*args)

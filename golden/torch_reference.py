@@ -13,7 +13,7 @@ from ..base.errors import AdrenoSimError
 def run_torch(program: Any, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Outputs of a torch.export.ExportedProgram on the CPU, tuples flattened.
 
-    Raises AdrenoSimError where PyTorch refuses them.
+    Raises AdrenoSimError if PyTorch refuses them.
     """
     import torch
 

@@ -33,7 +33,7 @@ def find_bytes_of_launch(
 ) -> Touched | None:
     """Returns what a launch that has not run would touch, as of `find_touched_bytes`. device: a simulated one.
 
-    DeviceError where it refuses the launch.
+    DeviceError if it refuses the launch.
     """
     assert isinstance(device, SimDevice), device.info.name
     return find_touched_bytes(device.prepare(kernel, global_size, local_size, args), device.options, has_run=False)

@@ -111,7 +111,7 @@ def find_config(start: Path) -> list[AllowEntry]:
 
 
 def read_file(path: Path) -> list[AllowEntry]:
-    """Entries of an allow-list, or of the [tool.adreno-sim] of a pyproject.toml. AdrenoSimError where it cannot be read."""
+    """Entries of an allow-list, or of the [tool.adreno-sim] of a pyproject.toml. AdrenoSimError if it cannot be read."""
     table = Table(load_toml(path), path)
     return read_entries(table.table("tool").table("adreno-sim") if path.name == "pyproject.toml" else table)
 

@@ -27,7 +27,7 @@ _METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
 
 @contextmanager
 def open_zip(file: str | IO[bytes]) -> Iterator[zipfile.ZipFile]:
-    """The archive in a file. Raises OSError where it cannot be read, ValueError where it, or a member, is damaged or unusual."""
+    """The archive in a file. Raises OSError if it cannot be read, ValueError if it, or a member, is damaged or unusual."""
     try:
         with contextlib.ExitStack() as stack:
             opened = stack.enter_context(open_file(Path(file))) if isinstance(file, str) else file
@@ -50,7 +50,7 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
 
 
 def require_room(what: str, nbytes: int, packed: int) -> None:
-    """ValueError where `nbytes` of contents are far more than a file of `packed` bytes has, or do not fit this host's memory."""
+    """ValueError if `nbytes` of contents are far more than a file of `packed` bytes has, or do not fit this host's memory."""
     most = max(FLOOR, RATIO * packed)
     if nbytes > most:
         raise ValueError(f"{what}: {nbytes:,} bytes in a file of {packed:,}: expected at most {most:,}; they are not read")
@@ -58,14 +58,14 @@ def require_room(what: str, nbytes: int, packed: int) -> None:
 
 
 def require_memory(what: str, nbytes: int) -> None:
-    """ValueError where `nbytes` do not fit this host's memory."""
+    """ValueError if `nbytes` do not fit this host's memory."""
     free = available_bytes()
     if free is not None and nbytes > free:
         raise ValueError(f"{what}: {nbytes:,} bytes, and the host has {free:,} bytes of memory free")
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """A member: as many bytes as it declares. Raises ValueError where it has others."""
+    """A member: as many bytes as it declares. Raises ValueError if it has others."""
     return b"".join(iterate_member(archive, info))
 
 

@@ -86,7 +86,7 @@ class ArrayArchive:
         return sum(header.nbytes for header in self.headers.values())
 
     def read(self, name: str) -> np.ndarray:
-        """The array called `name`. Raises ValueError where it is damaged."""
+        """The array called `name`. Raises ValueError if it is damaged."""
         header, pieces = self.headers[name], iterate_member(self._archive, self._infos[name])
         return _fill(header, _without_start(pieces, header.start))
 
@@ -111,7 +111,7 @@ class ArrayArchive:
 
 @contextmanager
 def open_npz(file: str | IO[bytes]) -> Iterator[ArrayArchive]:
-    """The arrays in an .npz file. Raises OSError where it cannot be read, ValueError where it or an array is damaged."""
+    """The arrays in an .npz file. Raises OSError if it cannot be read, ValueError if it or an array is damaged."""
     with open_zip(file) as archive:
         yield ArrayArchive(archive)
 

@@ -17,7 +17,7 @@ def is_bundle_name(path: str | os.PathLike[str]) -> bool:
 
 
 def find_wrong_name(path: str | os.PathLike[str]) -> str:
-    """Why a bundle written to `path` would be read by no command; "" where one would, and for a device or a pipe."""
+    """Why a bundle written to `path` would be read by no command; "" if one would, and for a device or a pipe."""
     if is_bundle_name(path) or (os.path.exists(path) and not os.path.isfile(path)):
         return ""
     return f"expected a name that ends in {SUFFIX}, by which other commands know bundles"

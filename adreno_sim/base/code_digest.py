@@ -63,13 +63,13 @@ def code_digest(kind: str) -> str:
 
 
 def digest_code(kind: str, package: Path, digest_part: Callable[[Path], str] | None = None) -> str:
-    """The digest of the code that makes entries of `kind` in the package at `package`. AdrenoSimError where a part is missing."""
+    """The digest of the code that makes entries of `kind` in the package at `package`. AdrenoSimError if a part is missing."""
     parts = [f"{name} {(digest_part or _digest_part)(package / name)}" for name in sorted(DEPENDENCIES[kind])]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _digest_part(part: Path) -> str:
-    """The digest of a file, or of the names and contents of all files in a folder. AdrenoSimError where there is none."""
+    """The digest of a file, or of the names and contents of all files in a folder. AdrenoSimError if there is none."""
     sum = hashlib.sha256()
     empty = True
     for path in _files_of(str(part)):

@@ -145,7 +145,7 @@ def _read_prebuilt(path: Path) -> tuple[bytes, memoryview]:
 
 
 def map_pages(path: Path) -> mmap.mmap | None:
-    """The file of an entry that `store_pages` wrote, whose data begin at byte PAGE; None where there is no whole one."""
+    """The file of an entry that `store_pages` wrote, whose data begin at byte PAGE; None if there is no whole one."""
     if not is_enabled():
         return None
     try:

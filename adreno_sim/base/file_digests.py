@@ -52,7 +52,7 @@ class FileSet:
         self._stamp, self._newest = self._find_stamp()
 
     def digest(self, kind: str) -> str:
-        """The digest of the names and contents, kept among the entries of `kind`; "" where a file has changed since. The paths
+        """The digest of the names and contents, kept among the entries of `kind`; "" if a file has changed since. The paths
         are not part of it. Raises OSError."""
         place = disk_cache.folder(kind) / f"files-{self._stamp}"
         known = disk_cache.load(place)

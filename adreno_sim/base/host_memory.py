@@ -9,7 +9,7 @@ _CGROUP = Path("/sys/fs/cgroup")  # version 2; "max" where there is no limit
 
 
 def available_bytes() -> int | None:
-    """Available bytes of the host, or of its container where that has fewer; None where neither reports them."""
+    """Available bytes of the host, or of its container where that has fewer; None if neither reports them."""
     found = [amount for amount in (_of_host(), _of_container()) if amount is not None]
     return min(found, default=None)
 

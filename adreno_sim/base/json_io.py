@@ -34,7 +34,7 @@ def print_json(data: dict[str, Any], file: IO[str]) -> None:
 
 
 def dump_json(data: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
-    """Returns `data` as the text of JSON. ValueError where a float is not finite."""
+    """Returns `data` as the text of JSON. ValueError if a float is not finite."""
     text = json.dumps(data, indent=indent, separators=separators, allow_nan=False, ensure_ascii=False)
     text = spelling.ANYWHERE_COMMAND.sub(r"\1\\u005b", text)  # it may be printed
     if text.replace("\n", "").isprintable():

@@ -24,7 +24,7 @@ SOURCE, LAUNCH = "kernel.cl", "launch.toml"
 @dataclass(frozen=True)
 class WrittenArgument:
     """One [[argument]] table. array: its contents, written beside the launch file; None = what `table` says. undefined: for each
-    byte its undefined bits, None where there are none."""
+    byte its undefined bits, None if there are none."""
 
     table: Mapping[str, Any]
     array: np.ndarray | None = None
@@ -48,7 +48,7 @@ class WrittenLaunch:
 
 
 def require_writable(folder: Path) -> None:
-    """Raise AdrenoSimError where `folder` is not empty or cannot be created: called before the work begins."""
+    """Raise AdrenoSimError if `folder` is not empty or cannot be created: called before the work begins."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AdrenoSimError(f"cannot write {folder}: it exists and is not an empty folder")
     parent = folder.resolve().parent
@@ -57,7 +57,7 @@ def require_writable(folder: Path) -> None:
 
 
 def write_folder(folder: Path, launch: WrittenLaunch) -> None:
-    """Write `launch` to `folder`, which appears complete or not at all. Raises AdrenoSimError where it cannot."""
+    """Write `launch` to `folder`, which appears complete or not at all. Raises AdrenoSimError if it cannot."""
     require_writable(folder)
     try:
         with scratch_folder("launch") as scratch:

@@ -46,7 +46,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
 @contextlib.contextmanager
 def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that becomes `path` when the block ends without an error. Raises AdrenoSimError where it cannot."""
+    """A binary file that becomes `path` when the block ends without an error. Raises AdrenoSimError if it cannot."""
     try:
         target = _resolve(path)
         if keeper is not None and keeper.keeps(path) and not _is_written_through(target):
@@ -117,7 +117,7 @@ def replacing(
 
 
 def _give_name(descriptor: int, path: Path) -> None:
-    """Name a file that has no name. Raises OSError, FileExistsError where another file has that one."""
+    """Name a file that has no name. Raises OSError, FileExistsError if another file has that one."""
     os.link(_DESCRIPTORS / str(descriptor), path, src_dir_fd=descriptor)  # which follows the link
 
 

@@ -30,7 +30,7 @@ class BufferExtent:
     @staticmethod
     def of_tensor(shape: Sequence[int], itemsize: int, strides: Sequence[int] = (), offset: int = 0) -> BufferExtent:
         """The extent of a tensor of `shape`, whose elements of `itemsize` bytes lie `strides` bytes apart along each axis
-        (default: densely). Raises OptionError where elements would overlap, or an axis has none."""
+        (default: densely). Raises OptionError if elements would overlap, or an axis has none."""
         if min((*shape, itemsize)) < 1:
             raise OptionError("shape", f"expected at least one element along each axis, got {list(shape)}")
         dense = [itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
@@ -62,7 +62,7 @@ class BufferExtent:
 class BufferSpec:
     """A buffer view: `nbytes` of memory holding `count` elements of `dtype` (numpy name).
 
-    extent: of the tensor in it, None where it fills the buffer; level full finds accesses outside.
+    extent: of the tensor in it, None if it fills the buffer; level full finds accesses outside.
     """
 
     nbytes: int
@@ -86,7 +86,7 @@ class ImageSpec:
     depth_or_layers: depth of a 3D image, layers of an array, else 1.
     order: "RGBA", "R", "RG", "BGRA", "A", "sRGBA", ...; channel_type: "FLOAT", "HALF_FLOAT", "UNORM_INT8",
     "SIGNED_INT32", ... (the CL_ constants without prefix). row_pitch and slice_pitch in bytes; None = the device's rule.
-    extent: width, height and depth or layers of the tensor in it, None where it fills the image; level full finds accesses
+    extent: width, height and depth or layers of the tensor in it, None if it fills the image; level full finds accesses
     outside.
     """
 
@@ -140,7 +140,7 @@ class TensorSpec:
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
     def why_no_texture(self) -> str:
-        """Why no texture holds the tensor, "" where one does, or where its scope asks for none."""
+        """Why no texture holds the tensor, "" if one does, or where its scope asks for none."""
         if not self.scope.startswith("global.texture"):
             return ""
         if self.scope not in TEXTURE_SEPARATOR:

@@ -27,7 +27,7 @@ _SHOWN = 60
 
 
 def load_toml(path: Path) -> dict[str, Any]:
-    """The TOML file at `path`. Raises AdrenoSimError where it cannot be read or is not TOML."""
+    """The TOML file at `path`. Raises AdrenoSimError if it cannot be read or is not TOML."""
     try:
         return tomllib.loads(read_text(path))
     except OSError as error:
@@ -44,7 +44,7 @@ class Table:
     """One table of a file. Every key that a caller reads is known; `finish` rejects the others.
 
     `name` is the table's name in errors, "" for the file itself. evaluate: what computes a number that is written as text, in
-    this table and those below it, and raises ValueError; None where numbers are numbers.
+    this table and those below it, and raises ValueError; None if numbers are numbers.
     """
 
     def __init__(self, data: Mapping[str, Any], file: Path | str, name: str = "", evaluate: Callable[[str], int] | None = None):
@@ -59,7 +59,7 @@ class Table:
         return AdrenoSimError(spell_line(": ".join(part for part in where if part) + f": {message}"))
 
     def fail_expected(self, key: str, what: str, computed: object = None) -> NoReturn:
-        """Raise the error of an entry that is no `what`. computed: what its expressions come to, None where it has none."""
+        """Raise the error of an entry that is no `what`. computed: what its expressions come to, None if it has none."""
         written = self._data[key]
         comes_to = "" if computed is None or computed is written or computed == written else f", which is {short_repr(computed)}"
         raise self.error(key, f"expected {what}, got {short_repr(written)}{comes_to}")

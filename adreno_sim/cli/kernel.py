@@ -385,7 +385,7 @@ def _scalar(text: str) -> tuple[str, int | float]:
 
 
 def _inside(args: argparse.Namespace) -> Inside | None:
-    """What is to be shown of the launch; None if nothing is. OptionError where standard output has another use."""
+    """What is to be shown of the launch; None if nothing is. OptionError if standard output has another use."""
     if not args.dump:
         return None
     from ..base.errors import OptionError

@@ -101,7 +101,7 @@ def _run_shown(argv: Sequence[str] | None, is_program: bool) -> int:
 
 
 def _run(args: argparse.Namespace, is_program: bool) -> tuple[int, str]:
-    """Run a command; the exit code, and the line that says why there is no result ("" where there is one). What a compiler says
+    """Run a command; the exit code, and the line that says why there is no result ("" if there is one). What a compiler says
     begins with file, line and column, as editors read them."""
     code, message, said = _try(args, is_program)
     if not message:

@@ -244,7 +244,7 @@ def refuse(args: argparse.Namespace, flags: Iterable[str], reason: str) -> None:
 
 
 def device_for_all_drivers(args: argparse.Namespace) -> str | None:
-    """The device that the command line names, with the option in it where --all-drivers asks for it; None where it names none."""
+    """The device that the command line names, with the option in it where --all-drivers asks for it; None if it names none."""
     from ..base.errors import OptionError
     from ..base.trust.device_string import default_device
 
@@ -300,7 +300,7 @@ def time_wish(args: argparse.Namespace, device: str) -> TimeWish | None:
 
 
 def chips(args: argparse.Namespace) -> tuple[str, ...] | None:
-    """Returns the chips whose machine code is asked for: none named is the device's own; None where nobody asks."""
+    """Returns the chips whose machine code is asked for: none named is the device's own; None if nobody asks."""
     if args.isa_of is not None:
         return tuple(filter(None, (name.strip() for name in args.isa_of.split(","))))
     return () if args.isa else None

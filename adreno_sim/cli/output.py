@@ -57,7 +57,7 @@ def refuse_outputs(args: argparse.Namespace) -> None:
 
 
 def refuse_overwriting(args: argparse.Namespace, inputs: Iterable[str | os.PathLike[str]]) -> None:
-    """AdrenoSimError where an output is one of the files that are read."""
+    """AdrenoSimError if an output is one of the files that are read."""
     from ..base.errors import AdrenoSimError
     from ..base.output_file import identify
 

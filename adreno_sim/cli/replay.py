@@ -208,7 +208,7 @@ def _real_device(args: argparse.Namespace) -> Device | None:
 
 
 def _play(archive: zipfile.ZipFile, session: RecordedSession, how: Playing, file: str) -> tuple[ProcessReport, Outcomes]:
-    """Play one session on devices of its own. AdrenoSimError where it is damaged."""
+    """Play one session on devices of its own. AdrenoSimError if it is damaged."""
     from ..base.errors import AdrenoSimError
     from ..icd.trace.archive import open_session
     from ..icd.trace.player import play_session

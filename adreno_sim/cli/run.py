@@ -131,7 +131,7 @@ def _command_of(words: Sequence[str]) -> list[str]:
 
 
 def read_allow_list(file: str | None) -> list[AllowEntry]:
-    """Entries of a file, or of the nearest configuration that has some. AdrenoSimError where they cannot be read."""
+    """Entries of a file, or of the nearest configuration that has some. AdrenoSimError if they cannot be read."""
     from ..base.allow import find_config, read_file
 
     return read_file(Path(file)) if file else find_config(Path.cwd())

@@ -83,7 +83,7 @@ def _starts_others(args: argparse.Namespace) -> bool:
 
 
 def _find_reason(args: argparse.Namespace) -> str:
-    """Why there is no wall at all; "" where there is one."""
+    """Why there is no wall at all; "" if there is one."""
     devices = [getattr(args, "device", None) or os.environ.get("ADRENO_SIM_DEVICE"), getattr(args, "compare_with", None)]
     if any(str(device).partition(":")[0] == "cl" for device in devices if device):
         return "none, since a real device's driver runs programs and keeps its own files"

@@ -57,7 +57,7 @@ class DebugSession:
     # Breakpoints
 
     def add_breakpoint(self, wanted: Wanted) -> Breakpoint:
-        """Adds a breakpoint, at the next line that has code. DebugError where there is none, or no such work-item."""
+        """Adds a breakpoint, at the next line that has code. DebugError if there is none, or no such work-item."""
         item = None
         if wanted.item:
             item = self.grid.find(wanted.item)

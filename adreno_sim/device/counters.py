@@ -12,7 +12,7 @@ class MemoryCounters:
     """Accesses to one argument ("buffer", "image"), or to all memory of a kind ("local", "private", "constant": data of the
     program). Figures without a wave are exact.
 
-    reads, writes: accesses by work-items; texels of an image. An atomic counts as both. unique_*: distinct bytes; None where
+    reads, writes: accesses by work-items; texels of an image. An atomic counts as both. unique_*: distinct bytes; None if
     memory is not shared by the launch. texel_bytes: of an image, else 0.
 
     Of the waves that were traced: traced: accesses by work-items; held: reads that are not among these, because the work-item had

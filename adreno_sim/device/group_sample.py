@@ -126,7 +126,7 @@ class GroupCounter(Protocol):
         tracing: Tracing = ROWS,
     ) -> SampledLaunch:
         """Count groups of a launch, on memory as it is, which stays as it is. Errors as of `Device.launch`; UnsupportedError
-        where groups do not end in time."""
+        if groups do not end in time."""
         ...
 
 
@@ -139,7 +139,7 @@ def require_group_counter(device: Device) -> GroupCounter:
 
 
 def require_line(profile: Profile, name: str) -> None:
-    """Raises AdrenoSimError where the cache lines of a profile are none that counters know. name: of the device."""
+    """Raises AdrenoSimError if the cache lines of a profile are none that counters know. name: of the device."""
     line = profile["GLOBAL_MEM_CACHELINE_SIZE"]
     if line & (line - 1) or not 16 <= line <= 4096:
         raise AdrenoSimError(

@@ -22,8 +22,8 @@ class AccessProof:
 
     place: line:column, and the lines of the calls through which an inlined helper came; "-" if unknown. access: "load",
     "store" or the name of the built-in; "index" of an array inside an object, "element" of a vector. target: the argument
-    or variable. index: in elements, or as the text says; "" where there is no affine form. proof: how it is proven, ""
-    where it is not; reason: then why not, in one line. memory: it accesses memory, and counts as an access. line: in the
+    or variable. index: in elements, or as the text says; "" if there is no affine form. proof: how it is proven, ""
+    if it is not; reason: then why not, in one line. memory: it accesses memory, and counts as an access. line: in the
     kernel's own file, else 0.
     """
 

@@ -14,7 +14,7 @@ class Borrower(Protocol):
     """A device that can take memory of the caller's for its own."""
 
     def borrow(self, array: np.ndarray) -> Storage | None:
-        """Storage whose contents are the elements of an array, to be read only, until it is freed; None where that cannot be.
+        """Storage whose contents are the elements of an array, to be read only, until it is freed; None if that cannot be.
         Errors as of `Device.allocate`."""
         ...
 

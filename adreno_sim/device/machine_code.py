@@ -77,7 +77,7 @@ class KernelCode:
     unrolled: as Mesa compiles it, which unrolls loops of known length; rolled: with all loops left. A phone's compiler chooses
     in between: each figure is a range. group: work-items of a group for which it was compiled. stand_ins: functions of the
     library that the hardware's own stand for. omitted: what the code lacks. code_of: another chip, whose code stands for this
-    one's; "" where it is its own.
+    one's; "" if it is its own.
     """
 
     kernel: str

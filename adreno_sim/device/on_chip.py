@@ -59,7 +59,7 @@ class NoOnChip:
 
 
 def why_none(device: str, extensions: frozenset[str], nbytes: int) -> str:
-    """Why a device has no on-chip memory that a plan may use, in words; "" where it has."""
+    """Why a device has no on-chip memory that a plan may use, in words; "" if it has."""
     for needed in (ONCHIP_EXTENSION, RECORDABLE_EXTENSION):
         if needed not in extensions:
             what = "no memory on the chip for buffers" if needed == ONCHIP_EXTENSION else "contents would be lost between kernels"

@@ -109,7 +109,7 @@ class StoreEvent:
 class AccessCounts:
     """Accesses to memory of a launch at level bounds. Accesses proven in range are not checked while it runs.
 
-    places: instructions that touch memory. executed, executed_proven: how often they ran, None where it was not counted.
+    places: instructions that touch memory. executed, executed_proven: how often they ran, None if it was not counted.
     """
 
     places: int
@@ -218,7 +218,7 @@ class Device(Protocol):
         self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "", given_memory: bool = False
     ) -> MLProgram:
         """Make a graph of OpenCL ML operators ready. given_memory: it only runs by steps, which say where its tensors lie.
-        UnsupportedError where the device, or one of its operators, is without."""
+        UnsupportedError if the device, or one of its operators, is without."""
         ...
 
     def write(self, view: View, array: np.ndarray) -> None: ...
@@ -239,6 +239,6 @@ class Device(Protocol):
 
 
 def refuse_checks(device: Device, checks: str | None) -> None:
-    """Raise OptionError where the user names a level of checks and the device checks no accesses."""
+    """Raise OptionError if the user names a level of checks and the device checks no accesses."""
     if checks not in (None, "off") and not device.info.checks_accesses:
         raise OptionError("checks", f"{checks}: {device.info.name} is a real device, which does not check accesses")

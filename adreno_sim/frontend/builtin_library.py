@@ -83,7 +83,7 @@ def functions(mangled_names: Iterable[str]) -> dict[str, ir.Function]:
 
 
 def scalar_of(callee: ir.Callee) -> str | None:
-    """Mangled name of the library function that computes `callee`; None where the library has none.
+    """Mangled name of the library function that computes `callee`; None if the library has none.
 
     That is `callee.mangled` itself where there is a function of just these types (scalars; dot and its like; a second
     result through a pointer). Otherwise it is a scalar function to be applied lane by lane: a vector operand gives its

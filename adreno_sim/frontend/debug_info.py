@@ -70,7 +70,7 @@ class DebugInfo:
         return cls(nodes, {int(m[1]): m[2].split(", ") for m in _TUPLE.finditer(text)})
 
     def variable(self, number: int) -> Variable | None:
-        """Returns the variable of this number; None where nothing is said of it."""
+        """Returns the variable of this number; None if nothing is said of it."""
         kind, fields = self._nodes.get(number, ("", {}))
         if kind not in ("DILocalVariable", "DIGlobalVariable"):
             return None
@@ -96,7 +96,7 @@ class DebugInfo:
         return found
 
     def function_name(self, scope: int) -> str:
-        """Returns the name of the function that a scope is in; "" where it is not known."""
+        """Returns the name of the function that a scope is in; "" if it is not known."""
         scopes = self.outer_scopes(scope)
         return _unquoted(self._nodes[scopes[-1]][1].get("name", "")) if scopes else ""
 

@@ -26,7 +26,7 @@ class Diagnostic:
     """One message: 1-based line and column (0: no place), `file` "" for the program source itself.
 
     severity: "error", "warning" or "note" (notes follow the message they explain). `source` is the line it points
-    at and `caret` the marker below it, both "" where clang shows none.
+    at and `caret` the marker below it, both "" if clang shows none.
     """
 
     file: str

@@ -251,7 +251,7 @@ def c_target() -> tuple[str, ...]:
 def compile_c(source: str, flags: Sequence[str]) -> bytes:
     """Object code for this machine of a C source, or bitcode if `flags` hold -emit-llvm. The source is this project's.
 
-    Raises UnsupportedError where the compiler meets a limit, BuildError with clang's diagnostics.
+    Raises UnsupportedError if the compiler meets a limit, BuildError with clang's diagnostics.
     """
     command = [*compiler(), "-x", "c", *c_target(), *flags, "-fno-color-diagnostics", "-c", "-", "-o", "-"]
     ended = execute(command, source.encode())

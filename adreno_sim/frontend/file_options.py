@@ -76,7 +76,7 @@ def require_known_options(options: str) -> None:
 
 
 def find_file_access(source: str) -> str:
-    """The first thing in a source that makes some compiler read another file, "" where there is nothing: a directive or
+    """The first thing in a source that makes some compiler read another file, "" if there is nothing: a directive or
     assembly, outside comments and strings. What `inline_files` has put in its place is none."""
     text = _COMMENT_OR_STRING.sub(lambda found: " " if found[0].startswith("/") else '""', splice(source))
     dead = re.compile(rf"^#if defined\({_REWRITTEN}\)[ \t]*$", re.MULTILINE)

@@ -41,7 +41,7 @@ _OF_EXTENSION = {"-qcom-enable-large-buffer": "cl_qcom_large_buffer"}
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """Parsed options: `arguments` for clang, in order; `standard` as in CL_VERSION (200), or None where not asked for.
+    """Parsed options: `arguments` for clang, in order; `standard` as in CL_VERSION (200), or None if not asked for.
     finite_math: they promise that no value is NaN or infinite."""
 
     arguments: tuple[str, ...]

@@ -31,7 +31,7 @@ def enter_sandbox(
     Python and the system; to writing below `write`, to the cache and a separate folder; to starting the compiler; to no socket.
 
     listed: folders whose names alone may be read. outputs: files that this package writes as a whole, and new folders, in
-    folders that stay closed. Returns what this system cannot do of it, as a sentence, "" for nothing. AdrenoSimError where the
+    folders that stay closed. Returns what this system cannot do of it, as a sentence, "" for nothing. AdrenoSimError if the
     process has more threads than one, which NumPy begins when it is imported: those would stay outside.
     """
     try:

@@ -114,7 +114,7 @@ class _Listing:
         return None if whole else entries
 
     def _entry(self, item: os.DirEntry[str], inside: tuple[str, ...]) -> tuple[_Entry | None, bool]:
-        """Returns the entry of a file or folder, None where it is not visible; and whether it is visible as it is there."""
+        """Returns the entry of a file or folder, None if it is not visible; and whether it is visible as it is there."""
         real, reason = item.path, ""
         if not _is_utf8(item.name):
             reason = _NAME
@@ -144,7 +144,7 @@ def _as_folder(real: str, listed: list[_Entry] | None) -> _Entry:
 
 
 def _resolve(path: str) -> str:
-    """Returns the real path; "" where a link on the way may not be read, as those of other users' processes in /proc."""
+    """Returns the real path; "" if a link on the way may not be read, as those of other users' processes in /proc."""
     try:
         return os.path.realpath(path, strict=True)  # from Python 3.13 on, what is not strict keeps such a link as it is
     except OSError as error:

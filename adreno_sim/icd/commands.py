@@ -178,7 +178,7 @@ class Executor:
         self._failed: dict[int, None] = {}
 
     def serve(self, stopped: Callable[[], bool]) -> None:
-        """Run commands until `stopped`, which is asked when there is none. BrokenLinkError where the ring makes no sense."""
+        """Run commands until `stopped`, which is asked when there is none. BrokenLinkError if the ring makes no sense."""
         while True:
             if self._ring.wait():
                 self.run_next()

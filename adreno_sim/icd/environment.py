@@ -36,7 +36,7 @@ def environment(
     process those launches are checked whose kernel's name matches this regular expression; of these the first ones are left out,
     and so many checked. max_findings: so many are printed of each process. log: a file to which each call of OpenCL adds a line;
     trace_api: the same to standard error. times: reports have predicted times.
-    Compiles the driver at the first call; AdrenoSimError where that cannot be done.
+    Compiles the driver at the first call; AdrenoSimError if that cannot be done.
     """
     libraries = build_libraries()
     found = {"ADRENO_SIM_PYTHON": sys.executable, "OCL_ICD_VENDORS": str(libraries.vendors)}

@@ -29,7 +29,7 @@ CHANGED = "changed"
 
 
 class Journal:
-    """The file at `path`, about `report`. AdrenoSimError where none can be written; later, what cannot be written
+    """The file at `path`, about `report`. AdrenoSimError if none can be written; later, what cannot be written
     is written with what comes next."""
 
     def __init__(self, path: Path, report: ProcessReport):

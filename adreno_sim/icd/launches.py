@@ -45,7 +45,7 @@ Size = tuple[int, ...]
 
 @dataclass(eq=False)
 class DriverLaunch:
-    """A parsed LAUNCH: sizes in as many dimensions as were given, local size None where none was; arguments as the device takes
+    """A parsed LAUNCH: sizes in as many dimensions as were given, local size None if none was; arguments as the device takes
     them, and in words ("" of values); own: how many of them are parameters in the source, before what the kernel reaches besides.
     program: number of the kernel's. prepared: once it ran."""
 

@@ -17,7 +17,7 @@ class MalformedError(Exception):
 
 
 class Body:
-    """Reads a body from its start; MalformedError where it is too short, and in `end` where it is too long."""
+    """Reads a body from its start; MalformedError if it is too short, and in `end` where it is too long."""
 
     def __init__(self, data: bytes):
         self._data, self._at = data, 0

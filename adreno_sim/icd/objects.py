@@ -114,7 +114,7 @@ class Objects:
             self.device.free(view.storage)
 
     def find(self, number: int) -> StorageView | None:
-        """The memory of a number, None where there is none."""
+        """The memory of a number, None if there is none."""
         return self._memories.get(number)
 
     def is_part(self, number: int) -> bool:

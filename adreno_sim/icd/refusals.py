@@ -74,7 +74,7 @@ class Refusals:
                 self._log.change_kind(finding, Kind.PROBE_REFUSED)
 
     def add(self, function: str, code: int, kernel: str, why: str, call: HostCall) -> None:
-        """A call of `function` gave the error `code`. why: the reason in words, "" where the code says it."""
+        """A call of `function` gave the error `code`. why: the reason in words, "" if the code says it."""
         name = NAMES.get(code, "an unknown error")
         reason = why.removeprefix(f"{name}: ") or _MEANINGS.get(name, "")
         message = f"{function} gives {name} ({code}){reason and ': ' + reason}"

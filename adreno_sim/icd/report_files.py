@@ -24,7 +24,7 @@ _LOOK = 0.02
 
 
 class ReportFile:
-    """The file of one server. AdrenoSimError where the folder takes no files."""
+    """The file of one server. AdrenoSimError if the folder takes no files."""
 
     def __init__(self, folder: str, report: ProcessReport):
         self._path = Path(folder) / f"process-{report.pid}-{os.getpid()}"
@@ -39,7 +39,7 @@ class ReportFile:
         return self._path.with_suffix(".trace")
 
     def write(self, report: ProcessReport) -> None:
-        """Write the report in its place. Whatever cannot be written is left out, and said to be. AdrenoSimError where the folder
+        """Write the report in its place. Whatever cannot be written is left out, and said to be. AdrenoSimError if the folder
         takes no file."""
         try:
             write_json(self._path.with_suffix(".json"), process_to_json(report))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def find_refusal(layout: Layout, kind: str, offset: int, profile: Profile, rule: str) -> str:
-    """Why clCreateImage refuses the pitches or the address of an image, "" where it takes them. 1D images have no pitch."""
+    """Why clCreateImage refuses the pitches or the address of an image, "" if it takes them. 1D images have no pitch."""
     if kind in ONE_ROW:
         return ""
     found = find_pitch_rule(rule)
@@ -32,7 +32,7 @@ def find_refusal(layout: Layout, kind: str, offset: int, profile: Profile, rule:
 
 
 def find_disagreement(spec: ImageSpec, offset: int, room: int, profile: Profile) -> str:
-    """Which pitch rules refuse an image whose host computed its pitch, though others take it; "" where they agree.
+    """Which pitch rules refuse an image whose host computed its pitch, though others take it; "" if they agree.
 
     room: bytes of the buffer from the image's address on.
     """

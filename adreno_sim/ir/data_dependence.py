@@ -47,7 +47,7 @@ def _list_instrs(function: ir.Function) -> list[ir.Instr]:
 
 
 def _spread(function: ir.Function, is_source: Callable[[ir.Instr], bool]) -> set[int] | None:
-    """The ids of what may depend on sources; None where they decide what is accessed by a branch."""
+    """The ids of what may depend on sources; None if they decide what is accessed by a branch."""
     instrs = _list_instrs(function)
     ends = PostDominators(function.blocks)
     tainted = {id(instr) for instr in instrs if is_source(instr)}
@@ -67,7 +67,7 @@ def _spread(function: ir.Function, is_source: Callable[[ir.Instr], bool]) -> set
 
 
 def _chosen_values(block: ir.Block, ends: PostDominators) -> set[int] | None:
-    """The ids of phis whose value the branch at the end of `block` decides; None where it decides more: what is accessed."""
+    """The ids of phis whose value the branch at the end of `block` decides; None if it decides more: what is accessed."""
     join = ends.find_immediate(block)
     if join is None:
         return None

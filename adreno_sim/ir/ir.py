@@ -299,8 +299,8 @@ class Block:
 class Function:
     """A kernel, or a function of the built-in library. `blocks[0]` is the entry.
 
-    `required_sub_group_size` is what Qualcomm's attribute asks for: "half", "full", or "" where it is absent.
-    `digest` is of all the function was made from, "" where that is not known. `facts` are results of analyses by name.
+    `required_sub_group_size` is what Qualcomm's attribute asks for: "half", "full", or "" if it is absent.
+    `digest` is of all the function was made from, "" if that is not known. `facts` are results of analyses by name.
     """
 
     name: str

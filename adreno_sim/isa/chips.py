@@ -29,7 +29,7 @@ class Chip:
     """A chip as Mesa knows it.
 
     file: registers of four words that a core has for each lane. granularity: waves that get registers together. wave: lanes of
-    the smallest wave. code_of: the chip whose code stands for this one's, "" where it is its own. single_waves: waves may get
+    the smallest wave. code_of: the chip whose code stands for this one's, "" if it is its own. single_waves: waves may get
     registers one by one, which leaves room for fewer.
     """
 

@@ -57,7 +57,7 @@ def compile_kernel(
 
 
 def find_library() -> Path:
-    """Returns the path of Mesa's library. MissingPackageError where it is not installed, UnsupportedError for another version."""
+    """Returns the path of Mesa's library. MissingPackageError if it is not installed, UnsupportedError for another version."""
     if not is_installed("tinymesa"):
         raise missing_package("tinymesa")
     installed = metadata.version("tinymesa")

@@ -84,7 +84,7 @@ class _Scalars:
         return self._add(instr.type) if known is None else known
 
     def _find_known(self, instr: ir.Instr) -> Leaves | None:
-        """The scalars of a value that are those of its operands; None where they are new."""
+        """The scalars of a value that are those of its operands; None if they are new."""
         op, operands = instr.op, instr.operands
         if op in ("alloca", "undefine"):
             return (_NONE,)

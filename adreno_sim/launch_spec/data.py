@@ -53,7 +53,7 @@ class Data:
         return int(self._load().size) if self.fill == "file" else None
 
     def array(self, dtype: str, count: int) -> np.ndarray | None:
-        """A flat array of `count` elements of `dtype`, None if unwritten. Raises AdrenoSimError where it does not fit."""
+        """A flat array of `count` elements of `dtype`, None if unwritten. Raises AdrenoSimError if it does not fit."""
         if self.fill == "unwritten":
             return None
         if self.fill == "file":

@@ -24,7 +24,7 @@ def gather_evidence(
     watch: Callable[[View, int], list[dict[str, Any]]] | None,
 ) -> Evidence:
     """named: what each buffer and image is called, and held after the launch, by its position. watch: runs the launch again for
-    the stores to an element; None where the device cannot."""
+    the stores to an element; None if the device cannot."""
     evidence = Evidence()
     evidence.add_call(call)
     kernel, expected = call.launches[0][0], {output.argument: output for output in wanted}

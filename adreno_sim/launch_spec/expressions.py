@@ -37,7 +37,7 @@ def evaluate(text: str, names: Mapping[str, int]) -> int:
 
 
 def find_wrong_name(name: str) -> str:
-    """Why `name` cannot name a value, "" where it can."""
+    """Why `name` cannot name a value, "" if it can."""
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
         return "expected a name of letters, digits and _, and no word of Python"
     return f"{name} is a function of expressions" if name in _FUNCTIONS else ""

@@ -15,7 +15,7 @@ from ..frontend.file_references import names_files
 def add_launch_folders(options: str, folder: Path, root: Path | None = None) -> str:
     """The build options with every relative -I once more from the launch file's `folder`, where there is such a folder.
 
-    root: the folder below which they must lie, links followed; None where they may lie anywhere. Raises OptionError for one that
+    root: the folder below which they must lie, links followed; None if they may lie anywhere. Raises OptionError for one that
     lies elsewhere. Options that cannot be split are left for the device, which refuses them.
     """
 

@@ -23,7 +23,7 @@ class ArgumentPlacement:
 @dataclass(frozen=True)
 class BufferArgument:
     """A buffer of `count` elements of `dtype` (numpy name); count None: as many as `data` has. extent: of the tensor in it, None
-    where it fills the buffer. undefined: for each byte its undefined bits, None where `data` says it."""
+    if it fills the buffer. undefined: for each byte its undefined bits, None if `data` says it."""
 
     dtype: str
     count: int | None
@@ -105,10 +105,10 @@ class LaunchSpec:
     """A launch as its file describes it; `file` is that file, and paths in it start at its folder.
 
     kernel "": the only one of the program. device "": not said. run: RunOptions fields. storages: bytes of shared
-    storages by name. findings: None where the launch is not expected to have any; else exactly these are expected.
-    refused: part of the message with which the launch must be refused, "" where it must run. values: [values] by name.
-    reference: the function that says what arguments hold after the launch, None where outputs alone do.
-    below: the folder in which its source must lie. global_offset: of the ids, None where they begin at 0.
+    storages by name. findings: None if the launch is not expected to have any; else exactly these are expected.
+    refused: part of the message with which the launch must be refused, "" if it must run. values: [values] by name.
+    reference: the function that says what arguments hold after the launch, None if outputs alone do.
+    below: the folder in which its source must lie. global_offset: of the ids, None if they begin at 0.
     """
 
     file: Path

@@ -17,7 +17,7 @@ class FileNames:
     root: Path
 
     def find(self, table: Table, key: str, name: str, because: str = "") -> Path:
-        """The path that the entry `key` names. Raises AdrenoSimError where it leads out. because: the reason, for the error."""
+        """The path that the entry `key` names. Raises AdrenoSimError if it leads out. because: the reason, for the error."""
         path = self.folder / name
         if not is_below(path, self.root):
             raise table.error(key, f"{name}: expected a file below {self.describe()}{because} (--root FOLDER names a wider one)")

@@ -11,7 +11,7 @@ from ..results.time_report import TimeReport
 
 def rank_launches(launches: Sequence[tuple[str, LaunchReport]]) -> TimeReport | None:
     """Returns one report of the times of launches, each under the name that is given with it. A launch that is wrong, or has no
-    time, is named as missing: it wins nothing. None where none got as far as to be timed."""
+    time, is named as missing: it wins nothing. None if none got as far as to be timed."""
     first = next((report.time for _, report in launches if report.time is not None), None)
     if first is None:
         return None

@@ -130,7 +130,7 @@ def _options(table: Table, values: dict[str, int], files: FileNames, any_folder:
 
 
 def _device(table: Table, folder: Path) -> TakenDevice:
-    """`device`: a simulated one, "" where none is named."""
+    """`device`: a simulated one, "" if none is named."""
     text = table.text("device", "")
     if not text:
         return TakenDevice({}, {}, "")
@@ -171,7 +171,7 @@ def _buffer(table: Table, kind: str, name: str, files: FileNames, storages: dict
 
 
 def _undefined(table: Table, files: FileNames) -> Data | None:
-    """`undefined`: a file with the undefined bits of each byte; None where there is none."""
+    """`undefined`: a file with the undefined bits of each byte; None if there is none."""
     if "undefined" not in table:
         return None
     data = read_data(table, "undefined", files)

@@ -33,7 +33,7 @@ def is_type(name: str) -> bool:
 
 
 def value_error(type: str, value: Any) -> str:
-    """What is wrong with `value` as a `type`, "" where nothing is."""
+    """What is wrong with `value` as a `type`, "" if nothing is."""
     dtype, count = ("uint8", None) if type == "bytes" else (shape_of(type) or ("", 1))
     values = value if isinstance(value, list) else [value]
     what = f"{count or 'a list of'} numbers" if count != 1 else "a number"

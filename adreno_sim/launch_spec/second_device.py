@@ -33,7 +33,7 @@ def run_beside(device: Device, kernel: Kernel, spec: LaunchSpec, before: Arrays)
 def compare_devices(
     name: str, mine: np.ndarray, theirs: np.ndarray, devices: tuple[str, str], wanted: WantedOutput | None
 ) -> tuple[ComparedArgument, str]:
-    """How two devices agree on one argument, and the message of a finding, "" where they do. wanted: what it should hold."""
+    """How two devices agree on one argument, and the message of a finding, "" if they do. wanted: what it should hold."""
     result = compare(theirs.reshape(-1), mine.reshape(-1), None if wanted is None else wanted.tolerance)
     worst = result.worst[0] if result.worst else 0
     same = mine.tobytes() == theirs.tobytes()

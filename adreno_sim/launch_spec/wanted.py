@@ -31,7 +31,7 @@ def find_wanted(
     """Every output that the launch file expects, in the order of the file.
 
     values: the arguments as the device has them. before: contents before the launch, which only a function needs. written:
-    positions of what the kernel may write. Raises AdrenoSimError where data or a function's results do not fit.
+    positions of what the kernel may write. Raises AdrenoSimError if data or a function's results do not fit.
     """
     found: list[WantedOutput] = []
     for output in spec.outputs:

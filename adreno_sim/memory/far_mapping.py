@@ -19,7 +19,7 @@ _FAILED = 2 ** (8 * ctypes.sizeof(ctypes.c_void_p)) - 1
 
 
 def map_far(descriptor: int, nbytes: int, at: int = _FAR) -> NDArray[np.uint8]:
-    """The first `nbytes` of a file, shared and writable, mapped until the process ends. OSError where that cannot be.
+    """The first `nbytes` of a file, shared and writable, mapped until the process ends. OSError if that cannot be.
 
     at: the address at which the system begins to look.
     """

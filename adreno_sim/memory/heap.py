@@ -35,7 +35,7 @@ class Heap:
         self._starts, self._sizes = [0], [self.nbytes]  # free ranges in order; no two touch
 
     def take(self, nbytes: int) -> NDArray[np.uint8]:
-        """Whole pages that hold `nbytes`, zeros. MemoryError where no free range is long enough."""
+        """Whole pages that hold `nbytes`, zeros. MemoryError if no free range is long enough."""
         needed = align_up(nbytes, PAGE)
         for place, size in enumerate(self._sizes):
             if size >= needed:

@@ -19,7 +19,7 @@ Extents = Sequence[int]
 
 @dataclass(frozen=True)
 class Box:
-    """bytes: (slices, rows, bytes of a row), writable, in place. marks: the same of the marks, None where none are kept.
+    """bytes: (slices, rows, bytes of a row), writable, in place. marks: the same of the marks, None if none are kept.
     view: whose bytes they are, None of plain memory."""
 
     bytes: Bytes

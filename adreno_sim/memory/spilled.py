@@ -41,7 +41,7 @@ def spill(array: np.ndarray) -> np.ndarray:
 
 
 def read_array(source: BinaryIO, offset: int, nbytes: int) -> NDArray[np.uint8]:
-    """So many bytes of an open file as a separate array. Raises OSError, EOFError where the file has less."""
+    """So many bytes of an open file as a separate array. Raises OSError, EOFError if the file has less."""
     if nbytes >= LEAST:
         try:
             return _in_file(_blocks_read(source, offset, nbytes), nbytes)

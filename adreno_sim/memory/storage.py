@@ -339,7 +339,7 @@ class StorageView:
         return self.separate or self.storage.block
 
     def marks(self) -> NDArray | None:
-        """The marks of the elements' bytes, shaped and typed as `array`; None where none are kept."""
+        """The marks of the elements' bytes, shaped and typed as `array`; None if none are kept."""
         return None if self.block.valid is None else self.elements_in(self.block.valid)
 
     def mark(self) -> None:
@@ -360,7 +360,7 @@ class StorageView:
         return self.offset < other.offset + other.nbytes and other.offset < self.offset + self.nbytes
 
     def element_range(self, element: int) -> tuple[int, int]:
-        """Addresses [low, high) of element number `element` in logical order. IndexError where there is none."""
+        """Addresses [low, high) of element number `element` in logical order. IndexError if there is none."""
         elements = self.array()
         if not 0 <= element < elements.size:
             raise IndexError(f"element {element} of {elements.size}")

@@ -12,7 +12,7 @@ ALL = 0xFF
 
 
 def undefined_bits(view: StorageView) -> NDArray[np.uint8] | None:
-    """For each byte of a view's elements, in order, those of its bits that are undefined; None where nobody keeps that."""
+    """For each byte of a view's elements, in order, those of its bits that are undefined; None if nobody keeps that."""
     marks = view.marks()
     if marks is None:
         return None

@@ -169,7 +169,7 @@ class SubgraphProgram:
         self._views, self._storages, self._closed = [], [], True
 
     def run(self, inputs: Sequence[View], outputs: Sequence[View]) -> GraphRun:
-        """Inputs and outputs in the graph's order. DeviceError where one is not what its node says."""
+        """Inputs and outputs in the graph's order. DeviceError if one is not what its node says."""
         start = time.perf_counter()
         heads, steps = self.graph.heads, self.steps
         sources = self.graph.of("input")
@@ -202,7 +202,7 @@ class SubgraphProgram:
         """One step, its tensors where the caller has them: those of the step's nodes, in their order and layouts; at the first
         step `reads`, at the last `writes` are the program's buffers that the step copies.
 
-        DeviceError where a view is not what its node says.
+        DeviceError if a view is not what its node says.
         """
         step = self.steps.all[number]
         takes = self._in_program if number == 0 else self._in_view

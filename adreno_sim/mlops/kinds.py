@@ -24,7 +24,7 @@ WHOLE = {
 
 
 def kind_of(name: str) -> str:
-    """The operator of a node. UnsupportedError where TVM's runtime knows none of that name."""
+    """The operator of a node. UnsupportedError if TVM's runtime knows none of that name."""
     if name in WHOLE:
         return WHOLE[name]
     for ending, kind in ENDINGS:

@@ -146,7 +146,7 @@ class _Planner:
         return count, last
 
     def _on_chip(self, nbytes: int, number: int) -> int | None:
-        """The start of a segment cut for a tensor; None where no free one is large enough."""
+        """The start of a segment cut for a tensor; None if no free one is large enough."""
         self._merge()
         free = {start: size for start, size in self.segments.items() if start not in self.taken}
         fitting = [start for start in sorted(free) if free[start] >= nbytes]

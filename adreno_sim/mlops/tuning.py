@@ -58,7 +58,7 @@ def load(path: Path) -> dict[str, Tuning]:
 
 
 def save(path: Path, symbol: str, tuning: Tuning) -> None:
-    """Put the results of one graph into the file; the others in it stay. TuningCacheError where there is another file."""
+    """Put the results of one graph into the file; the others in it stay. TuningCacheError if there is another file."""
     try:
         with _lock(path.parent):
             known = {name: _blob(found) for name, found in load(path).items()} if path.exists() else {}

@@ -58,7 +58,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 def find_wrong_value(key: str, value: Any) -> str:
-    """Why a profile cannot have this value of the right type, "" where it can."""
+    """Why a profile cannot have this value of the right type, "" if it can."""
     if isinstance(value, str):
         return _wrong_text(key, value)
     if isinstance(value, int) and not isinstance(value, bool):

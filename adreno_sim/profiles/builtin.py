@@ -77,7 +77,7 @@ def drivers_of(chip: str) -> list[str]:
 def resolve(name: str, driver: str = "") -> Values:
     """The values of a chip, a phone or a family under a driver: its own, or one of `drivers_of`, or a version of the same branch.
 
-    AdrenoSimError where the chip has no such driver.
+    AdrenoSimError if the chip has no such driver.
     """
     of_phone = phone(name) if name in phones() else None
     chip = name if of_phone is None else of_phone["chip"]

@@ -37,7 +37,7 @@ class MLCapabilities:
     kernel_start_ns: int = 0
 
     def lacks(self, operator: str) -> str:
-        """Why this version has no such operator; "" where it has."""
+        """Why this version has no such operator; "" if it has."""
         since = SINCE.get(operator, 1)
         return f"{operator} takes interface version {since}, the device has {self.version}" if self.version < since else ""
 

@@ -101,7 +101,7 @@ class Profile:
 
     @property
     def ml(self) -> MLCapabilities | None:
-        """OpenCL ML; None where the device has not the extension."""
+        """OpenCL ML; None if the device has not the extension."""
         return of_profile(self.values, self.extensions)
 
     @property
@@ -173,7 +173,7 @@ def complete(
     origins: Mapping[str, str],
     seen: Mapping[str, tuple[int, int]],
 ) -> Profile:
-    """The profile, with what a table without a base need not say. AdrenoSimError where anything else is missing."""
+    """The profile, with what a table without a base need not say. AdrenoSimError if anything else is missing."""
     words = {"opencl": values.get("opencl"), "name": name}
     added = {
         key: value.format_map(words) if isinstance(value, str) else value for key, value in DEFAULTS.items() if key not in values

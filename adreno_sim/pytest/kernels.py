@@ -105,7 +105,7 @@ class AdrenoKernel:
         return result
 
     def _wrong(self, result: KernelResult, expect: Sequence[str]) -> str:
-        """What is wrong with a launch, "" where nothing is."""
+        """What is wrong with a launch, "" if nothing is."""
         wrong = [f for f in result.findings if f.severity is Severity.ERROR and f.kind.label not in expect]
         if wrong:
             return "\n".join(kind_first([line for finding in wrong for line in finding_text.lines(finding)]))

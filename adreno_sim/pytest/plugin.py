@@ -95,7 +95,7 @@ def _one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
 
 
 def _cache_folder(config: pytest.Config) -> Path | None:
-    """A folder of pytest's cache; None where the cache is switched off."""
+    """A folder of pytest's cache; None if the cache is switched off."""
     place = config.getini("cache_dir") if config.pluginmanager.has_plugin("cacheprovider") else ""
     return config.rootpath / place / "d" / "adreno-failures" if place else None
 

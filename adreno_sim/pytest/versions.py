@@ -11,7 +11,7 @@ PLUGGY = (1, 2)
 
 
 def why_too_old(pytest_version: str, pluggy_version: str) -> str:
-    """Why the plugin cannot run with these versions, and what to do; "" where it can."""
+    """Why the plugin cannot run with these versions, and what to do; "" if it can."""
     for name, version, oldest in (("pytest", pytest_version, PYTEST), ("pluggy", pluggy_version, PLUGGY)):
         if tuple(map(int, re.findall(r"\d+", version)[:2])) < oldest:
             return (

@@ -23,7 +23,7 @@ class Choice:
 @dataclass(frozen=True)
 class Reading:
     """name: as reports have it. leaves_open: what is left to the device, a clause. source: where that is said. present: what the
-    given device chooses. choices: what others choose. why_not: why it cannot matter to a launch, "" where it can. is_of_order:
+    given device chooses. choices: what others choose. why_not: why it cannot matter to a launch, "" if it can. is_of_order:
     it changes the order of work alone. may_refuse: under another choice a device may rightly refuse the launch."""
 
     name: str

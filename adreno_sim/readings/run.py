@@ -40,7 +40,7 @@ class LaunchOnce(Protocol):
         self, device: Device, group: tuple[int, int, int], *, watched: tuple[int, int] | None = None, nudge: Nudge | None = None
     ) -> ReadingsOutcome:
         """Run it in work-groups of `group`. watched: argument and element whose stores are recorded. nudge: what changes the
-        contents of its inputs. Raises AdrenoSimError where the device refuses it."""
+        contents of its inputs. Raises AdrenoSimError if the device refuses it."""
         ...
 
     def name_argument(self, index: int) -> str:

@@ -109,7 +109,7 @@ def make_subject(
     arguments: Sequence[Any],
     find_conflicts: Callable[[], Sequence[str]],
 ) -> Subject:
-    """Returns a launch of `kernel` of a simulated device over `sizes`: global, and local or None. DeviceError where the sizes are
+    """Returns a launch of `kernel` of a simulated device over `sizes`: global, and local or None. DeviceError if the sizes are
     none."""
     ours: Any = kernel
     profile = require_variable(device).profile

@@ -43,7 +43,7 @@ class ViewLaunch:
 
     @property
     def obstacle(self) -> str:
-        """Why the launch cannot run elsewhere; "" where it can."""
+        """Why the launch cannot run elsewhere; "" if it can."""
         if not all(isinstance(one, (StorageView, *_VALUES)) for one in self._arguments):
             return "it has arguments that are in no buffer or image"
         if any(view.storage.on_chip for view in self._views.values()):

@@ -46,7 +46,7 @@ def script_data(name: str, data: Any) -> str:
 
 def document(title: str, style: str, parts: Iterable[str], script: str = "", command: str = "") -> str:
     """A page of these parts, which are HTML. style, script: this project's own text, behind that of every page. command: the line
-    that made the page, "" where none did."""
+    that made the page, "" if none did."""
     style, script = _of_every_page("theme.css") + style, _of_every_page("theme.js") + script
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
     rules += [f"style-src '{_digest(style)}'", f"script-src '{_digest(script)}'"]

@@ -56,7 +56,7 @@ CHUNK = 1 << 18
 class Comparison:
     """Result of one comparison.
 
-    ok: every element is within tolerance. uninformative: why an agreement says nothing, "" where it does. wrong: elements
+    ok: every element is within tolerance. uninformative: why an agreement says nothing, "" if it does. wrong: elements
     outside the tolerance. max_abs: the largest error, infinite where one of a pair alone is infinite or NaN; max_ulp, in units of
     the last place of the result's type, over finite pairs at least as large as the rms (near zero it would measure cancellation;
     0 for integers). worst: index of the largest error in units of its tolerance, with both values there.
@@ -91,7 +91,7 @@ class _Worst:
 
 
 def compare(got: np.ndarray, golden: np.ndarray | Expected, tolerance: float | None = None) -> Comparison:
-    """Compare `got` with `golden`, arrays of one shape and dtype. Raises ValueError where they differ in either.
+    """Compare `got` with `golden`, arrays of one shape and dtype. Raises ValueError if they differ in either.
 
     tolerance: relative, in place of the element type's and of what an Expected allows.
     """
@@ -134,7 +134,7 @@ def _flatten(
     got: np.ndarray, expected: Expected, tolerance: float | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Flat arrays: what was computed, its reference, the value that errors are measured from, and the allowed errors where the
-    reference says them. ValueError where shapes or types differ."""
+    reference says them. ValueError if shapes or types differ."""
     golden = expected.array
     if got.shape != golden.shape or got.dtype != golden.dtype:
         raise ValueError(f"expected {golden.dtype}{list(golden.shape)}, got {got.dtype}{list(got.shape)}")
@@ -197,7 +197,7 @@ def _tolerated(golden: np.ndarray, rms: float, tolerance: float | None) -> np.nd
 
 
 def _why_unknown(unsure: int, golden: np.ndarray, allowed: np.ndarray | None) -> str:
-    """The reason why a reference that knows its own error says nothing; "" where it does."""
+    """The reason why a reference that knows its own error says nothing; "" if it does."""
     if unsure:
         return f"rounding may turn {unsure} decisions on what is computed"
     if allowed is None or not allowed.size:

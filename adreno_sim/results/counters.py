@@ -29,7 +29,7 @@ def per_byte(operations: int, counters: LaunchCounters) -> float | None:
 
 
 def reuse_of(row: MemoryCounters) -> float | None:
-    """Returns how often each distinct byte is accessed; None where distinct bytes are not known."""
+    """Returns how often each distinct byte is accessed; None if distinct bytes are not known."""
     return (row.read_bytes + row.written_bytes) / row.unique_bytes if row.unique_bytes else None
 
 
@@ -50,12 +50,12 @@ def is_texture(row: MemoryCounters) -> bool:
 
 
 def find_local(counters: LaunchCounters) -> MemoryCounters | None:
-    """Returns the row of local memory; None where the kernel accesses none."""
+    """Returns the row of local memory; None if the kernel accesses none."""
     return next((row for row in counters.memory if row.kind == "local"), None)
 
 
 def counters_to_json(counters: LaunchCounters | None) -> dict[str, Any] | None:
-    """Returns JSON-ready data; None where nothing was counted."""
+    """Returns JSON-ready data; None if nothing was counted."""
     if counters is None:
         return None
     return {"launches": counters.launches, "exact": _exact_figures(counters), "model": _model_figures(counters)}

@@ -32,7 +32,7 @@ class ArrayPair:
 
     name: of the argument or tensor. kernel: that wrote it. shape: of the whole array, whose flat elements from `first` on are
     kept. row: elements of a row of the picture. texel: channels of an image, 0 for a buffer. wrong: which elements are outside
-    their tolerance. expected, wrong: None where nothing is expected.
+    their tolerance. expected, wrong: None if nothing is expected.
     """
 
     name: str
@@ -86,7 +86,7 @@ class TensorNote:
 class Evidence:
     """arrays: of arguments and results. calls: in the order in which they ran. tensors: of the plan, of `planned` bytes. stores:
     to the element of a finding, in order, where a launch was run again for them. cut: sentences on what was left out. launch: the
-    one of several launches that it belongs to, as findings name them (`launch` of their detail), "" where there is one."""
+    one of several launches that it belongs to, as findings name them (`launch` of their detail), "" if there is one."""
 
     arrays: list[ArrayPair] = field(default_factory=list)
     calls: list[CallNote] = field(default_factory=list)
@@ -130,7 +130,7 @@ class Evidence:
             self.cut[f"calls behind the first {MOST_CALLS:,}"] = None
 
     def find_stores(self, finding: Finding) -> list[dict[str, Any]] | None:
-        """The stores to the element of a finding, in order; None where nothing recorded them."""
+        """The stores to the element of a finding, in order; None if nothing recorded them."""
         told = finding.detail.get("stores")
         if isinstance(told, list):
             return told

@@ -45,7 +45,7 @@ def _lines(finding: Finding) -> list[str]:
 
 
 def node_words(finding: Finding) -> str:
-    """The nodes of the model that a finding is of: "node conv1", "nodes conv1, conv2 and 3 more"; "" where none is known."""
+    """The nodes of the model that a finding is of: "node conv1", "nodes conv1, conv2 and 3 more"; "" if none is known."""
     names, more = finding.nodes[:MOST_NODES], len(finding.nodes) - MOST_NODES
     if not names:
         return ""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class LaunchOutput:
     """One expected output against what the launch left; numbers as in golden.compare.Comparison.
 
-    vacuous: why an agreement says nothing, "" where it does. worst: index into the flat output.
+    vacuous: why an agreement says nothing, "" if it does. worst: index into the flat output.
     """
 
     argument: str
@@ -77,7 +77,7 @@ class ComparedArgument:
 
 @dataclass
 class DeviceComparison:
-    """The launch on a second device, given the same inputs. refused: why it did not run there, "" where it did."""
+    """The launch on a second device, given the same inputs. refused: why it did not run there, "" if it did."""
 
     device: str
     refused: str = ""
@@ -93,11 +93,11 @@ class LaunchReport:
     is_test: the launch file says what is to be found, so that every other finding, of any severity, counts.
     missing: what the launch file announces and did not happen. refused: the message of a refusal that was announced.
     unchecked: sentences on what this launch says nothing about. values: [values] of the launch file, as they were. coverage:
-    arguments that it did not write whole. compared: with a second device, None where there is none. counters, machine_code: where
-    they were asked for. readings: under which readings of OpenCL the launch was run again, None where there was none. unproven:
+    arguments that it did not write whole. compared: with a second device, None if there is none. counters, machine_code: where
+    they were asked for. readings: under which readings of OpenCL the launch was run again, None if there was none. unproven:
     accesses that are not proven in range, if that was asked. text: the source. included: the text of other files that findings
     are in. arrays: what the arguments that the kernel may write held afterwards, by name, None if it did not run or nobody asked.
-    tried: the launches that were inferred, fewest work-items first, None where a launch file says one; sizes and values are then
+    tried: the launches that were inferred, fewest work-items first, None if a launch file says one; sizes and values are then
     those of the smallest that fails, else of the largest. evidence: what a page shows, None if nobody asked. text, included,
     unproven, arrays and evidence are not part of the JSON.
     """

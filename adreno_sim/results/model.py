@@ -37,7 +37,7 @@ class PeerReport:
 class AccessReport:
     """A kernel's accesses to memory at level bounds: the fewest places proven in range of all launches, of how many.
 
-    executed, executed_proven: how often they ran over all launches; None where that was not counted.
+    executed, executed_proven: how often they ran over all launches; None if that was not counted.
     """
 
     places: int
@@ -188,17 +188,17 @@ class Report:
     subgraphs, kept: with target clml, what ran as OpenCL ML and what did not.
     digests: SHA-256 of each output's bytes, by name.
     unchecked: sentences, each naming something that this check says nothing about. timings: seconds by stage, in order.
-    plan: None where input shapes are symbolic or the run failed before. planner: the one asked for, "" for the plan as
+    plan: None if input shapes are symbolic or the run failed before. planner: the one asked for, "" for the plan as
     compiled. plan_causes: the plan's bytes by what they are spent on (see compiler.plan.audit).
-    compared_with: name of a second device that every call ran on, "" where there was none.
+    compared_with: name of a second device that every call ran on, "" if there was none.
     allowed: findings that an allow-list accepts, with its entries; expired: entries that would have, until their day.
-    reproduction: the folder a failing launch was written to and why, "" where none was. sources: of kernels with findings.
+    reproduction: the folder a failing launch was written to and why, "" if none was. sources: of kernels with findings.
     unproven: accesses that some launch does not prove in range, by kernel, if that was asked; no part of the JSON.
     machine_code: of each kernel, where it was asked for.
     tuned: functions of a tuning folder, with the schedule each got. scopes: None for a bundle, and for targets without textures.
-    stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
+    stopped: the error that ended the run early, "" if none did; stopped_code: the exit code it asks for.
     outputs_in_model: outputs that references were to judge; 0 where nothing was to be compared with them. time: predicted, where
-    that was asked for. readings: under which readings of OpenCL launches ran again, None where none did. evidence: what a page
+    that was asked for. readings: under which readings of OpenCL launches ran again, None if none did. evidence: what a page
     shows; no part of the JSON.
     """
 

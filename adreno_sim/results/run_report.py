@@ -70,7 +70,7 @@ class LaunchRow:
     """A launch that was checked, as `adreno-sim replay --list` shows it.
 
     number: from 1, among all launches of the recording. call: number of the host's call; arguments: in words. seconds: that it
-    took here, None where it was refused; predicted: on the device, None where nobody asks or nothing says. findings: how many of
+    took here, None if it was refused; predicted: on the device, None if nobody asks or nothing says. findings: how many of
     each kind, at each place and time.
     """
 
@@ -92,7 +92,7 @@ class ProcessReport:
 
     program: name of its program. device, checks: as it was opened. kernels: by name. sources: of kernels with findings.
     unchecked: sentences on what this says nothing about; unsupported: on what the program asked for and did not get. leaks:
-    objects never released. failed: why the driver did not start, or broke off; "" where it did not. opened: it got as far as
+    objects never released. failed: why the driver did not start, or broke off; "" if it did not. opened: it got as far as
     the device. compared_with: name of a real device on which a replay ran each launch too; compared: how many it did. differs:
     what ended otherwise in a replay than it was recorded, in words. checked_launches, left_out: launches that a filter takes, and
     those that it leaves out. launches: one by one, where a replay lists them. time: predicted, where `run` is asked for it.
@@ -125,9 +125,9 @@ class RunReport:
 
     status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
     of several processes are one. no_driver: if none did, the known reasons. idle: why a replay says nothing, or not all;
-    "" where it does. most: findings that are shown; what is judged are all. counters: by kernel, and times: where they were asked
+    "" if it does. most: findings that are shown; what is judged are all. counters: by kernel, and times: where they were asked
     for; unjudged: what a limit on time says nothing about. readings: under which readings of OpenCL launches of a replay ran
-    again, None where none did. evidence: what a page shows, no part of the JSON.
+    again, None if none did. evidence: what a page shows, no part of the JSON.
     """
 
     command: tuple[str, ...]
@@ -342,7 +342,7 @@ def host_call_of(finding: Finding) -> HostCall | None:
 
 
 def maker_of(finding: Finding) -> tuple[str, tuple[str, ...]] | None:
-    """Which call made the memory that a finding is about, in words, and from which frames of the program; None where it says
+    """Which call made the memory that a finding is about, in words, and from which frames of the program; None if it says
     nothing of that."""
     made = finding.detail.get("made")
     if not isinstance(made, Mapping):

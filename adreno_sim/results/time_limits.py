@@ -37,7 +37,7 @@ NO_WISH = TimeWish()
 
 
 def parse_duration(text: str) -> float:
-    """Returns "15ms" in seconds. ValueError where it is none."""
+    """Returns "15ms" in seconds. ValueError if it is none."""
     found = _DURATION.fullmatch(text)
     seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
     if not seconds:

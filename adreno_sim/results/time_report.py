@@ -158,7 +158,7 @@ class TimeReport:
 
 
 def time_to_json(report: TimeReport | None) -> dict[str, Any] | None:
-    """Returns JSON-ready data; None where nothing was timed."""
+    """Returns JSON-ready data; None if nothing was timed."""
     if report is None:
         return None
     data = {

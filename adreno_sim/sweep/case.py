@@ -84,7 +84,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Result:
-    """An outcome with the check's report (JSON data; None where there is none) and what its process printed."""
+    """An outcome with the check's report (JSON data; None if there is none) and what its process printed."""
 
     outcome: Outcome
     report: dict[str, Any] | None = None

@@ -36,7 +36,7 @@ def on_this_machine(cases: Sequence[Case], limit: float, jobs: int) -> Iterator[
 def on_cluster(cases: Sequence[Case], limit: float, address: str) -> Iterator[tuple[Case, Result]]:
     """Run cases on the workers of the scheduler at `address`; each model travels to them as its bytes.
 
-    What a worker was at when it died goes to another. Raises AdrenoSimError where Dask, the scheduler or its workers are
+    What a worker was at when it died goes to another. Raises AdrenoSimError if Dask, the scheduler or its workers are
     missing, a worker has another version of this package, or the scheduler is lost.
     """
     with open_cluster(address) as client:
@@ -57,7 +57,7 @@ def on_cluster(cases: Sequence[Case], limit: float, address: str) -> Iterator[tu
 def open_cluster(address: str) -> Iterator[Any]:
     """Gives a client of the scheduler at `address`, whose workers have this version.
 
-    Raises AdrenoSimError where Dask, the scheduler or its workers are missing, or a worker has another version.
+    Raises AdrenoSimError if Dask, the scheduler or its workers are missing, or a worker has another version.
     """
     require("distributed")
     import distributed

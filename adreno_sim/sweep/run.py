@@ -31,7 +31,7 @@ class Sweep:
 
     @property
     def lowest_level(self) -> str:
-        """The level of checks of the case that checks least; "" where all ran on real devices."""
+        """The level of checks of the case that checks least; "" if all ran on real devices."""
         return find_lowest(case.level for case, _ in self.results if case.level)
 
     def counts(self) -> dict[str, int]:

@@ -29,7 +29,7 @@ class ResultStore:
         require_plain_files(file for ending in ENDINGS for file in sorted(folder.glob(f"*{ending}")))
 
     def get(self, case: Case, retry: bool = False) -> Result | None:
-        """What became of a case in an earlier run; None where it has to run, also where what is there is damaged. retry: also
+        """What became of a case in an earlier run; None if it has to run, also where what is there is damaged. retry: also
         where its process broke down."""
         try:
             outcome = read_outcome(read_json(self.folder / f"{case.key}.case.json"))
@@ -39,7 +39,7 @@ class ResultStore:
         return None if retry and outcome.status in AGAIN else Result(outcome, report, resumed=True)
 
     def _report(self, case: Case, outcome: Outcome) -> dict[str, Any] | None:
-        """The report of a case; None where it has none. Raises OSError and ValueError, also where the outcome is not that of the
+        """The report of a case; None if it has none. Raises OSError and ValueError, also where the outcome is not that of the
         report."""
         path = self.folder / f"{case.key}.report.json"
         data: dict[str, Any] | None = read_json(path) if path.exists() else None

@@ -91,7 +91,7 @@ def draw_all() -> dict[str, str]:
 
 
 def read_table(file: Path, section: str, first: str) -> list[dict[str, str]]:
-    """The rows of the first table in a section whose first column is called `first`. ValueError where there is none."""
+    """The rows of the first table in a section whose first column is called `first`. ValueError if there is none."""
     _, _, rest = file.read_text(encoding="utf-8").partition(f"\n{section}")
     lines = iter(rest.split("\n## ")[0].splitlines())
     for line in lines:

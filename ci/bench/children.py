@@ -129,7 +129,7 @@ class Child:
 
 
 def oclgrind_library() -> Path | None:
-    """The OpenCL driver that belongs to the `oclgrind` on the path; None where there is none."""
+    """The OpenCL driver that belongs to the `oclgrind` on the path; None if there is none."""
     program = shutil.which("oclgrind")
     library = Path(program).resolve().parents[1] / "lib/oclgrind/liboclgrind-rt-icd.so" if program else None
     return library if library and library.exists() else None

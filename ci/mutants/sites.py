@@ -23,7 +23,7 @@ HIDDEN = (ast.JoinedStr, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, as
 class Site:
     """A mutant: the text from (line, column) to (end_line, end_column), in bytes as `ast` counts, and what replaces it.
 
-    `mutated` is None where the statement is left out.
+    `mutated` is None if the statement is left out.
     """
 
     kind: str

@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def read_notes(changelog: str, version: str) -> str:
-    """The section of a version, without its heading. ValueError where there is none, or it says nothing."""
+    """The section of a version, without its heading. ValueError if there is none, or it says nothing."""
     found = re.search(rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
     if found is None or not found[1].strip():
         raise ValueError(f"CHANGELOG.md: expected a section [{version}] that says what changed")

@@ -43,7 +43,7 @@ class Solver:
         return bool(self._ask(points.is_empty))
 
     def maximum(self, points: isl.BasicSet, objective: isl.Aff) -> isl.Val | None:
-        """Returns the largest value of `objective`, no integer for an empty set; None where isl meets its limit."""
+        """Returns the largest value of `objective`, no integer for an empty set; None if isl meets its limit."""
         return self._ask(lambda: points.max_val(objective))
 
     def _ask(self, question):
@@ -137,7 +137,7 @@ class System:
 
     def maximum(self, value: Linear) -> isl.Val | None:
         """Returns the largest value of `value`, whose symbols are known, on these points: no integer if there are none, None
-        where isl meets its limit."""
+        if isl meets its limit."""
         points = self.points()
         objective = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(points.get_space()))
         objective = objective.set_constant_val(self._solver.value(value.const))

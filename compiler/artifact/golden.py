@@ -84,7 +84,7 @@ def to_members(golden: GoldenData) -> dict[str, bytes]:
 
 
 def from_members(members: Mapping[str, bytes]) -> GoldenData | None:
-    """The golden results among a bundle's members, None where there are none. Raises SchemaError for damaged ones."""
+    """The golden results among a bundle's members, None if there are none. Raises SchemaError for damaged ones."""
     if DOCUMENT not in members:
         return None
     data = parse_json(members[DOCUMENT])

@@ -20,7 +20,7 @@ class PlannedStorage:
 
     scope: ON_CHIP where it is on-chip memory, else memory of the device.
 
-    [first, last] are VM instruction indices over which the storage exists. planned: False where all that is in it
+    [first, last] are VM instruction indices over which the storage exists. planned: False if all that is in it
     was left to the runtime (results, copies between scopes); `why` then says for what reason.
     """
 
@@ -41,7 +41,7 @@ class PlannedTensor:
     An alias (reshape) is not listed: it extends the life of the tensor it names. `origin` is the host function that
     writes it first. written, read: the instructions of its first write and first read (None: there is none, or it is not
     known); `accesses_known` of the plan says which. allocated: its storage is, on every way to the tensor. left_alone: why TVM's
-    planner does not place it, "" where it does. call: the instructions [first, last] of the function call that makes it, () in
+    planner does not place it, "" if it does. call: the instructions [first, last] of the function call that makes it, () in
     the entry function. symbolic: where TVM planned its storage without knowing the size, the bytes of that at other values of
     the symbols. producer, reader: what writes it first and reads it last, as operators of the model where they are known. reads:
     every instruction that reads it.
@@ -86,7 +86,7 @@ class FixedTensor:
 
     Of a function of a session also "weight", which stays on the device between calls, and "state", memory of a KV cache.
 
-    first: the instruction that first has it in device memory, from when on it stays there; None where it has no memory apart
+    first: the instruction that first has it in device memory, from when on it stays there; None if it has no memory apart
     from the planned tensors, or where that is not known.
     """
 

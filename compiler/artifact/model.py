@@ -93,7 +93,7 @@ class CompiledModel:
 
     Invariant (checked by `validate`): every kernel, host function, VM function and constant that the host program names
     is present, and each launch passes as many arguments as its kernel has parameters.
-    `plan` is the plan as compiled, under the pitch rule the target states; None where input shapes are symbolic.
+    `plan` is the plan as compiled, under the pitch rule the target states; None if input shapes are symbolic.
     `graphs`: subgraphs for OpenCL ML, by name; `offload`: what the policy for them decided.
     `golden`: what the calls of one run should compute, where it was recorded; no part of the model's digest.
     `entries`: of a model for sessions, which has no ENTRY then: the parameters of each function that a session may call.
@@ -132,7 +132,7 @@ class CompiledModel:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> CompiledModel:
-        """Read a bundle. Raises AdrenoSimError where it is missing, damaged, of another schema or inconsistent."""
+        """Read a bundle. Raises AdrenoSimError if it is missing, damaged, of another schema or inconsistent."""
         members = _read_bundle(Path(path))
         try:
             return _from_members(members)

@@ -54,7 +54,7 @@ def find_inconsistency(plan: MemoryPlan) -> str:
 
 
 def find_wrong_type(shape: Sequence[int | str], dtype: str) -> str:
-    """Why there is no tensor of this shape and element type, "" where there is one. Names in a shape are sizes not known yet."""
+    """Why there is no tensor of this shape and element type, "" if there is one. Names in a shape are sizes not known yet."""
     if dtype not in ELEMENT_TYPES:
         return f"unknown dtype {dtype!r}: expected one of {', '.join(sorted(ELEMENT_TYPES))}"
     sizes = [size for size in shape if isinstance(size, int)]

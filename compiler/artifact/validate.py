@@ -116,7 +116,7 @@ def _check_graph(model: CompiledModel, key: str, code: GraphCode) -> None:
 
 
 def _check_dtypes(value: Any, where: str) -> None:
-    """Every field `dtype` in a tree of dataclasses names a numpy type ("" where the field may be left open)."""
+    """Every field `dtype` in a tree of dataclasses names a numpy type ("" if the field may be left open)."""
     if isinstance(value, (tuple, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             _check_dtypes(item, where)

@@ -30,7 +30,7 @@ LEAST, MOST = 0.5, 1.5
 
 
 def find_equal_axis(array: np.ndarray) -> int | None:
-    """The last axis of more than one place along which all floats are equal; None where there is none."""
+    """The last axis of more than one place along which all floats are equal; None if there is none."""
     if array.dtype.kind != "f":
         return None
     for axis in reversed(range(array.ndim)):
@@ -133,7 +133,7 @@ class DistinguishingInputs:
         self, call: FunctionCall, before: Sequence[np.ndarray | None], golden: Sequence[Expected | None]
     ) -> OtherRun | None:
         """A call whose results are not floats and say nothing, on the first inputs with values it may look for whose results say
-        something; None where there are none such, or it does not run. Once for each function."""
+        something; None if there are none such, or it does not run. Once for each function."""
         results = [i for i, _ in call.tensors(written=True) if golden[i] is not None]
         read = [i for i, _ in call.tensors(written=False) if (array := before[i]) is not None and array.dtype.kind == "f"]
         if not results or not read or not all(_says_nothing(golden[i]) for i in results):

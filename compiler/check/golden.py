@@ -31,7 +31,7 @@ class Golden(Protocol):
         ...
 
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
-        """Each argument after the call, None where it is a scalar or not known. args: what they hold before it."""
+        """Each argument after the call, None if it is a scalar or not known. args: what they hold before it."""
         ...
 
     def needs_no_tvm(self, call: FunctionCall) -> bool:

@@ -57,7 +57,7 @@ def check_kernel(
     symbols must be known from the others, or from `shapes`. The caller's arrays stay unchanged.
     expected: None = the PrimFunc before scheduling; a callable over the arguments (`golden.given_references`), or a PrimFunc
     that says the same for the CPU; or arrays, by name or one for each parameter: what each should hold after the call, None
-    where nothing is said of it.
+    if nothing is said of it.
     device, checks, progress: as of `check`. name: in place of the PrimFunc's own. options: target, pipeline, without_fix,
     shapes, seed, keep_going, strict, compare_with, save, allow, explain, counters, isa, every_reading, reproduce, as of `check`.
 

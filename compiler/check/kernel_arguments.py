@@ -21,7 +21,7 @@ Complete = Union[np.ndarray, bool, int, float]
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """The arrays of a .npz file by name. AdrenoSimError where it cannot be read."""
+    """The arrays of a .npz file by name. AdrenoSimError if it cannot be read."""
     try:
         with open_npz(os.fspath(path)) as archive:
             require_memory("its arrays", archive.nbytes)

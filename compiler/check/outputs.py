@@ -28,7 +28,7 @@ SHARE_OF_MOVEMENT = 0.5
 places of all numbers can do, and not all."""
 
 Movement = Callable[[str], Union[Sequence[float], None]]
-"""How far one unit in the last place of the weights and inputs moves each output of a reference; None where it is not known."""
+"""How far one unit in the last place of the weights and inputs moves each output of a reference; None if it is not known."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class _Row:
-    """One output against one reference, and what is found. report: None where they have no elements in common to compare.
+    """One output against one reference, and what is found. report: None if they have no elements in common to compare.
     difference: the largest, inf where one of them alone is not finite. earlier: though every kernel agrees, so that what went
     wrong lies before them."""
 
@@ -91,9 +91,9 @@ def judge_outputs(
     """The outputs against every reference.
 
     truth: the same references, computed only if an output is wrong: they know how far rounding may take it beyond what the type
-    allows; None where a kernel is wrong. movement: how far one unit in the last place of the weights and inputs moves each output
-    of a reference, asked only if an output is wrong; None where that is not known. wrong_pass: the name of the pass that changed
-    the meaning, "" where it is not found, asked only if one did.
+    allows; None if a kernel is wrong. movement: how far one unit in the last place of the weights and inputs moves each output
+    of a reference, asked only if an output is wrong; None if that is not known. wrong_pass: the name of the pass that changed
+    the meaning, "" if it is not found, asked only if one did.
     """
 
     def compare_all(golden: Golden) -> list[_Row]:

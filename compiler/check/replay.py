@@ -65,7 +65,7 @@ def _store_to_json(event: Any, code: KernelCode, order: int) -> dict[str, Any]:
 
 
 def source_line(code: KernelCode, line: int) -> str:
-    """Line `line` (from 1) of the kernel's source without its indentation; "" where there is none."""
+    """Line `line` (from 1) of the kernel's source without its indentation; "" if there is none."""
     lines = split_lines(code.source)
     return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 

@@ -17,7 +17,7 @@ from .wide_precision_rerun import Arrays, WidePrecisionRerun
 @dataclass(frozen=True)
 class RoundingVerdict:
     """On one result with a larger error than expected. is_rounding: only from rounding. note: what its rerun says, to append
-    to a finding; "" where there is nothing to say."""
+    to a finding; "" if there is nothing to say."""
 
     is_rounding: bool
     note: str = ""

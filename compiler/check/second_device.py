@@ -32,7 +32,7 @@ class SecondDevice:
         self._machine = VirtualMachine(model, device)
 
     def results(self, call: FunctionCall, before: Arrays, dtypes: Sequence[str] = ()) -> list[np.ndarray | None] | None:
-        """The tensor arguments after the call on this device; None where it cannot run. before: their contents before it.
+        """The tensor arguments after the call on this device; None if it cannot run. before: their contents before it.
 
         dtypes: the types of the arguments here, by position, where those of the call are others.
         """
@@ -75,7 +75,7 @@ class SecondDevice:
     def compare(self, call: FunctionCall, before: Arrays, golden: Sequence[Expected | None] | None, row: Row) -> list[Finding]:
         """Count every result of `call` in its kernel's row; a finding for each on which the devices do not agree.
 
-        golden: what the call should compute, None where nothing is known.
+        golden: what the call should compute, None if nothing is known.
         """
         theirs = self.results(call, before)
         if theirs is None:

@@ -27,7 +27,7 @@ SIDES = (("width", "IMAGE2D_MAX_WIDTH"), ("height", "IMAGE2D_MAX_HEIGHT"), ("dep
 
 
 def kernel_lacks(code: KernelCode, info: DeviceInfo) -> str:
-    """Why the device cannot run a kernel, "" where nothing speaks against it."""
+    """Why the device cannot run a kernel, "" if nothing speaks against it."""
     for pattern, extensions, what in NEEDS:
         if pattern.search(code.source) and not info.extensions.intersection(extensions):
             return f"asks for {what}: {info.name} has no {' or '.join(extensions)}"
@@ -74,7 +74,7 @@ def oversized_groups(model: CompiledModel, most: int) -> Iterator[Finding]:
 
 
 def require_graphs(model: CompiledModel, info: DeviceInfo) -> None:
-    """Raise UnsupportedError where the model has subgraphs for OpenCL ML and the device runs none."""
+    """Raise UnsupportedError if the model has subgraphs for OpenCL ML and the device runs none."""
     if model.graphs and info.ml is None:
         raise UnsupportedError(f"unsupported: {why_no_graphs(info.name, info.extensions)}")
 

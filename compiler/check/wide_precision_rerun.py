@@ -68,7 +68,7 @@ class WidePrecisionRerun:
         return self._reference.has_truth(call.function.golden)
 
     def describe(self, call: FunctionCall) -> str:
-        """What a rerun of the call is, in words; "" where none ran."""
+        """What a rerun of the call is, in words; "" if none ran."""
         widths = self._widths.get(call.function.name)
         return str(widths[0]) if widths else ""
 
@@ -131,7 +131,7 @@ class WidePrecisionRerun:
     def run(self, call: FunctionCall, before: Arrays, width: Width | None = None, nudge: bool = False) -> list[np.ndarray | None]:
         """The tensor arguments after the call, by this rerun's device; width: None for the types of the model.
 
-        Raises AdrenoSimError where it cannot run, BitsMatter where it has no rerun of this width.
+        Raises AdrenoSimError if it cannot run, BitsMatter where it has no rerun of this width.
         """
         changed, dtypes = (self.model, []) if width is None else self._widen(call, width, nudge)
         second = SecondDevice(changed, self.device)

@@ -147,7 +147,7 @@ def _pointers(code: KernelCode, launch: Launch, tensor: str) -> list[str]:
 
 
 def _keep_narrow(model: CompiledModel, launch: Launch, tensor: str) -> str | None:
-    """The text of a kernel that widens a tensor's elements as it reads them; None where it cannot."""
+    """The text of a kernel that widens a tensor's elements as it reads them; None if it cannot."""
     code = model.kernels[launch.kernel]
     source: str | None = code.source
     for pointer in _pointers(code, launch, tensor):
@@ -157,7 +157,7 @@ def _keep_narrow(model: CompiledModel, launch: Launch, tensor: str) -> str | Non
 
 def widen_where_read(source: str, pointer: str) -> str | None:
     """OpenCL C in which the elements of one parameter, a pointer to floats or halves, keep their type until they are read; None
-    where it does anything else than index it. `widen_source` and `widen_floats` leave its declaration alone."""
+    if it does anything else than index it. `widen_source` and `widen_floats` leave its declaration alone."""
     name = re.escape(pointer)
     declared = re.compile(rf"\b(float|half)(\s*\*\s*(?:restrict\s+|const\s+)*)({name}\s*[,)])")
     types = {match[1] for match in declared.finditer(source)}
@@ -173,7 +173,7 @@ def widen_where_read(source: str, pointer: str) -> str | None:
 
 
 def _find_bracket(text: str, start: int) -> int | None:
-    """The place after the bracket that opens at `start` and is closed again; None where none opens."""
+    """The place after the bracket that opens at `start` and is closed again; None if none opens."""
     if text[start : start + 1] != "[":
         return None
     depth = 0

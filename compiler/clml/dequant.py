@@ -48,7 +48,7 @@ def dequant_table(capabilities: MLCapabilities, mod: Any) -> list[tuple[str, Any
 
 
 def _require_format(mod: Any, call: Any, known: dict[str, str]) -> None:
-    """UnsupportedError where the function unpacks in another way."""
+    """UnsupportedError if the function unpacks in another way."""
     name = str(call.args[0].name_hint)
     if name not in known:
         known[name] = _difference(mod[call.args[0]], call)

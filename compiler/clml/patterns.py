@@ -148,7 +148,7 @@ def _in_order(calls: Sequence[Any], bindings: Any) -> list[Any]:
 
 
 def require(found: Description, result: Any, capabilities: MLCapabilities) -> None:
-    """UnsupportedError where the runtime would not take a node, with results as `result`."""
+    """UnsupportedError if the runtime would not take a node, with results as `result`."""
     if hasattr(read.type_of(result), "fields"):
         raise UnsupportedError("unsupported: a result that is a tuple")
     nodes: list[Node] = []

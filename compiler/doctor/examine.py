@@ -88,7 +88,7 @@ class Examination:
 def examine(device: Device, step: Callable[[str], None] = lambda _name: None, only: tuple[str, ...] = ()) -> Examination:
     """Examine the installed TVM on `device`. step: called with each defect's name first. only: names; empty = all.
 
-    Raises AdrenoSimError or UnsupportedError where TVM is missing, unsupported, or paired with an ffi that crashes.
+    Raises AdrenoSimError or UnsupportedError if TVM is missing, unsupported, or paired with an ffi that crashes.
     """
     tvm = import_tvm()
     start = time.perf_counter()

@@ -91,7 +91,7 @@ def _number_stages(found: list[Stage]) -> list[Stage]:
 def run_stages(
     module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm", weights: str = "buffer"
 ) -> StagedModule:
-    """Run all stages on a Relax module. rule, weights: see `Scoping`. Raises UnsupportedError where TVM's passes cannot."""
+    """Run all stages on a Relax module. rule, weights: see `Scoping`. Raises UnsupportedError if TVM's passes cannot."""
     from ..lower.pipeline import reason
 
     staged = StagedModule()

@@ -22,7 +22,7 @@ Argument = np.ndarray | bool | int | float
 
 
 def host_side(lowered: Lowered, name: str) -> HostFunction:
-    """The host side of PrimFunc `name`. UncompiledError naming what it cannot express, AdrenoSimError where it runs nothing."""
+    """The host side of PrimFunc `name`. UncompiledError naming what it cannot express, AdrenoSimError if it runs nothing."""
     kernels, extents = kernels_of(lowered)
     try:
         function = host_function(name, lowered.tir[name], kernels, extents, name)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def extract(lowered: Lowered, name: str = "model") -> CompiledModel:
     """The CompiledModel of a lowered module, its plan included where all input shapes are known.
 
-    Raises UncompiledError naming a construct that the host program cannot express, AdrenoSimError where the module
+    Raises UncompiledError naming a construct that the host program cannot express, AdrenoSimError if the module
     has no function `main`.
     """
     try:

@@ -217,7 +217,7 @@ class _Builder:
 
 
 def _constant_result(function: Any) -> vm.ScalarLiteral | None:
-    """The number that a PrimFunc without parameters returns; None where it computes anything."""
+    """The number that a PrimFunc without parameters returns; None if it computes anything."""
     body = function.body
     while read.kind(body) == "SeqStmt" and len(body.seq) == 1:
         body = body.seq[0]

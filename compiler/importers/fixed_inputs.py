@@ -21,7 +21,7 @@ def require_inputs(values: Iterable[str], names: Sequence[str]) -> None:
 
 
 def fill(name: str, value: Number, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
-    """An array of `shape` and `dtype` with this number everywhere. AdrenoSimError where the type does not hold it."""
+    """An array of `shape` and `dtype` with this number everywhere. AdrenoSimError if the type does not hold it."""
     if not isinstance(value, (bool, int, float, np.number, np.bool_)):
         raise AdrenoSimError(f"value {value!r} of input {name!r}: expected a number, or true or false")
     if dtype.kind not in "biuf":

@@ -23,7 +23,7 @@ def with_storage(module: IRModule, dtype: str, accumulate: str = "float32") -> I
     """The module as it is for "float32"; for "float16" TVM's ToMixedPrecision: tensors are float16, sums `accumulate`.
 
     Inputs and outputs keep their types; constants are rounded here, once. AdrenoSimError for another dtype,
-    UncompiledError where TVM's pass fails, as on a call of a function that its importer wrote itself (ONNX's Pad).
+    UncompiledError if TVM's pass fails, as on a call of a function that its importer wrote itself (ONNX's Pad).
     """
     for name in (dtype, accumulate):
         if name not in DTYPES:

@@ -50,7 +50,7 @@ def make_inputs(
     """One array per input of the model, by name.
 
     path: None = seeded; .npz by input name; .npy or a picture for a model with one input. shapes: sizes for symbolic
-    dimensions, by input. Raises AdrenoSimError where a file cannot be read or an array does not fit.
+    dimensions, by input. Raises AdrenoSimError if a file cannot be read or an array does not fit.
     """
     if path is None:
         return seeded_inputs(model, seed, shapes)
@@ -66,7 +66,7 @@ def make_inputs(
 
 
 def require_room(model: Model, shapes: Mapping[str, Sequence[int]] | None, limits: Mapping[str, Any]) -> None:
-    """Raise AdrenoSimError where the inputs are more than the device or this host can hold, before any is made.
+    """Raise AdrenoSimError if the inputs are more than the device or this host can hold, before any is made.
 
     shapes: as of `make_inputs`. limits: of the device.
     """
@@ -85,7 +85,7 @@ def require_room(model: Model, shapes: Mapping[str, Sequence[int]] | None, limit
 
 
 def require_file(path: object) -> None:
-    """Raise AdrenoSimError where inputs are the path of a file that is not there; arrays are left to `check_inputs`."""
+    """Raise AdrenoSimError if inputs are the path of a file that is not there; arrays are left to `check_inputs`."""
     if isinstance(path, (str, os.PathLike)) and not Path(path).is_file():
         raise AdrenoSimError(f"input {os.fspath(path)}: {'is a folder' if Path(path).is_dir() else 'no such file'}")
 
@@ -190,7 +190,7 @@ def check_inputs(model: Model, arrays: Mapping[str, np.ndarray]) -> Arrays:
 
 
 def _require_fit(model: Model, given: Mapping[str, np.ndarray | ArrayHeader]) -> None:
-    """Raise AdrenoSimError where arrays, or what a file says of them, are not what the model takes."""
+    """Raise AdrenoSimError if arrays, or what a file says of them, are not what the model takes."""
     names = [item.name for item in model.inputs]
     if set(given) != set(names):
         raise AdrenoSimError(f"inputs given: {', '.join(given) or 'none'}; the model's are {', '.join(names)}")

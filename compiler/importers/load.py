@@ -85,7 +85,7 @@ def _load_file(source: str | os.PathLike[str], shapes: Shapes | None, seed: int,
 def load_function(path: str | os.PathLike[str], name: str) -> Any:
     """The PrimFunc `name` of a Python file: of a TVMScript module in it, or at its top level.
 
-    Raises AdrenoSimError where the file cannot be read or has none, naming those that there are.
+    Raises AdrenoSimError if the file cannot be read or has none, naming those that there are.
     """
     prim_func = import_tvm().tirx.PrimFunc
     require_model(path)

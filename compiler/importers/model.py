@@ -123,7 +123,7 @@ def enter(module: Any, entry: str = "") -> Any:
     """The module with the function `entry` as its main, and what that does not need left out; "" = main, with all there is, or
     the only function.
 
-    AdrenoSimError where there is no such function, or several and none is named.
+    AdrenoSimError if there is no such function, or several and none is named.
     """
     tvm = import_tvm()
     relax = {var.name_hint: var for var, function in module.functions_items() if isinstance(function, tvm.relax.Function)}

@@ -24,14 +24,14 @@ NAMED = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
 def split_name(source: str | os.PathLike[str]) -> tuple[Path, str]:
-    """The file of a source, and the name in it that is meant; "" where none is given."""
+    """The file of a source, and the name in it that is meant; "" if none is given."""
     text = os.fspath(source)
     named = None if os.path.exists(text) else NAMED.fullmatch(text)
     return (Path(named["file"]), named["name"]) if named else (Path(text), "")
 
 
 def require_model(source: object) -> None:
-    """Raise AdrenoSimError where a model is the path of a file that is not there. Imports no TVM."""
+    """Raise AdrenoSimError if a model is the path of a file that is not there. Imports no TVM."""
     if not isinstance(source, (str, os.PathLike)):
         return
     path, _ = split_name(source)

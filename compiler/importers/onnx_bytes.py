@@ -119,7 +119,7 @@ class _Stripper:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of variable length at a place, and the place after it. ValueError where there is none."""
+    """A number of variable length at a place, and the place after it. ValueError if there is none."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):

@@ -34,7 +34,7 @@ def rename_values(node: NodeProto, names: Mapping[str, str]) -> None:
 
 
 def inline_control_flow(model: ModelProto, arrays: LargeArrays, chosen: dict[str, str]) -> bool:
-    """Put the outermost If and Loop nodes in line, in place; False where there is none.
+    """Put the outermost If and Loop nodes in line, in place; False if there is none.
 
     What can be folded must have been folded. chosen: gets the outputs of If nodes that data decides, and the node of each.
     UnsupportedError for a Loop whose length is not known.
@@ -153,7 +153,7 @@ class _Inliner:
 
 
 def require_one_shape(model: ModelProto, chosen: Mapping[str, str], shapes: Mapping[str, list[int]]) -> None:
-    """UnsupportedError where data decides between results of different shapes. chosen: of `inline_control_flow`."""
+    """UnsupportedError if data decides between results of different shapes. chosen: of `inline_control_flow`."""
     for node in model.graph.node:
         if node.op_type == "Where" and node.output[0] in chosen:
             one, other = (shapes.get(name) for name in node.input[1:])

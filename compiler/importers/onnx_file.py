@@ -34,7 +34,7 @@ def read_onnx(path: Path) -> OnnxModel:
 
 
 def take_model(model: ModelProto) -> OnnxModel:
-    """A copy of a model in memory. ValueError where protobuf cannot write it."""
+    """A copy of a model in memory. ValueError if protobuf cannot write it."""
     return _read(io.BytesIO(model.SerializeToString()), Path())
 
 
@@ -87,7 +87,7 @@ def _array(tensor: TensorProto, file: BinaryIO, place: FileBytes) -> np.ndarray:
 
 
 def _read_outside(tensor: TensorProto, folder: Path) -> np.ndarray | None:
-    """The elements of a large tensor that are in a separate file; None where ONNX's reader is to read or refuse them."""
+    """The elements of a large tensor that are in a separate file; None if ONNX's reader is to read or refuse them."""
     probe = TensorProto()
     probe.CopyFrom(tensor)
     probe.data_location = TensorProto.DEFAULT

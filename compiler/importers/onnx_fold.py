@@ -113,7 +113,7 @@ def _shape_value(node: NodeProto, shape: list[int]) -> np.ndarray:
 
 
 def _run(node: NodeProto, feeds: Mapping[str, np.ndarray], opset: Mapping[str, int]) -> dict[str, np.ndarray] | None:
-    """Run one node on ONNX's reference evaluator; None where that cannot (the node then stays in the graph)."""
+    """Run one node on ONNX's reference evaluator; None if that cannot (the node then stays in the graph)."""
     names = [name for name in node.output if name]
     inputs = [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, v in feeds.items()]
     outputs = [helper.make_empty_tensor_value_info(name) for name in names]

@@ -39,7 +39,7 @@ def simplify(model: ModelProto, arrays: LargeArrays, shapes: Shapes | None = Non
     """Give `model` static input shapes and a plain graph, in place; the model itself is returned.
 
     arrays: of its large initialisers, which grow by those that are made. shapes: input name -> full shape, for inputs with
-    unknown dimensions. values: input name -> the number that it becomes, a constant. AdrenoSimError where one does not fit the
+    unknown dimensions. values: input name -> the number that it becomes, a constant. AdrenoSimError if one does not fit the
     model, or a shape is missing for a dimension other than the batch.
     """
     drop_constant_inputs(model)
@@ -71,7 +71,7 @@ def drop_constant_inputs(model: ModelProto) -> None:
 
 
 def input_dims(value: onnx.ValueInfoProto) -> list[int | None]:
-    """Dimensions of a graph input, None where unknown (symbolic, missing, zero or negative)."""
+    """Dimensions of a graph input, None if unknown (symbolic, missing, zero or negative)."""
     dims = value.type.tensor_type.shape.dim
     return [dim.dim_value if dim.dim_value > 0 else None for dim in dims]
 

@@ -182,7 +182,7 @@ def _resize_all_axes(node: NodeProto, prefix: str, shapes: Shapes, constants: Co
 REWRITES: dict[str, Rewrite] = {
     "ConvTranspose": _pad_transposed, "IsInf": _choose_infinities, "Dropout": _make_mask, "Resize": _resize_all_axes,
 }  # fmt: skip
-"""Operator -> the nodes of the same meaning for one of it; None where it stays unchanged."""
+"""Operator -> the nodes of the same meaning for one of it; None if it stays unchanged."""
 
 SINCE = {"Dropout": 10}
 """The opset from which a rewrite has the type that the operator has."""

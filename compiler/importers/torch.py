@@ -45,7 +45,7 @@ def is_module(source: Any) -> bool:
 
 
 def read_program(path: Path) -> Any:
-    """The program in a .pt2 file. Raises AdrenoSimError where there is no PyTorch, or the file holds no such program."""
+    """The program in a .pt2 file. Raises AdrenoSimError if there is no PyTorch, or the file holds no such program."""
     if util.find_spec("torch") is None:
         raise AdrenoSimError(f"{path}: a program of torch.export needs PyTorch to be read: {INSTALL}")
     import torch
@@ -65,7 +65,7 @@ def read_program(path: Path) -> Any:
 def _register_outputs(path: Path) -> None:
     """Import Hugging Face's classes of results where a file names them: PyTorch reads it only then.
 
-    Raises AdrenoSimError where they are not installed.
+    Raises AdrenoSimError if they are not installed.
     """
     with zipfile.ZipFile(path) as archive:
         graphs = [archive.read(name) for name in archive.namelist() if name.endswith(".json")]
@@ -100,7 +100,7 @@ def import_program(program: Any, name: str, shapes: Shapes | None = None, values
 
 
 def require_tensors(program: Any, name: str) -> None:
-    """Raise UnsupportedError where an argument of a program is a number, a flag or a text: TVM's importer asks for its shape."""
+    """Raise UnsupportedError if an argument of a program is a number, a flag or a text: TVM's importer asks for its shape."""
     specs = [spec.arg for spec in program.graph_signature.input_specs]
     constants = [str(arg.name) for arg in specs if type(arg).__name__ == "ConstantArgument"]
     if constants:
@@ -122,7 +122,7 @@ def _output_types(program: Any) -> list[str]:
 
 
 def require_halves(module: Any, types: Sequence[str], name: str) -> None:
-    """Raise UnsupportedError where an output that PyTorch gives in half, by `types`, has another type in the imported module."""
+    """Raise UnsupportedError if an output that PyTorch gives in half, by `types`, has another type in the imported module."""
     result = type_of(module["main"].body)
     given = list(getattr(result, "fields", [result]))
     for number, (expected, got) in enumerate(zip(types, given, strict=False)):

@@ -83,7 +83,7 @@ class ValueRanges:
         return [self.size(size) for size in shape_values(type_of(tensor)) or []]
 
     def size(self, dim: Any) -> int | None:
-        """A dimension as a number, None where it is not known."""
+        """A dimension as a number, None if it is not known."""
         number = integer(dim)
         return self._symbols.get(str(dim)) if number is None else number
 

@@ -19,7 +19,7 @@ def numeric(name: str) -> str:
 
 
 def cast(array: np.ndarray, dtype: str, layer: int) -> np.ndarray:
-    """A constant in another type, floats rounded to nearest, integers towards zero; AdrenoSimError where a value has no place."""
+    """A constant in another type, floats rounded to nearest, integers towards zero; AdrenoSimError if a value has no place."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.dtype(dtype).kind == "f":
             made = array.astype(dtype)

@@ -44,7 +44,7 @@ def layout_scope(
     """The scope in which a module of `change_layers` is lowered: what the texture pipeline's ConvertLayout leaves alone.
 
     Those of `skip_layers`; and every layer with layout "default", another one than NCHW4c, or types that no texel holds: then
-    those that are not skipped were dealt with before. OptionError where the target has no textures and the options ask for what
+    those that are not skipped were dealt with before. OptionError if the target has no textures and the options ask for what
     only these have.
     """
     nothing: AbstractContextManager[Any] = nullcontext()

@@ -18,7 +18,7 @@ SCHEMA = "adreno-sim/layers/1"
 @dataclass(frozen=True)
 class Layer:
     """A call of one of the operators asked for. number: from the start; from_end: the same layer, counted from the end. result:
-    name of the variable. operands: dtype and shape of each tensor it takes. layout: of data, kernel and result, "" where the
+    name of the variable. operands: dtype and shape of each tensor it takes. layout: of data, kernel and result, "" if the
     operator has none."""
 
     number: int

@@ -34,7 +34,7 @@ def full_names(ops: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def function_of(mod: Any, function: str) -> Any:
-    """The Relax function of that name in a module; a Relax function is itself. AdrenoSimError where there is none."""
+    """The Relax function of that name in a module; a Relax function is itself. AdrenoSimError if there is none."""
     relax = import_tvm().relax
     if isinstance(mod, relax.Function):
         return mod

@@ -30,7 +30,7 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed")
 def run_given(pipeline: GivenPipeline, mod: IRModule, target: Target) -> tuple[IRModule, IRModule]:
     """The module at VM level, and its PrimFuncs as they last were without threads.
 
-    Where the pipeline does not lower Relax functions for the VM, TVM's Adreno passes do. Raises AdrenoSimError where it
+    Where the pipeline does not lower Relax functions for the VM, TVM's Adreno passes do. Raises AdrenoSimError if it
     returns no module; whatever the pipeline raises.
     """
     tvm = import_tvm()

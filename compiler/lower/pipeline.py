@@ -110,7 +110,7 @@ def lower(
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
     tuned: schedules that go before TVM's own; it notes which were taken. planner: instead of TVM's memory planner
     (`plan.planning_pass.plan_memory`). scoping: how scopes are decided.
-    Raises AdrenoSimError for an unknown pipeline or fix, UncompiledError where TVM cannot lower the module.
+    Raises AdrenoSimError for an unknown pipeline or fix, UncompiledError if TVM cannot lower the module.
     """
     given = None if isinstance(pipeline, str) else pipeline
     name = pipeline if isinstance(pipeline, str) else GIVEN
@@ -220,7 +220,7 @@ def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = No
     """TVM's Relax passes for the target with the fixes, and quicker folding. Needs the target to be the current one.
 
     clml: partitions for OpenCL ML, in place of TVM's pass: that needs a code generator which its wheels have not. scoping: how
-    scopes are decided; OptionError where the target has none to decide.
+    scopes are decided; OptionError if the target has none to decide.
     """
     stages = import_tvm().relax.pipeline
     dispatch = stages.library_dispatch_passes(target) if clml is None else [clml.as_pass()]

@@ -44,7 +44,7 @@ SCHEDULE, LEGALIZE, LAYOUT = "ApplyDefaultSchedule", "LegalizeOps", "ConvertLayo
 
 
 def before_first(passes: list[Pass], name: str, added: Pass) -> list[Pass]:
-    """The passes with one more before the first called `name`. Raises ValueError where there is none."""
+    """The passes with one more before the first called `name`. Raises ValueError if there is none."""
     at = first(passes, name)
     return [*passes[:at], added, *passes[at:]]
 
@@ -55,25 +55,25 @@ def before_layout(passes: list[Pass], target: Target, added: Pass) -> list[Pass]
 
 
 def after_first(passes: list[Pass], name: str, added: Pass) -> list[Pass]:
-    """The passes with one more behind the first called `name`. Raises ValueError where there is none."""
+    """The passes with one more behind the first called `name`. Raises ValueError if there is none."""
     at = first(passes, name) + 1
     return [*passes[:at], added, *passes[at:]]
 
 
 def before_last(passes: list[Pass], name: str, added: Pass) -> list[Pass]:
-    """The passes with one more before the last called `name`. Raises ValueError where there is none."""
+    """The passes with one more before the last called `name`. Raises ValueError if there is none."""
     at = _last(passes, name)
     return [*passes[:at], added, *passes[at:]]
 
 
 def after_last(passes: list[Pass], name: str, added: Pass) -> list[Pass]:
-    """The passes with one more behind the last called `name`. Raises ValueError where there is none."""
+    """The passes with one more behind the last called `name`. Raises ValueError if there is none."""
     at = _last(passes, name) + 1
     return [*passes[:at], added, *passes[at:]]
 
 
 def first(passes: list[Pass], name: str) -> int:
-    """Where the first pass called `name` is. Raises ValueError where there is none."""
+    """Where the first pass called `name` is. Raises ValueError if there is none."""
     return [item.info.name for item in passes].index(name)
 
 

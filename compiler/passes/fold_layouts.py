@@ -122,7 +122,7 @@ def _transform_layout(call: Any, array: np.ndarray, shape: tuple[int, ...]) -> n
 
 
 def apply_index_map(index_map: Any, axes: Sequence[np.ndarray] | None) -> list[np.ndarray] | None:
-    """Where an index map sends the indices in `axes`, arrays that broadcast; None where it is not integer arithmetic."""
+    """Where an index map sends the indices in `axes`, arrays that broadcast; None if it is not integer arithmetic."""
     if axes is None or len(axes) != len(index_map.initial_indices):
         return None
     axis_of = {int(var.__chandle__()): axis for var, axis in zip(index_map.initial_indices, axes, strict=True)}

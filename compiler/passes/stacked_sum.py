@@ -65,7 +65,7 @@ def _same_shape(one: Any, other: Any) -> bool:
 
 
 def _call_of(builder: Any, value: Any, operator: str) -> Any:
-    """The call of this operator that gives `value`; None where it is none."""
+    """The call of this operator that gives `value`; None if it is none."""
     call = _lookup(builder, value)
     return call if getattr(getattr(call, "op", None), "name", "") == operator else None
 

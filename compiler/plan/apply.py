@@ -57,7 +57,7 @@ def require_plan(planner: str) -> None:
 
 
 def read_allocation(path: str, problem: Problem) -> Allocation:
-    """Where the plan in a file puts the tensors of `problem`. AdrenoSimError where they are not in it unchanged."""
+    """Where the plan in a file puts the tensors of `problem`. AdrenoSimError if they are not in it unchanged."""
     plan = read_plan(path)
     try:
         _check_same(problem, plan, f"the plan of {plan.model or plan.function}")
@@ -73,7 +73,7 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
     allocation.
 
     Functions that `main` calls are inlined first, so that one plan covers their tensors too.
-    Raises AdrenoSimError where the allocation is of another model, UnsupportedError where the device cannot hold it, or
+    Raises AdrenoSimError if the allocation is of another model, UnsupportedError if the device cannot hold it, or
     where input shapes are symbolic: a placement is for given sizes.
     """
     model = inline_calls(model)

@@ -70,7 +70,7 @@ class PlanDifference:
 
 
 def read_old(path: str | os.PathLike[str]) -> OldFootprint:
-    """A footprint, plan or trace written before. Raises AdrenoSimError where it is none."""
+    """A footprint, plan or trace written before. Raises AdrenoSimError if it is none."""
     data = read_object(path)
     schema = data.get("schema")
     if schema == SCHEMA:

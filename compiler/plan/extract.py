@@ -46,7 +46,7 @@ def extract_plan(
 
     shapes: input name -> shape, needed for inputs with symbolic dimensions. size: bytes that a tensor needs, with `rule`
     saying how in words; by default as TVM's planner means to compute them. Lifetimes are VM instruction indices.
-    Raises AdrenoSimError where a symbolic input has no shape or shapes contradict the program.
+    Raises AdrenoSimError if a symbolic input has no shape or shapes contradict the program.
     """
     inputs = input_shapes(model, shapes or {})
     lives = trace(model, inputs)

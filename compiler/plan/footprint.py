@@ -45,11 +45,11 @@ PRECISE = "optimal"
 class Footprint:
     """Plans of one set of tensors side by side.
 
-    plan: None for a trace, which has no storages yet. rows, allocations: in the same order; an allocation is None where
+    plan: None for a trace, which has no storages yet. rows, allocations: in the same order; an allocation is None if
     its row says why it was skipped. rule: how sizes were computed. findings: of the audit of `plan` as compiled.
     graphs: plans of the tensors inside subgraphs for OpenCL ML, which `problem` does not contain. reordered: the plan in the
     order of execution that a planner chose, where one did. advice: about `plan`, where it was asked for.
-    command: the command line that runs the model as it was given; "" where there is no model.
+    command: the command line that runs the model as it was given; "" if there is no model.
     """
 
     source: str
@@ -76,7 +76,7 @@ class Footprint:
         return min(pairs, key=lambda pair: (not pair[0].fits, pair[1].total))[1] if pairs else None
 
     def of(self, planner: str) -> Allocation:
-        """The allocation of a planner. Raises AdrenoSimError where it did not run or gave no plan."""
+        """The allocation of a planner. Raises AdrenoSimError if it did not run or gave no plan."""
         for allocation, line in zip(self.allocations, self.rows, strict=True):
             if line.planner == planner:
                 if allocation is None:

@@ -41,7 +41,7 @@ class TensorLife:
 class StorageLife:
     """A storage from instruction `first` to `last`, after which no register holds it or a tensor in it.
 
-    nbytes: None where the runtime, not the planner, picks the size.
+    nbytes: None if the runtime, not the planner, picks the size.
     """
 
     scope: str

@@ -41,7 +41,7 @@ def read_plan(path: str | os.PathLike[str]) -> MemoryPlan:
 
 
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON object in a file. Raises AdrenoSimError where there is none."""
+    """The JSON object in a file. Raises AdrenoSimError if there is none."""
     try:
         data = read_json(Path(path))
     except OSError as error:

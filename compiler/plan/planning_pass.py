@@ -34,7 +34,7 @@ def plan_memory(planner: str, device: str | Device | DeviceRules | None = None) 
 
     planner: a name of `planners.PLANNERS`; "tvm" is TVM's pass alone. device: whose pitch rule, alignments and limits
     hold; None = ADRENO_SIM_DEVICE, else sim:adreno-740. Functions with branches or storages of symbolic size keep TVM's plan.
-    The pass raises AdrenoSimError where a planner puts tensors where the device makes no view of them. AdrenoSimError here for an
+    The pass raises AdrenoSimError if a planner puts tensors where the device makes no view of them. AdrenoSimError here for an
     unknown planner or device, UnsupportedError for a planner whose storages are textures of given extents instead of bytes.
     """
     tvm = import_tvm()
@@ -54,7 +54,7 @@ def plan_memory(planner: str, device: str | Device | DeviceRules | None = None) 
 
 
 def with_planner(passes: Sequence[Pass], planner: Pass) -> list[Pass]:
-    """A list of Relax passes with `planner` where TVM's stands. AdrenoSimError where it does not stand once."""
+    """A list of Relax passes with `planner` where TVM's stands. AdrenoSimError if it does not stand once."""
     names = [item.info.name for item in passes]
     if names.count(TVM_PASS) != 1:
         raise AdrenoSimError(f"the passes have {TVM_PASS} {names.count(TVM_PASS)} times: expected once")

@@ -69,7 +69,7 @@ class DeviceRules:
 
     @property
     def rule(self) -> PitchRule:
-        """The pitch rule. Raises DeviceError where there is none of this name."""
+        """The pitch rule. Raises DeviceError if there is none of this name."""
         return find_pitch_rule(self.pitch_rule)
 
     @property
@@ -107,7 +107,7 @@ class DeviceRules:
         return math.lcm(sub_buffer, self.rule.required_multiple(base, texel_bytes(view)))
 
     def refused_pitch(self, spec: TensorSpec) -> str:
-        """Why clCreateImage refuses the row pitch that TVM's runtime passes for a texture over a buffer; "" where it does not."""
+        """Why clCreateImage refuses the row pitch that TVM's runtime passes for a texture over a buffer; "" if it does not."""
         view = spec.lower()
         if not isinstance(view, ImageSpec) or not self.image_views:
             return ""
@@ -119,7 +119,7 @@ class DeviceRules:
         return f"row pitch {given:,}: expected a multiple of {needed:,} bytes{texels}"
 
     def over_limit(self, spec: TensorSpec) -> str:
-        """Why no view of the tensor can be made on this device; "" where one can."""
+        """Why no view of the tensor can be made on this device; "" if one can."""
         view = spec.lower()
         if isinstance(view, ImageSpec):
             for extent, name in IMAGE_LIMITS.items():
@@ -138,12 +138,12 @@ class DeviceRules:
 
     @property
     def ml(self) -> MLCapabilities | None:
-        """OpenCL ML of a simulated device; None where it has none."""
+        """OpenCL ML of a simulated device; None if it has none."""
         return self.profile.ml if self.profile is not None else None
 
     @property
     def why_no_chip(self) -> str:
-        """Why a plan may use no on-chip memory of the device; "" where it may."""
+        """Why a plan may use no on-chip memory of the device; "" if it may."""
         if self.profile is None:
             return why_not_asked(self.device)
         return why_none(self.device, self.profile.extensions, int(self.profile["ONCHIP_GLOBAL_MEM_SIZE"]))

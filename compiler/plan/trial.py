@@ -38,7 +38,7 @@ class DeviceTrial:
     storages, views: how many the plan has; the device made those that `refused` does not name. asked: of all storages.
     taken: what the device's pool grew by (0: storages that it had kept). apart: images that the device makes as separate memory,
     since it has none over a buffer; apart_bytes: their dense texels, beside what was taken. peak: the most bytes in use at one
-    time when the model ran under the plan; None where it did not run, and not_run then says why.
+    time when the model ran under the plan; None if it did not run, and not_run then says why.
     """
 
     planner: str

@@ -21,7 +21,7 @@ Argument = Union[TensorSpec, np.ndarray, int, float, None]
 def workspaces(function: HostFunction, args: Sequence[Argument], instruction: int) -> list[PlannedWorkspace]:
     """What one call of `function` with `args` allocates on the device; a loop's body is examined once, for its first turn.
 
-    Raises AdrenoSimError where a size depends on what only the run knows.
+    Raises AdrenoSimError if a size depends on what only the run knows.
     """
     scope = Scope()
     for param, arg in zip(function.params, args, strict=True):

@@ -35,7 +35,7 @@ SCHEMA = "adreno-sim/precision/1"
 
 @dataclass(frozen=True)
 class PrecisionReport:
-    """error: of the network with `skip` left in its own type; None where nothing tried met the bound.
+    """error: of the network with `skip` left in its own type; None if nothing tried met the bound.
 
     reference: what gave the outputs that errors are measured from. wrong: outputs that the device gets wrong for the network as
     recast, in words: no error of types.
@@ -180,7 +180,7 @@ class _Network:
         return recast(self.model.module, dtype, out_dtype, names, sorted(skip))
 
     def _truth(self, module: Any) -> list[Expected] | None:
-        """The outputs of a module without rounding; None where no truth is made of it."""
+        """The outputs of a module without rounding; None if no truth is made of it."""
         try:
             return expect_outputs(module, self.arrays, Units.of_device(self.device.info))
         except Unmodelled:

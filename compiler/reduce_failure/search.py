@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tvm import IRModule
 
 Attempt = Callable[["IRModule"], object]
-"""Compiles a module. Raises UncompiledError where that fails."""
+"""Compiles a module. Raises UncompiledError if that fails."""
 
 
 class Beginnings(Protocol):
@@ -40,7 +40,7 @@ class Culprit:
 
 
 def find_culprit(beginnings: Beginnings, attempt: Attempt) -> Culprit | None:
-    """Returns the operator with which compiling begins to fail; None where all beginnings compile, or none is a module."""
+    """Returns the operator with which compiling begins to fail; None if all beginnings compile, or none is a module."""
     lengths = range(1, beginnings.count + 1)
     try:
         index = bisect_left(lengths, True, key=lambda length: not compiles(beginnings.module(length), attempt))

@@ -30,7 +30,7 @@ class ReadingsObserver(Observer):
 
     @property
     def report(self) -> ReadingsReport | None:
-        """What was tried; None where nothing was that nobody asked for."""
+        """What was tried; None if nothing was that nobody asked for."""
         found = None if self._readings is None else self._readings.report
         return found if found is not None and (self._every or found.tried) else None
 

@@ -79,7 +79,7 @@ class Observer:
     def before_function(self, call: FunctionCall) -> None: ...
 
     def replaces_call(self, call: FunctionCall) -> bool:
-        """Asked after before_function: True where the observer has written the call's results itself; nothing is launched."""
+        """Asked after before_function: True if the observer has written the call's results itself; nothing is launched."""
         return False
 
     def after_function(self, call: FunctionCall) -> None: ...

@@ -24,7 +24,7 @@ class ShapeRegisters(Protocol):
 
 @singledispatch
 def compute_shape(i: vm.Instruction, registers: ShapeRegisters) -> None:
-    """Do instruction `i`. Raises AdrenoSimError where shapes are not as it says, UnsupportedError where it is of another kind."""
+    """Do instruction `i`. Raises AdrenoSimError if shapes are not as it says, UnsupportedError if it is of another kind."""
     raise UnsupportedError(f"unsupported: instruction {type(i).__name__}")
 
 

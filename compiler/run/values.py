@@ -149,7 +149,7 @@ def allocate_tensor(device: Device, shape: tuple[int, ...], dtype: str, scope: s
 
 
 def lend_tensor(device: Device, array: np.ndarray, scope: str, name: str) -> Tensor | None:
-    """A tensor of these elements, which nobody writes to, in the memory that they have; None where they must be copied."""
+    """A tensor of these elements, which nobody writes to, in the memory that they have; None if they must be copied."""
     if scope != "global" or (storage := lend(device, array)) is None:
         return None
     owner = StorageHandle(device, array.nbytes, storage=storage)

@@ -24,7 +24,7 @@ NAME = "adreno_sim.ApplyTuned"
 class TunedSchedules:
     """The best schedules of a tuning folder. applied: what became of each function that was tuned, filled while compiling.
 
-    Raises AdrenoSimError where the folder is none of `tune`'s.
+    Raises AdrenoSimError if the folder is none of `tune`'s.
     """
 
     first_schedule = NAME
@@ -75,7 +75,7 @@ class TunedSchedules:
         return changed
 
     def _best_schedule(self, name: str, flat: IRModule, scoped: Any) -> Any:
-        """The function with the best schedule found for it; None where it was not tuned, or nothing beat the default one."""
+        """The function with the best schedule found for it; None if it was not tuned, or nothing beat the default one."""
         tvm = import_tvm()
         if not self._store.database.has_workload(flat):
             return None

@@ -15,7 +15,7 @@ LIMIT = 1 << 30
 
 
 def require_database(workloads: Path, records: Path) -> None:
-    """Raise AdrenoSimError where a line of the two files is none of the database's. A file that is missing holds none."""
+    """Raise AdrenoSimError if a line of the two files is none of the database's. A file that is missing holds none."""
     count = 0
     for place, value in _lines(workloads):
         if not (isinstance(value, list) and len(value) == 2 and all(isinstance(text, str) for text in value)):
@@ -43,7 +43,7 @@ def _lines(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _find_damage(record: Any, workloads: int) -> str:
-    """Why a value is not a record: [number of a workload, [trace, seconds, target, arguments]]; "" where it is one."""
+    """Why a value is not a record: [number of a workload, [trace, seconds, target, arguments]]; "" if it is one."""
     if not isinstance(record, list) or len(record) != 2:
         return "expected the number of a workload and a record"
     number, body = record

@@ -18,7 +18,7 @@ NEEDED = ("TuneContext", "database", "builder", "runner", "space_generator", "se
 
 
 def meta_schedule() -> ModuleType:
-    """The module of MetaSchedule. UnsupportedError where TVM was built without it, or with another interface."""
+    """The module of MetaSchedule. UnsupportedError if TVM was built without it, or with another interface."""
     version = import_tvm().__version__
     for module_name in MODULES:
         try:

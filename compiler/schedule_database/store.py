@@ -44,7 +44,7 @@ Line = dict[str, Any]
 class TuningStore:
     """The folder `path`, held by this process until `close`.
 
-    settings: what results depend on (None = only read; then the folder must be there). Raises AdrenoSimError where the folder
+    settings: what results depend on (None = only read; then the folder must be there). Raises AdrenoSimError if the folder
     was made with other settings, is in use, or is not one.
     """
 
@@ -72,7 +72,7 @@ class TuningStore:
             self._lock = None
 
     def _open_database(self, workloads: Path, records: Path) -> Any:
-        """TVM's database. AdrenoSimError where it is damaged."""
+        """TVM's database. AdrenoSimError if it is damaged."""
         try:
             require_database(workloads, records)
             return meta_schedule().database.JSONDatabase(str(workloads), str(records))
@@ -229,7 +229,7 @@ def key_of(trace: Any) -> tuple[str, ...]:
 
 
 def _line(value: Any) -> Line:
-    """A value as a line of the journal. Raises ValueError where it is none."""
+    """A value as a line of the journal. Raises ValueError if it is none."""
     if not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in ("task", "kind")):
         raise ValueError("expected an object with task and kind")
     for key in _NEEDED if value["kind"] == "trial" else ():

@@ -68,7 +68,7 @@ def isolate(function: Any) -> IRModule:
 
 
 def find_tasks(module: IRModule, target: Target, fixes: Sequence[Fix], scoping: Scoping = TVMS) -> list[Task]:
-    """The tasks of a Relax module for an Adreno target, in order of first appearance. UnsupportedError where TVM fails."""
+    """The tasks of a Relax module for an Adreno target, in order of first appearance. UnsupportedError if TVM fails."""
     try:
         flat, scoped = _before_scheduling(module, target, fixes, scoping)
     except AdrenoSimError:

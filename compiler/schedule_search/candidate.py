@@ -45,7 +45,7 @@ def compile_function(
     """Compile a PrimFunc of flat buffers for OpenCL; no device is needed.
 
     scheduled: it is; else the pipeline's own rules schedule it. The target is the buffer one in any case: on the other, TVM would
-    choose scopes for the arguments again. UnsupportedError where TVM fails.
+    choose scopes for the arguments again. UnsupportedError if TVM fails.
     """
     module = _module_around(function, scheduled)
     lowered = lower(module, make_target("buffer", limits), pipeline, tuple(without_fix))

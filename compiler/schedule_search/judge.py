@@ -58,7 +58,7 @@ class Rejection:
 @dataclass(frozen=True)
 class Verdict:
     """An accepted candidate. time: predicted (`CandidateTimes.time`). seconds: of a run on the device, copies that the model
-    does not need left out; None where none was timed. max_error: the largest error, relative to the rms of the result.
+    does not need left out; None if none was timed. max_error: the largest error, relative to the rms of the result.
     register_use: as of `CandidateRegisters`, where it was asked for."""
 
     time: dict[str, float]

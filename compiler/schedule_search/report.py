@@ -17,7 +17,7 @@ TIMED = "device time"
 class CandidateResult:
     """A candidate. number: from 0 within its task. decisions: tile sizes and the choice of unrolling, in the order sampled.
 
-    stage: where it was rejected ("compile", "limits", "run", "values"), "" where it was accepted. time: what the
+    stage: where it was rejected ("compile", "limits", "run", "values"), "" if it was accepted. time: what the
     predicted time is made of (`CandidateTimes.time`); seconds: on a real device. max_error: relative to the rms.
     register_use: what its kernels take of a chip's registers (`CandidateRegisters`), where it was asked for.
     """
@@ -38,7 +38,7 @@ class CandidateResult:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """A task. default: what the pipeline's own schedule ranks, None where it could not be judged (default_reason says why);
+    """A task. default: what the pipeline's own schedule ranks, None if it could not be judged (default_reason says why);
     default_time, default_register_use: as of CandidateResult."""
 
     name: str

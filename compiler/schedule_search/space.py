@@ -83,7 +83,7 @@ class _Tile:
 
 @dataclass(frozen=True)
 class _Loops:
-    """tiles: up to three axes, the fastest last. lane: of four elements, None where there are none. step, channel: the outer
+    """tiles: up to three axes, the fastest last. lane: of four elements, None if there are none. step, channel: the outer
     and the inner part of the first summed loop."""
 
     tiles: tuple[_Tile, ...]
@@ -93,7 +93,7 @@ class _Loops:
 
 
 def apply(sch: Any, anchor: Anchor, variant: Variant) -> None:
-    """Schedule the function in place, sampling where there is a choice. ScheduleError where a step does not apply."""
+    """Schedule the function in place, sampling where there is a choice. ScheduleError if a step does not apply."""
     block = sch.get_sblock(anchor.name)
     stages = _stage_operands(sch, block, anchor, variant)
     inline_consumers(sch, block)

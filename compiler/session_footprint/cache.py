@@ -42,7 +42,7 @@ def creators(model: CompiledModel) -> list[str]:
 def find_caches(model: CompiledModel, lengths: Lengths, described: CacheSizes | None) -> tuple[CacheSizes, ...]:
     """The caches that the module creates, or the one that is described.
 
-    Raises AdrenoSimError where neither is there and functions take one, both are, or sizes contradict each other.
+    Raises AdrenoSimError if neither is there and functions take one, both are, or sizes contradict each other.
     """
     made = creators(model)
     if described is not None:

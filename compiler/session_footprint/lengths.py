@@ -15,7 +15,7 @@ Entries = Mapping[str, Sequence[EntryParam]]
 
 @dataclass(frozen=True)
 class Lengths:
-    """context: positions of one sequence, None where nobody said. batch: sequences at one time. chunk: most tokens of one call;
+    """context: positions of one sequence, None if nobody said. batch: sequences at one time. chunk: most tokens of one call;
     None: as many as the context has. page_size: positions in a page of a KV cache."""
 
     context: int | None = None

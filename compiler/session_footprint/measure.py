@@ -44,7 +44,7 @@ class EntryFootprint:
         return sum(tensor.nbytes for tensor in self.footprint.plan.fixed if tensor.kind == "input")
 
     def row(self, planner: str = AS_COMPILED) -> PlannerResult:
-        """The figures under a planner. AdrenoSimError where it gave no plan."""
+        """The figures under a planner. AdrenoSimError if it gave no plan."""
         self.footprint.of(planner)
         return next(row for row in self.footprint.rows if row.planner == planner)
 
@@ -74,7 +74,7 @@ class SessionFootprint:
 
     @property
     def limit(self) -> int | None:
-        """Bytes of the device's memory; None where it does not say."""
+        """Bytes of the device's memory; None if it does not say."""
         return int(self.rules.limits.get("GLOBAL_MEM_SIZE") or 0) or None
 
     def worst(self, planner: str = AS_COMPILED) -> EntryFootprint:

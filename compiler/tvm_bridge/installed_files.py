@@ -37,7 +37,7 @@ def is_steered() -> bool:
 
 
 def find_installed() -> FileSet | None:
-    """All files of the TVM that would be imported; None where none is found, or not its compiler. Files of a checkout count as
+    """All files of the TVM that would be imported; None if none is found, or not its compiler. Files of a checkout count as
     those of a package do. Raises OSError."""
     files: dict[str, str] = {}
     for package in PACKAGES:

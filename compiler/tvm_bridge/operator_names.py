@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def name_of(var: Any) -> str:
-    """The operator whose result the variable holds; "" where that is not known."""
+    """The operator whose result the variable holds; "" if that is not known."""
     span = getattr(var, "span", None)
     return "" if span is None else str(span.source_name.name)
 

@@ -130,7 +130,7 @@ def buffer_param(function: Any, param: Any) -> BufferInfo | None:
 
 
 def elem_offset(function: Any, param: Any) -> Any:
-    """The variable that stands for where in its memory a parameter's buffer begins, in elements; None where that is known."""
+    """The variable that stands for where in its memory a parameter's buffer begins, in elements; None if that is known."""
     table = getattr(function, "buffer_map", None)
     buffer = table[param] if table is not None and param in table else getattr(param, "ty", None)
     offset = getattr(buffer, "elem_offset", None)

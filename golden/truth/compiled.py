@@ -60,7 +60,7 @@ def _object_of(text: str) -> bytes:
 
 
 def _compile(text: str, flags: Sequence[str]) -> bytes:
-    """As fast code as the compiler makes within its limits. UnsupportedError where it makes none."""
+    """As fast code as the compiler makes within its limits. UnsupportedError if it makes none."""
     try:
         return compile_c(text, flags)
     except UnsupportedError:  # optimising takes five times as long as translating, in functions of thousands of lines

@@ -428,7 +428,7 @@ class Writer:
     # --- places -------------------------------------------------------------------------------------------
 
     def place(self, buffer: Any, indices: Sequence[Any]) -> tuple[Tensor, Value]:
-        """A tensor and the position of an element, after a check that it is inside. q: not None where rounding moves it."""
+        """A tensor and the position of an element, after a check that it is inside. q: not None if rounding moves it."""
         tensor = self.tensors.get(read.buffer_info(buffer).key)
         if tensor is None:
             raise Unmodelled(f"the buffer {read.buffer_info(buffer).name}, which is neither a parameter nor allocated")

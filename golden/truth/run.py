@@ -21,8 +21,8 @@ class Truth:
     """One result without rounding. value: float64 for floats, else of the result's own type.
 
     sigma: standard deviation that a device's roundings give each element, float32; inf where nothing is known (out of the
-    type's range, an index that rounding moves). None where the result is exact. native: float64, as a device gets it that
-    computes in halves in the order of the PrimFunc; None where nothing is computed in halves. unsure: decisions on control
+    type's range, an index that rounding moves). None if the result is exact. native: float64, as a device gets it that
+    computes in halves in the order of the PrimFunc; None if nothing is computed in halves. unsure: decisions on control
     flow that rounding may turn. others: further values that are as right, because rounding decides which comes; one more axis.
     """
 
@@ -45,7 +45,7 @@ def run_program(program: TruthProgram, function: Function, args: Sequence[Given]
     """The tensors that a program writes, by parameter; None for the others and for scalars.
 
     function: its machine code. args: before the call, in the shapes of the parameters; of one that the program takes for exact
-    only the value counts. Raises OutOfRange where an index leaves its tensor, StrayAccessError where no input
+    only the value counts. Raises OutOfRange where an index leaves its tensor, StrayAccessError if no input
     decides that, and AdrenoSimError without memory.
     """
     values: list[np.ndarray | None] = []

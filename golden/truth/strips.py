@@ -80,7 +80,7 @@ def find_strips(statements: Sequence[Any], temporary: Collection[int], uses: Map
 
 
 def find_nest(statement: Any) -> Nest | None:
-    """The statement as a nest; None where it is something else."""
+    """The statement as a nest; None if it is something else."""
     loops = []
     while read.kind(statement) == "For":
         loops.append(statement)
@@ -102,7 +102,7 @@ def find_nest(statement: Any) -> Nest | None:
 
 
 def _group(nests: Sequence[Nest | None], last: int, temporary: Collection[int], uses: Mapping[int, int]) -> Strips | None:
-    """The nests that fill what the sum `last` reads along its strips; None where there are none."""
+    """The nests that fill what the sum `last` reads along its strips; None if there are none."""
     nest = nests[last]
     assert nest is not None
     if not all(_is_same_place(load, nest.store) for load in nest.loads() if key_of(load) == nest.stored):
@@ -153,7 +153,7 @@ def _count(parts: Sequence[Part], key: int) -> int:
 
 
 def _strip_axis(parts: Sequence[Part], key: int) -> int | None:
-    """The dimension of a tensor along which the nests read it strip by strip; None where there is none."""
+    """The dimension of a tensor along which the nests read it strip by strip; None if there is none."""
     found: set[int] = set()
     for part in parts:
         for load in part.nest.loads():
@@ -166,7 +166,7 @@ def _strip_axis(parts: Sequence[Part], key: int) -> int | None:
 
 
 def _loop_of(nest: Nest, index: Any) -> Any:
-    """The loop that an index is, through its block axis; None where it is something else."""
+    """The loop that an index is, through its block axis; None if it is something else."""
     return nest.axes.get(read.key(index)) if read.kind(index) == "Var" else None
 
 

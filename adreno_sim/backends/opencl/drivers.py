@@ -45,7 +45,7 @@ class Driver:
         return self.how.format(pip=install_line(self.extra)) if self.extra else self.how
 
     def find_library(self) -> Path | None:
-        """Path of the driver's library outside the system's .icd files; None where it is not installed."""
+        """Path of the driver's library outside the system's .icd files; None if it is not installed."""
         name = re.compile(rf"{self.library}(-\w+)?\.so(\.\d+)*")
         found = [path for folder in self.folders if folder.is_dir() for path in folder.iterdir() if name.fullmatch(path.name)]
         try:
@@ -108,7 +108,7 @@ def icd_texts_of_platform(platform: str) -> list[str]:
 
 
 def find_library(icd: str) -> Path | None:
-    """The file of the library that an .icd file with this text names; None where it is not found."""
+    """The file of the library that an .icd file with this text names; None if it is not found."""
     name = icd.strip()
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
     found = [Path(name)] if os.path.isabs(name) else [folder / name for folder in (*folders, *library_folders())]

@@ -52,7 +52,7 @@ class KnownAnswer:
         return images if self.needs == IMAGES else not self.needs or self.needs in extensions
 
     def judge(self, found: np.ndarray) -> str:
-        """What is wrong with a result, as one sentence; "" where it is right."""
+        """What is wrong with a result, as one sentence; "" if it is right."""
         expected = self.expected.reshape(-1)
         got = found.reshape(-1)
         wrong = np.flatnonzero(got != expected)  # NaN too

@@ -95,7 +95,7 @@ def _select_icd_files(wanted: list[Driver | None]) -> dict[str, str] | None:
 
 
 def _icd_text(driver: Driver) -> str:
-    """Text of the .icd file of a driver: the one that was chosen, else the first there is; "" where there is none."""
+    """Text of the .icd file of a driver: the one that was chosen, else the first there is; "" if there is none."""
     return driver.icd or next(iter(drivers.icd_texts(driver)), "")
 
 

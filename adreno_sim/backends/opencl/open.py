@@ -31,7 +31,7 @@ def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
     """Open the device that `text` ("PLATFORM[:DEVICE]", each an index or a case-insensitive substring) names.
 
     "" = PYOPENCL_CTX if set, else the first platform's first GPU, or its first device. Keyword options are RunOptions
-    fields. Raises AdrenoSimError where pyopencl, a driver, the platform or the device is missing, naming what is there.
+    fields. Raises AdrenoSimError if pyopencl, a driver, the platform or the device is missing, naming what is there.
     """
     run_options = make_options(options)
     if run_options.counters:
@@ -57,7 +57,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def why_unavailable() -> str:
-    """The reason why this machine has no OpenCL device; "" where it may have one."""
+    """The reason why this machine has no OpenCL device; "" if it may have one."""
     if not is_installed("pyopencl"):
         return f"OpenCL devices need PyOpenCL. Run: {install_line('opencl')} (or with [opencl,oracle], to run on the CPU)"
     if not drivers.other_icd_texts() and not any(map(drivers.is_available, drivers.DRIVERS)):

@@ -22,7 +22,7 @@ def candidates() -> Iterator[Driver]:
 
 
 def choose() -> Driver | None:
-    """The driver that `cl:portable` is; None where none is fit."""
+    """The driver that `cl:portable` is; None if none is fit."""
     return next((driver for driver in candidates() if not judge_driver(driver.icd).against), None)
 
 

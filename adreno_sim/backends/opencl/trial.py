@@ -25,7 +25,7 @@ def required_answers(info: DeviceInfo) -> list[KnownAnswer]:
 
 
 def find_failure(device: Device, known: KnownAnswer) -> str:
-    """A sentence on the wrong answer, or on the rejected kernel; "" where the answer is right."""
+    """A sentence on the wrong answer, or on the rejected kernel; "" if the answer is right."""
     try:
         return known.judge(_run(device, known))
     except AdrenoSimError as error:

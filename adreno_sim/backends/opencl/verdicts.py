@@ -61,7 +61,7 @@ class Verdict:
 
     @property
     def against(self) -> str:
-        """Why the driver's first device is not to be believed; "" where it is fit."""
+        """Why the driver's first device is not to be believed; "" if it is fit."""
         return self.problem or "; ".join(self.devices[0].wrong)
 
 
@@ -98,7 +98,7 @@ def _decode(data: dict) -> Verdict:
 
 
 def _identity(icd: str) -> str:
-    """A digest of what a verdict depends on; "" where the library's file is not known."""
+    """A digest of what a verdict depends on; "" if the library's file is not known."""
     library = drivers.find_library(icd)
     if library is None:
         return ""

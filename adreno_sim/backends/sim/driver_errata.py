@@ -58,7 +58,7 @@ def _asks_for_body(erratum: Erratum) -> bool:
 
 
 def _find_place(erratum: Erratum, kernel: SimKernel, profile: Profile) -> list[int] | None:
-    """The line and column where a kernel meets a fault; None where it does not."""
+    """The line and column where a kernel meets a fault; None if it does not."""
     if erratum.kernel and not any(fnmatch.fnmatchcase(kernel.name, pattern) for pattern in erratum.kernel):
         return None
     if erratum.text and not re.search(erratum.text, _without_comments(kernel.source)):
@@ -72,7 +72,7 @@ def _find_place(erratum: Erratum, kernel: SimKernel, profile: Profile) -> list[i
 
 
 def _find_in_body(erratum: Erratum, function: ir.Function) -> ir.SourceLoc | None:
-    """The place where a body meets what an erratum asks of it; None where it does not."""
+    """The place where a body meets what an erratum asks of it; None if it does not."""
     place = function.loc
     if erratum.multiply_adds and not any(_products(block) >= erratum.multiply_adds for block in function.blocks):
         return None
@@ -87,7 +87,7 @@ def _find_in_body(erratum: Erratum, function: ir.Function) -> ir.SourceLoc | Non
 
 
 def _calls(erratum: Erratum) -> Test | None:
-    """The test whether an instruction makes one of the erratum's calls; None where it names none."""
+    """The test whether an instruction makes one of the erratum's calls; None if it names none."""
     if not erratum.calls:
         return None
 
@@ -157,7 +157,7 @@ def _find_nested_update(function: ir.Function) -> ir.SourceLoc | None:
 
 
 def _find_update(block: ir.Block) -> ir.Instr | None:
-    """The first store to global memory of what the block makes of the same element; None where it has none."""
+    """The first store to global memory of what the block makes of the same element; None if it has none."""
     loaded: dict[int, ir.Instr] = {}
     for instr in block.instrs:
         if instr.op == "load" and instr.operands[0].type == ir.Pointer(ir.GLOBAL):

@@ -18,7 +18,7 @@ def count_sample(launch: PreparedLaunch, line_bytes: int, options: RunOptions, t
     """Returns the counters of some groups of each stratum of a launch: first of one in each, those with most groups first, then
     of the rest that was chosen, until STEPS are spent. Strata without counters are assumed to be like the others.
 
-    line_bytes: of a cache line. options: the device's. Raises UnsupportedError where groups do not end in time.
+    line_bytes: of a cache line. options: the device's. Raises UnsupportedError if groups do not end in time.
     """
     kernel, config = launch.kernel, launch.config
     local = kernel.local_bytes + sum(arg.nbytes for arg in launch.args if isinstance(arg, Local))

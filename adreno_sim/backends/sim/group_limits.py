@@ -36,7 +36,7 @@ def sure_group(profile: Profile) -> int:
 
 
 def refuse_required_groups(program: SimProgram, profile: Profile) -> SimProgram:
-    """Returns a program. BuildError where a kernel requires a larger group than its registers leave room for: such a program was
+    """Returns a program. BuildError if a kernel requires a larger group than its registers leave room for: such a program was
     not built on an Adreno 750 (https://github.com/galloty/genefer22/issues/12)."""
     for function in program.module.kernels.values():
         items = math.prod(function.required_work_group_size or (1,))
@@ -103,7 +103,7 @@ def _range(figures: tuple[int, int]) -> str:
 
 
 def _find_use(function: ir.Function, profile: Profile, items: int) -> RegisterUse | None:
-    """What a kernel takes; None where a group of so many work-items fits whatever that is, where `kernel_group_limit` decides,
+    """What a kernel takes; None if a group of so many work-items fits whatever that is, where `kernel_group_limit` decides,
     and for devices whose registers are not known."""
     chip = None if profile["kernel_group_limit"] else find_own_chip(profile.name)
     return find_register_use(function, chip) if chip is not None and items > chip.least_group_limit else None
@@ -111,7 +111,7 @@ def _find_use(function: ir.Function, profile: Profile, items: int) -> RegisterUs
 
 @functools.cache
 def find_own_chip(profile: str) -> Chip | None:
-    """Returns the chip of a profile; None where its registers are not known."""
+    """Returns the chip of a profile; None if its registers are not known."""
     try:
         return chip_of_profile(profile)
     except UnsupportedError:

@@ -23,8 +23,8 @@ class ProcessorFamily:
     what clang needs to make object code that calls nothing outside itself.
 
     half_arithmetic: the feature with which halves are computed as halves. wide_vectors: that with which 16 lanes are a vector;
-    "" where there is none. byte_masks: that with which some bytes of a vector are stored. slow_lanes: one by which processors are
-    known that gather and scatter about as slowly where no lane is active; "" where there is none. conversions: features without
+    "" if there is none. byte_masks: that with which some bytes of a vector are stored. slow_lanes: one by which processors are
+    known that gather and scatter about as slowly where no lane is active; "" if there is none. conversions: features without
     which LLVM calls functions for conversions of halves and fused multiply-add. avoided: features whose instructions code is
     better without. vector_flags: clang's flag for wider vectors, by the feature that it needs.
 

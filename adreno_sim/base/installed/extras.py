@@ -47,7 +47,7 @@ def is_installed(name: str) -> bool:
 
 
 def require(name: str) -> None:
-    """Raises MissingPackageError where the module `name` of an optional package cannot be imported."""
+    """Raises MissingPackageError if the module `name` of an optional package cannot be imported."""
     if not is_installed(name):
         raise missing_package(name)
 

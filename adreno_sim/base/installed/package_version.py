@@ -11,7 +11,7 @@ from pathlib import Path
 def find_version(folder: str, name: str) -> str:
     """Returns the version of the distribution `name`, whose package of that name is `folder`.
 
-    Raises PackageNotFoundError where it is not installed.
+    Raises PackageNotFoundError if it is not installed.
     """
     found = list(Path(folder).parent.glob(f"{name}-*.dist-info"))
     if len(found) == 1:

@@ -15,7 +15,7 @@ class _Ends(NamedTuple):
 class Interval(_Ends):
     """The integers from `low` to `high`, both included. It is never empty: low <= high.
 
-    An operation returns the least interval that holds all results, unless it says otherwise; None where one may be undefined, or
+    An operation returns the least interval that holds all results, unless it says otherwise; None if one may be undefined, or
     where no rule bounds it.
     """
 

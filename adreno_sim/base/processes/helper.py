@@ -79,8 +79,8 @@ class Helper:
     def do(self, request: bytes) -> bytes:
         """Returns what `work` returns for `request`.
 
-        RuntimeError with the text of an error that it raises; HelperEndedError where the child crashed or met a limit;
-        NoHelperError where there is none.
+        RuntimeError with the text of an error that it raises; HelperEndedError if the child crashed or met a limit;
+        NoHelperError if there is none.
         """
         while True:
             child = self._find()

@@ -12,7 +12,7 @@ from .scratch import PREFIX
 
 def find_lasting_folder(kind: str) -> Path:
     """Returns the folder for temporary files. Behind the wall (`base/wall`) that goes with the process: there it is a folder of
-    the cache, of this kind of entry. Raises OSError where it cannot be made, AdrenoSimError where there is no cache."""
+    the cache, of this kind of entry. Raises OSError if it cannot be made, AdrenoSimError if there is no cache."""
     temporary = Path(tempfile.gettempdir())
     if not any(part.startswith(PREFIX) for part in temporary.parts):
         return temporary

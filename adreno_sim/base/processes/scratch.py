@@ -25,7 +25,7 @@ _ATTEMPTS = 100
 @contextlib.contextmanager
 def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
     """A new folder, removed behind the block. kind: a word of its name. parent: where it lies (default: the system's folder for
-    temporary files). Raises OSError where none can be made."""
+    temporary files). Raises OSError if none can be made."""
     folder, lock = _make(kind, parent)
     try:
         yield folder
@@ -47,7 +47,7 @@ def make_scratch_folder(kind: str) -> Path:
 
 
 def find_no_folder() -> str:
-    """Why this process can have no temporary file, "" where it can."""
+    """Why this process can have no temporary file, "" if it can."""
     try:
         tempfile.gettempdir()
     except OSError as error:

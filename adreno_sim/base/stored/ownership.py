@@ -18,7 +18,7 @@ _UNMAPPED = 65534
 
 
 def find_stranger(status: os.stat_result) -> str:
-    """Why a file or folder with this status may be another user's work; "" where it is this user's alone."""
+    """Why a file or folder with this status may be another user's work; "" if it is this user's alone."""
     if status.st_uid not in (0, os.geteuid()):
         return f"it belongs to user {status.st_uid}, not to user {os.geteuid()}"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -27,7 +27,7 @@ def find_stranger(status: os.stat_result) -> str:
 
 
 def find_intruder(folder: Path) -> str:
-    """Why others may put files into `folder`, or another folder in its place; "" where nobody can, or it does not exist yet."""
+    """Why others may put files into `folder`, or another folder in its place; "" if nobody can, or it does not exist yet."""
     try:
         return _find_intruder(os.path.abspath(folder), os.stat(folder).st_ctime_ns)
     except OSError:

@@ -56,7 +56,7 @@ def store(path: Path, kind: Any, value: Any, *, packed: bool = False, most: int 
 
 
 def load(path: Path, kind: Any, *, packed: bool = False) -> Any:
-    """The value of this type that is kept at `path`; None where there is none, or what is there is whole but no such value."""
+    """The value of this type that is kept at `path`; None if there is none, or what is there is whole but no such value."""
     data = disk_cache.load_buffer(path)
     if data is None:
         return None

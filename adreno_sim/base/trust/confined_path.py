@@ -26,7 +26,7 @@ def find_below(name: str | os.PathLike[str], folder: Path) -> Path | None:
 
 
 def open_below(path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]], flags: int) -> int:
-    """A descriptor of what is at `path`, below one of the folders, links followed. Raises OSError where it lies elsewhere.
+    """A descriptor of what is at `path`, below one of the folders, links followed. Raises OSError if it lies elsewhere.
 
     Links are resolved once. That path is checked, and opened folder by folder from the root on without following any link, so
     that the checked file is the one that is read, whoever exchanges a file or folder for a link in between.

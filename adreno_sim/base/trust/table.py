@@ -34,7 +34,7 @@ class Input(enum.Enum):
 
 @dataclass(frozen=True)
 class Limit:
-    """What of an option a file may ask for. allowed: values; None where `most` says it; () for none at all."""
+    """What of an option a file may ask for. allowed: values; None if `most` says it; () for none at all."""
 
     allowed: tuple[Any, ...] | None = None
     most: float | None = None
@@ -159,7 +159,7 @@ class TakenDevice(Taken):
 def take_device(source: Input, text: str, folder: Path | None = None) -> TakenDevice:
     """The simulated device that a file names by a device string.
 
-    folder: the file's own, below which it may name a profile; None where it may name none. Raises AdrenoSimError for a real
+    folder: the file's own, below which it may name a profile; None if it may name none. Raises AdrenoSimError for a real
     device and for a profile elsewhere: these are for the command line to name.
     """
     device = parse_device_string(text)

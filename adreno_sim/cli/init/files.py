@@ -11,7 +11,7 @@ from ...base.text.spelling import encode
 
 
 def require_new(files: Mapping[Path, str], force: bool) -> None:
-    """Raise AdrenoSimError where one of the files cannot be written, or exists, holds another text, and force is not given."""
+    """Raise AdrenoSimError if one of the files cannot be written, or exists, holds another text, and force is not given."""
     for path, text in files.items():
         parent = next(folder for folder in path.absolute().parents if folder.exists())
         if path.parent.is_dir() and (reason := find_obstacle(path)):

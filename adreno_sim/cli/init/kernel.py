@@ -24,7 +24,7 @@ SIZES = (1024, 32, 4)
 
 
 def init_kernel(args: argparse.Namespace) -> None:
-    """Write the launch file that `args` ask for. Raises AdrenoSimError, BuildError or UnsupportedError where it cannot."""
+    """Write the launch file that `args` ask for. Raises AdrenoSimError, BuildError or UnsupportedError if it cannot."""
     from ...launch_spec.inferred.infer import InferredKernel
     from ...launch_spec.skeleton.guess import guess_launch
     from ...launch_spec.skeleton.kernel_use import KernelUse
@@ -51,7 +51,7 @@ def init_kernel(args: argparse.Namespace) -> None:
 
 
 def _common_folder(source: Path, target: Path) -> Path | None:
-    """The folder that launch file and kernel have in common, None where that is the launch file's own."""
+    """The folder that launch file and kernel have in common, None if that is the launch file's own."""
     if is_below(source, target.parent):
         return None
     common = os.path.commonpath([os.path.realpath(source.parent), os.path.realpath(target.parent)])
@@ -59,7 +59,7 @@ def _common_folder(source: Path, target: Path) -> Path | None:
 
 
 def _stated_device(device: str | None, folder: Path) -> str:
-    """The device as a launch file in `folder` may name it; "" where it may not, as one with fewer checks."""
+    """The device as a launch file in `folder` may name it; "" if it may not, as one with fewer checks."""
     from ...base.trust.table import Input, take_device
 
     try:

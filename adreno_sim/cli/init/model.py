@@ -49,7 +49,7 @@ _PLAIN_PATH = re.compile(r"[\w ./+@=,~-]+")
 
 
 def init_model(args: argparse.Namespace) -> None:
-    """Write the files that `args` ask for. Raises AdrenoSimError where it cannot."""
+    """Write the files that `args` ask for. Raises AdrenoSimError if it cannot."""
     from ...compiler.importers.module_file import require_model, split_name
 
     require_model(args.file)

@@ -104,7 +104,7 @@ def find_package() -> Path:
 
 
 def require_own(package: Path) -> None:
-    """Raises AdrenoSimError where the package is outside this environment, or cannot be written."""
+    """Raises AdrenoSimError if the package is outside this environment, or cannot be written."""
     import sysconfig
 
     from ...base.errors import AdrenoSimError

@@ -54,7 +54,7 @@ def restore(package: Path) -> bool:
 
 
 def remove(package: Path, paths: Sequence[str], find_harm: Callable[[], str]) -> None:
-    """Removes folders, relative to the package. find_harm: says what does not work without them, "" where all does.
+    """Removes folders, relative to the package. find_harm: says what does not work without them, "" if all does.
 
     AdrenoSimError, with everything back in its place, where something does not; where the package cannot be written, too.
     """

@@ -47,7 +47,7 @@ else:
 
 
 def find_harm(package: Path) -> str:
-    """Returns what a package does not do any more, in a line; "" where it does all."""
+    """Returns what a package does not do any more, in a line; "" if it does all."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ADRENO_SIM_")}
     root = str(Path(__file__).parents[3])
     path = os.pathsep.join((str(package.parent), root, *filter(None, [kept.get("PYTHONPATH")])))

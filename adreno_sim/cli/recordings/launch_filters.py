@@ -39,7 +39,7 @@ def make_filter(args: argparse.Namespace, first: int = 1, last: int | None = Non
 
 
 def write_allow_list(args: argparse.Namespace, report: RunReport) -> None:
-    """Write the allow-list where the command line asks for it. AdrenoSimError where it cannot be written."""
+    """Write the allow-list where the command line asks for it. AdrenoSimError if it cannot be written."""
     if args.write_allow:
         from ...base.json_io import write_text
         from .allow_text import list_entries

@@ -31,7 +31,7 @@ _FEATURES = (
 _STOPPING = ("pause", "disconnect", "terminate")
 
 Open = Callable[[Mapping[str, Any]], Debuggee]
-"""Opens what the request `launch` names. AdrenoSimError where it cannot be."""
+"""Opens what the request `launch` names. AdrenoSimError if it cannot be."""
 
 
 class Adapter:
@@ -187,7 +187,7 @@ class Adapter:
         self.session.run.forget_interrupt()
 
     def _moving(self, move: Callable[[DebugSession], None], why: str = "step") -> tuple[None, Callable[[], None]]:
-        """Returns what goes somewhere once the request is answered. DebugError where there is nothing that could go."""
+        """Returns what goes somewhere once the request is answered. DebugError if there is nothing that could go."""
         assert self.session is not None
         return None, lambda: self._move(move, why)
 

@@ -12,7 +12,7 @@ class CountedSite:
     """A place of the kernel with a record in the counter block. One that accesses what only the run knows has several.
 
     target: what it accesses: the index of an argument, "local", "private" or "constant"; "" for a branch. where: in the
-    source. nbytes: of each access; None where they vary, and the record has them. segment: the number of a branch's.
+    source. nbytes: of each access; None if they vary, and the record has them. segment: the number of a branch's.
     """
 
     target: int | str = ""

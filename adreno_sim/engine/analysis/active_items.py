@@ -33,7 +33,7 @@ class ActiveItems:
 
 
 def find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems | None:
-    """Returns the active items of `region`, or None where all may have an effect.
+    """Returns the active items of `region`, or None if all may have an effect.
 
     The region must begin with the test, all work-items must leave it by the same synchronisation point, and no value computed
     in it may be live after that point.

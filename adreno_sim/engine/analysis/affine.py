@@ -38,7 +38,7 @@ Slot = tuple[int, int]
 
 
 Rule = Callable[["AffineForms", ir.Instr, int, Bounds], "Linear | None"]
-"""The form of an instruction's lane; None where no rule knows one."""
+"""The form of an instruction's lane; None if no rule knows one."""
 
 
 class AffineForms:

@@ -27,7 +27,7 @@ Rule = Callable[..., "Interval | None"]
 
 def find_interval(instr: ir.Instr, range_of: Callable[[ir.Value], Interval]) -> Interval | None:
     """Returns the interval of the result, or of each lane, of an operation on integers, from the ranges of its operands. None
-    where no rule bounds it, or where it may wrap."""
+    if no rule bounds it, or where it may wrap."""
     rule = _rule_of(instr)
     if rule is None or not all(isinstance(llvm_types.elem_of(value.type), ir.Int) for value in instr.operands):
         return None

@@ -101,7 +101,7 @@ class Machine:
     def compile(self, text: str) -> bytes:
         """Returns the object code of a module.
 
-        Raises RuntimeError for text that LLVM rejects, which is this project's error; UnsupportedError where LLVM crashes or
+        Raises RuntimeError for text that LLVM rejects, which is this project's error; UnsupportedError if LLVM crashes or
         meets a limit, from then on at once.
         """
         with _LOCK:

@@ -72,7 +72,7 @@ def run_counted(
 
 
 def trace_touched(analysis: LaunchAnalysis, args: Sequence[Bound], keep: bool, **options: Any) -> Touched | None:
-    """Returns which bytes a launch would touch of each argument, and leaves memory unchanged; None where it is not known.
+    """Returns which bytes a launch would touch of each argument, and leaves memory unchanged; None if it is not known.
 
     args: without shadows. options: those of `launch.run`.
     """
@@ -111,7 +111,7 @@ def counting_groups(
     """Within the block, groups of a launch are counted by their linear ids, in code that counts no distinct bytes. Memory is left
     as it was.
 
-    args: without shadows. options: those of `launch.run`. What is yielded raises UnsupportedError where a run does not end.
+    args: without shadows. options: those of `launch.run`. What is yielded raises UnsupportedError if a run does not end.
     """
     written = [range_of(args[index]) for index in sorted(written_arguments(analysis.kernel))]
     before = copy_ranges(written)
@@ -138,7 +138,7 @@ def _counting_spec(spec: Specialization) -> Specialization:
 def _count(
     compiled: CompiledKernel, args: Sequence[Bound], line_bytes: int, options: dict[str, Any], wave_items: int | None = None
 ) -> LaunchCounters:
-    """Runs counted code. UnsupportedError where it does not end in time."""
+    """Runs counted code. UnsupportedError if it does not end in time."""
     block = _CounterBlock(compiled, args, line_bytes, wave_items)
     done = launch.run(compiled, args=args, counters=block, **options)
     if any(finding.kind is Kind.WATCHDOG for finding in done.findings):

@@ -60,7 +60,7 @@ def _is_between(loc: ir.SourceLoc, low: int, high: int) -> bool:
 
 
 def _describe_weakness(call: ir.Instr, flag: int) -> str:
-    """Returns why a barrier does not order accesses to the memory of `flag`; "" where it does, or only the run knows."""
+    """Returns why a barrier does not order accesses to the memory of `flag`; "" if it does, or only the run knows."""
     if builtin_of(call).sync == "wave":
         return "only the work-items of one sub-group meet here"
     flags = fence_flags(call)
@@ -116,7 +116,7 @@ def _deciding_places(kernel: ir.Function, loc: ir.SourceLoc) -> Iterator[ir.Sour
 
 
 def explain_access(kind: Kind, access: Access | None) -> str:
-    """Returns what would keep an access inside; "" where its kind says all that is known."""
+    """Returns what would keep an access inside; "" if its kind says all that is known."""
     if access is None or not access.extent:
         return ""
     if access.coordinate is not None:

@@ -90,7 +90,7 @@ def run(
 ) -> RawResult:
     """Runs every work-group of `global_size` and waits. The memory of `args` is used in place.
 
-    `args` are parallel to the kernel's parameters; None where the specialization holds everything (local memory, samplers).
+    `args` are parallel to the kernel's parameters; None if the specialization holds everything (local memory, samplers).
 
     At level full, groups and work-items are scheduled in an order that depends on `seed` and `order` alone, on one thread
     unless groups are proven independent, because the result of a race would otherwise depend on timing. Code with deferred

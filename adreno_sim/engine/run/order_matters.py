@@ -45,7 +45,7 @@ def shows_order(kernel: ir.Function) -> bool:
 
 
 def _find_operation(instr: ir.Instr) -> tuple[str, str] | None:
-    """Returns what an atomic does, and to which type; None where the order matters, as to floats, whose sums are rounded."""
+    """Returns what an atomic does, and to which type; None if the order matters, as to floats, whose sums are rounded."""
     if any(isinstance(ir.type_of(value), ir.Float) for value in instr.operands):
         return None
     if instr.op == "call":
@@ -63,7 +63,7 @@ def _find_operation(instr: ir.Instr) -> tuple[str, str] | None:
 def add_race_cells(
     kernel: ir.Function, spec: Specialization, args: Sequence[Bound], most: int
 ) -> tuple[Specialization, list[Bound], list[np.ndarray]] | None:
-    """Returns a specialization of level full and arguments that have race cells, with the memory in which those lie; None where
+    """Returns a specialization of level full and arguments that have race cells, with the memory in which those lie; None if
     that would take more than `most` bytes. Each argument has separate memory, and all of it counts as written."""
     specs, bound, owners = list(spec.args), list(args), []
     for index, arg in enumerate(args):

@@ -189,7 +189,7 @@ class _Once:
     def _run_again(
         self, spec: Specialization, before: list[np.ndarray], last_epoch: int, args: Sequence[Bound] | None = None, **changes: Any
     ) -> _Outcome | None:
-        """Runs code for `spec` from the memory as it was. Returns None where that took too long, has no code or cannot be run.
+        """Runs code for `spec` from the memory as it was. Returns None if that took too long, has no code or cannot be run.
         args: with shadows that `spec` has and the launch itself has not."""
         restore_ranges(self._ranges, before)
         epoch = max(self._options.get("first_epoch", 1), last_epoch + 1)
@@ -204,7 +204,7 @@ class _Once:
         return _Outcome(result, self.copy_memory())
 
     def _compare(self, first: _Outcome, second: _Outcome) -> str | None:
-        """Returns the first thing in which two runs differ, as a sentence; "" for nothing, None where they may differ."""
+        """Returns the first thing in which two runs differ, as a sentence; "" for nothing, None if they may differ."""
         one, other = first.result, second.result
         one.last_epoch = max(one.last_epoch, other.last_epoch)
         if any(finding.kind is Kind.WATCHDOG for finding in one.findings):

@@ -215,7 +215,7 @@ def _as_constant(value: ir.Value) -> Const:
 
 
 def _address(elem: Type | None, operands: list[ir.Value], type: Type) -> Const | None:
-    """A constant address, or None where the base is not a global."""
+    """A constant address, or None if the base is not a global."""
     base, indices = operands[0], [index.value for index in operands[1:] if isinstance(index, Const)]
     if isinstance(base, Const) and isinstance(base.value, GlobalOffset):
         target, offset = base.value.target, base.value.offset

@@ -62,7 +62,7 @@ class TouchingCommand:
 
     def find(self, touch: Touch, low: int, high: int) -> tuple[Bytes, Bytes] | None:
         """Returns for each byte from `low` to `high` of the touch's block whether it is read, and whether it is written; None
-        where that is not known. `look` comes before it for a launch."""
+        if that is not known. `look` comes before it for a launch."""
         if touch.box is not None:
             inside = _bytes_of_box(touch, low, high)
             none = np.zeros_like(inside)

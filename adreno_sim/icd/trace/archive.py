@@ -47,7 +47,7 @@ class Trace:
 
 
 def write_trace(path: str | os.PathLike[str], trace: Trace, files: Sequence[Path]) -> None:
-    """Write a recording whose sessions' events are in `files`. AdrenoSimError where it cannot be written."""
+    """Write a recording whose sessions' events are in `files`. AdrenoSimError if it cannot be written."""
     with open_output(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(RECORDING, json.dumps(asdict(trace), indent=1))
         for session, file in zip(trace.sessions, files, strict=True):

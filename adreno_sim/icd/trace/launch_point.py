@@ -94,7 +94,7 @@ def open_launch(
 
 
 def _find_session(archive: Any, sessions: tuple[RecordedSession, ...], number: int) -> tuple[RecordedSession, int]:
-    """The process of a launch, and its number among those of the process. Raises ValueError where there is none."""
+    """The process of a launch, and its number among those of the process. Raises ValueError if there is none."""
     before = 0
     for session in sessions:
         with open_session(archive, session) as stream:

@@ -69,7 +69,7 @@ class Outcomes:
 
 
 def find_idle(sessions: Sequence[Outcomes]) -> str:
-    """Why the replay of all sessions says nothing: "" where something built and ran."""
+    """Why the replay of all sessions says nothing: "" if something built and ran."""
     programs, launches, others = (sum(getattr(one, name) for one in sessions) for name in ("programs", "launches", "others"))
     if programs and not sum(one.built for one in sessions):
         return f"none of {programs} programs was built"

@@ -37,7 +37,7 @@ from .time_limit import TimeLimit
 class Player:
     """Plays events on the device of `objects`; what that finds goes to `log`, how they ended to `outcomes`. limit: of its time.
     counterpart: a real device, on which each launch runs too. filter: which launches are checked. why_ended: what kept it from
-    playing all, "" where nothing did."""
+    playing all, "" if nothing did."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Player:
         self.why_ended = ""
 
     def play(self, events: Iterable[Event | None]) -> None:
-        """Play all events. Raises ValueError where they are damaged."""
+        """Play all events. Raises ValueError if they are damaged."""
         for event in events:
             if self._ends_before(event):
                 self._log.note(self.why_ended)
@@ -85,8 +85,8 @@ class Player:
             self._log.count_checked(False)
 
     def play_to_launch(self, events: Iterable[Event | None], number: int) -> Event | None:
-        """Play the events before LAUNCH `number`, from 1, and return that; None where it does not come, for `why_ended`. Raises
-        ValueError where they are damaged."""
+        """Play the events before LAUNCH `number`, from 1, and return that; None if it does not come, for `why_ended`. Raises
+        ValueError if they are damaged."""
         for event in events:
             if self._ends_before(event):
                 return None
@@ -199,7 +199,7 @@ class Playing:
 
 
 def play_session(stream: IO[bytes], session: RecordedSession, how: Playing) -> tuple[ProcessReport, Outcomes]:
-    """Play a session on a simulated device of its own; the report, and how its calls ended. Raises ValueError where the session
+    """Play a session on a simulated device of its own; the report, and how its calls ended. Raises ValueError if the session
     is damaged."""
     device, heap = open_device(how.settings, unsafe_includes=False)  # who recorded it may be a stranger: its files are in it
     report = ProcessReport(session.program, session.pid, how.settings.device, device.options.checks, opened=True)

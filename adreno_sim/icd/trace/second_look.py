@@ -59,7 +59,7 @@ class SecondLook:
 
     def look(self, launch: DriverLaunch, source: tuple[str, str], before: Mapping[StorageView, Contents]) -> Look:
         """Run the launch again. source: of its program, with the options. before: what its views held. Raises AdrenoSimError
-        where it does not run."""
+        if it does not run."""
         device = self._open()
         if source not in self._programs:
             self._programs[source] = device.build(*source)
@@ -97,7 +97,7 @@ def _steps(view: StorageView) -> int:
 
 
 def _widen(param: KernelParam, view: StorageView, held: Contents) -> tuple[ImageSpec, np.ndarray] | None:
-    """A normalized image that a kernel only writes as one of floats, and what that holds; None where it cannot be."""
+    """A normalized image that a kernel only writes as one of floats, and what that holds; None if it cannot be."""
     spec, steps = view.spec, _steps(view)
     if not steps or not isinstance(spec, ImageSpec) or param.access != "write_only" or "FLOAT" not in combined_with(spec.order):
         return None
@@ -133,7 +133,7 @@ def _judge(param: KernelParam, ours: StorageView, theirs: Any, is_widened: bool)
 
 
 def compare_again(got: np.ndarray, golden: np.ndarray, judged: Judged) -> str:
-    """How what a device left differs from the simulator's for all that level full says; "" where it does not."""
+    """How what a device left differs from the simulator's for all that level full says; "" if it does not."""
     if judged.value is not None:  # integers that differ are off by one at least
         got, golden = got.astype(np.float64), golden.astype(np.float64)
     result = compare(got, Expected(golden, value=judged.value, allowed=judged.allowed))

@@ -76,7 +76,7 @@ class _Launches:
     repeats_before: list[int]
 
     def place_of(self, call: int) -> int | None:
-        """How many repeats there were before an object was made; None where it is none that could grow with them."""
+        """How many repeats there were before an object was made; None if it is none that could grow with them."""
         behind = bisect_right(self.calls, call)
         if not behind or (behind < len(self.calls) and not self.is_repeat[behind]):
             return None

@@ -25,7 +25,7 @@ class TimesWatch:
         pass
 
     def predict(self, launch: DriverLaunch) -> float | None:
-        """Returns the time of a launch, which is about to run, on the device; None where nothing says."""
+        """Returns the time of a launch, which is about to run, on the device; None if nothing says."""
         report, name = self.report, launch.kernel.name
         if launch.offset is not None:
             report.say_missing(f"{name}: launches with a global offset have no time")

@@ -30,7 +30,7 @@ class Spelled:
 
 
 def find_function(translation: Translation, name: str, args: tuple[str, ...]) -> Function | None:
-    """Returns a function of scalars that computes one lane of a built-in; None where NIR has none."""
+    """Returns a function of scalars that computes one lane of a built-in; None if NIR has none."""
     if not args or not _TYPE.fullmatch(args[0]):
         return None
     first = Spelled(args[0])

@@ -44,7 +44,7 @@ def find_native(translation: Translation, name: str, bits: int) -> Function | No
 
 
 def find_stand_in(translation: Translation, name: str, bits: int) -> Function | None:
-    """Returns what stands for a function of the library; None where nothing does."""
+    """Returns what stands for a function of the library; None if nothing does."""
     program = translation.program
     op = program.op
 

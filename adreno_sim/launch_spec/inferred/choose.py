@@ -28,7 +28,7 @@ ALIGNED = 8
 @dataclass(frozen=True)
 class Shape:
     """sizes: what the axes have; total: work-items along them, which are more where the code guards against it; group: of
-    work-items, None where the device may choose it. numbers: by parameter and component."""
+    work-items, None if the device may choose it. numbers: by parameter and component."""
 
     sizes: tuple[int, ...]
     total: tuple[int, ...]
@@ -42,7 +42,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Chooser:
-    """Makes shapes for a kernel. group: of work-items, None where the device may choose it."""
+    """Makes shapes for a kernel. group: of work-items, None if the device may choose it."""
 
     function: ir.Function
     ties: Ties

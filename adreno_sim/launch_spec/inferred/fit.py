@@ -36,7 +36,7 @@ class Formula:
 
 
 def fit(needs: Sequence[int], launches: Sequence[Environment], axes: Collection[str], whole: bool = False) -> Formula | None:
-    """The extent that is meant where launches of these sizes touch `needs` elements; None where no formula is next to them.
+    """The extent that is meant where launches of these sizes touch `needs` elements; None if no formula is next to them.
     axes: names of sizes that are those of axes. whole: all that is touched is meant.
 
     What a launch touches may end a few elements before the formula, as a stencil that leaves its border alone does, or behind it:

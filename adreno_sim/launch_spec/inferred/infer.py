@@ -70,7 +70,7 @@ class InferredKernel:
         return list_shapes(self.chooser, least, most)
 
     def write_first(self, wanted: Sequence[int], device: str) -> Skeleton | None:
-        """A first launch next to these sizes, to be decided on; None where the extent of an argument is not known."""
+        """A first launch next to these sizes, to be decided on; None if the extent of an argument is not known."""
         if self.unknown:
             return None
         made = self.writer.tight(self.chooser.choose(wanted), self.extents, decide=True)

@@ -19,7 +19,7 @@ Extent = tuple[int, ...]
 
 
 def measure_needs(device: Device, kernel: SimKernel, spec: LaunchSpec) -> dict[int, Extent] | None:
-    """What a launch touches of each buffer and image, from its start to the last that is touched, by position; None where that is
+    """What a launch touches of each buffer and image, from its start to the last that is touched, by position; None if that is
     not known, or the launch is refused."""
     try:
         bound = BoundArguments(device, spec, kernel.params)

@@ -59,9 +59,9 @@ class Wanted:
 
 def run_inferred(source: Path, target: Path, wanted: Wanted) -> tuple[LaunchReport, str]:
     """Run the launches that are inferred of the kernels of a file. Returns the report of all, and the launch file of the smallest
-    launch that fails, "" where none does.
+    launch that fails, "" if none does.
 
-    target: where that file will lie. Raises AdrenoSimError, BuildError; UnsupportedError where no launch of a kernel can run.
+    target: where that file will lie. Raises AdrenoSimError, BuildError; UnsupportedError if no launch of a kernel can run.
     """
     text = read_source(source)
     looking = _open_bounds(wanted)
@@ -113,7 +113,7 @@ def _choose_kernels(source: Path, names: Sequence[str], chosen: str) -> list[str
 
 
 def _run_kernel(inferred: InferredKernel, source: Path, wanted: Wanted, report: LaunchReport, several: bool) -> str:
-    """Run the launches of one kernel into the report. Returns the launch file of the first that fails, "" where none does."""
+    """Run the launches of one kernel into the report. Returns the launch file of the first that fails, "" if none does."""
     failing, seen = "", set[object]()
     name, refused = inferred.kernel.name, ""
     tried: list[TriedLaunch] = []

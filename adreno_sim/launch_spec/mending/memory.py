@@ -47,7 +47,7 @@ def _make_strict(source: Source, line: int) -> Iterator[str]:
 
 
 def _index_of(source: Source, span: tuple[int, int], view: str) -> str:
-    """The index of the first access of an argument in a statement; "" where it has none."""
+    """The index of the first access of an argument in a statement; "" if it has none."""
     found = re.compile(rf"\b{re.escape(view)}\s*\[").search(source.code, *span)
     closing = find_closing(source.code, found.end() - 1) if found else -1
     return source.text[found.end() : closing].strip() if found and closing > 0 else ""

@@ -26,7 +26,7 @@ MOST_STEPS = 3
 """The most findings, of different causes, that one patch may fix together."""
 
 Rerun = Callable[[str], LaunchReport]
-"""Builds a text and runs the same launch with it. It raises AdrenoSimError where that is not possible."""
+"""Builds a text and runs the same launch with it. It raises AdrenoSimError if that is not possible."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class _Trials:
         return None if report is None else report.arrays
 
     def run(self, text: str) -> LaunchReport | None:
-        """The report of a text; None where it does not compile, is refused, or nothing may be tried any more."""
+        """The report of a text; None if it does not compile, is refused, or nothing may be tried any more."""
         if not self.left:
             return None
         self.left -= 1

@@ -34,7 +34,7 @@ class Source:
         return [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def offset(self, line: int, column: int) -> int | None:
-        """Where a place of a finding is (columns count bytes); None where the text has no such line."""
+        """Where a place of a finding is (columns count bytes); None if the text has no such line."""
         if not 1 <= line <= len(self._starts):
             return None
         start = self._starts[line - 1]
@@ -55,7 +55,7 @@ class Source:
         return self.text[start:][: len(self.text[start:]) - len(self.text[start:].lstrip(" \t"))]
 
     def statement(self, offset: int) -> Span | None:
-        """The simple statement around a place, its semicolon included; None where that is not certain, as in a loop's head."""
+        """The simple statement around a place, its semicolon included; None if that is not certain, as in a loop's head."""
         start = self._statement_start(offset)
         if start is None:
             return None

@@ -77,7 +77,7 @@ def guess_launch(use: KernelUse, source: str, options: str = "", device: str = "
 
 
 def _guess_group(use: KernelUse) -> tuple[tuple[int, ...] | None, str]:
-    """The work-group, None where the device may choose it, and why it is that."""
+    """The work-group, None if the device may choose it, and why it is that."""
     required = use.function.required_work_group_size
     if required is not None:
         return tuple(required[: use.axes]), "reqd_work_group_size of the kernel"

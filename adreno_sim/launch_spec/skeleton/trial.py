@@ -30,7 +30,7 @@ LARGEST_COUNT, LARGEST_IMAGE, LARGEST_LOCAL = 1 << 24, 1 << 20, 1 << 15
 
 @dataclass(frozen=True)
 class SizeTrial:
-    """The last trial. text: the launch file. report: what it found, None where it was refused, for the reason `refused`."""
+    """The last trial. text: the launch file. report: what it found, None if it was refused, for the reason `refused`."""
 
     text: str
     report: LaunchReport | None

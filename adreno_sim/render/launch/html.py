@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write_html(path: str | os.PathLike[str], report: LaunchReport, command: str = "") -> None:
-    """Write the page. command: the line that made it. AdrenoSimError where the file cannot be written."""
+    """Write the page. command: the line that made it. AdrenoSimError if the file cannot be written."""
     write_text(path, of_report(report, command))
 
 

@@ -29,6 +29,6 @@ def show_ranking(ranking: TimeReport | None, launches: Sequence[tuple[str, Launc
 
 
 def write_ranking(path: str | os.PathLike[str], ranking: TimeReport, launch: str, command: str = "") -> None:
-    """Write the page. AdrenoSimError where the file cannot be written."""
+    """Write the page. AdrenoSimError if the file cannot be written."""
     parts = section("Predicted times", list_parts(ranking, rank=True))
     write_text(path, document(f"{launch} on {ranking.device}", "", parts, command=command))

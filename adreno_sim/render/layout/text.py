@@ -74,7 +74,7 @@ class LayoutReport:
 
 
 def _refusal(spec: ImageSpec, profile: Profile) -> str:
-    """Why the device makes no such image; "" where it does."""
+    """Why the device makes no such image; "" if it does."""
     try:
         check_image(spec, profile)
     except DeviceError as error:

@@ -42,7 +42,7 @@ STYLE = (
 
 
 def write_html(path: str | os.PathLike[str], report: ScopeReport, command: str = "") -> None:
-    """Write the page. command: the line that made it. AdrenoSimError where the file cannot be written."""
+    """Write the page. command: the line that made it. AdrenoSimError if the file cannot be written."""
     write_text(path, page(report, command))
 
 

@@ -42,7 +42,7 @@ def title_of(advice: Advice) -> str:
 
 
 def next_command(footprint: Footprint) -> str:
-    """The command to try next; "" where no planner takes less than the plan as compiled."""
+    """The command to try next; "" if no planner takes less than the plan as compiled."""
     return str(footprint.next_step().get("command", ""))
 
 

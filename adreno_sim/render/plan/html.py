@@ -32,7 +32,7 @@ OTHER = "#c9c9d2"
 
 
 def write_html(path: str | os.PathLike[str], footprint: Footprint, planner: str, command: str = "") -> None:
-    """Write the page, opened at the plan of `planner`. command: the line that made it. AdrenoSimError where the file cannot be
+    """Write the page, opened at the plan of `planner`. command: the line that made it. AdrenoSimError if the file cannot be
     written."""
     write_text(path, page(footprint, planner, command))
 

@@ -22,7 +22,7 @@ SCALE = 2
 
 
 def write_png(path: str | os.PathLike[str], picture: Picture) -> None:
-    """Write the picture of a plan. MissingPackageError without Pillow, AdrenoSimError where the file cannot be written."""
+    """Write the picture of a plan. MissingPackageError without Pillow, AdrenoSimError if the file cannot be written."""
     write_bytes(path, png(scene_of(picture)))
 
 

@@ -12,7 +12,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
 def write_svg(path: str | os.PathLike[str], picture: Picture) -> None:
-    """Write the picture of a plan; hovering shows what a tensor is. AdrenoSimError where the file cannot be written."""
+    """Write the picture of a plan; hovering shows what a tensor is. AdrenoSimError if the file cannot be written."""
     write_text(path, svg(scene_of(picture)))
 
 

@@ -28,7 +28,7 @@ AROUND = 4
 
 
 def write_html(path: str | os.PathLike[str], report: Report, command: str = "") -> None:
-    """Write the page. command: the line that made it. AdrenoSimError where the file cannot be written."""
+    """Write the page. command: the line that made it. AdrenoSimError if the file cannot be written."""
     write_text(path, of_report(report, command))
 
 
@@ -71,7 +71,7 @@ def list_findings(findings: Sequence[Finding], source_of: Callable[[Finding], st
 
 
 def of_finding(number: int, finding: Finding, source: str, file: str | None = None) -> str:
-    """One finding; the errors open. source: text of its kernel, "" where it is not known. file: the included file with the line,
+    """One finding; the errors open. source: text of its kernel, "" if it is not known. file: the included file with the line,
     "" for the source itself; the finding's where it is not given.
     """
     lines = number_lines(source, finding.file if file is None else file)

@@ -17,7 +17,7 @@ from .launches import list_columns
 
 
 def write_html(path: str | os.PathLike[str], report: RunReport, command: str = "") -> None:
-    """Write the page. command: the line that made it. AdrenoSimError where the file cannot be written."""
+    """Write the page. command: the line that made it. AdrenoSimError if the file cannot be written."""
     write_text(path, of_run(report, command))
 
 

@@ -34,7 +34,7 @@ th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
 
 
 def write_html(path: str | os.PathLike[str], footprint: SessionFootprint, command: str = "") -> None:
-    """Write the page. command: the line that made it. AdrenoSimError where the file cannot be written."""
+    """Write the page. command: the line that made it. AdrenoSimError if the file cannot be written."""
     write_text(path, page(footprint, command))
 
 

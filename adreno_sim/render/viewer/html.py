@@ -20,7 +20,7 @@ LOOKS = '<section id="looks"></section>'
 
 def view_page(title: str, parts: Iterable[str], evidence: Evidence | None, findings: Sequence[Finding], command: str = "") -> str:
     """A page of these parts, which are HTML, LOOKS among them; the details of the nth finding have data-finding="n". evidence:
-    None where nothing is known but the findings. command: the line that made the page."""
+    None if nothing is known but the findings. command: the line that made the page."""
     data = script_data("view", view_data(evidence or Evidence(), findings))
     script = "".join(_read_file(name) for name in SCRIPTS)
     return document(title, _read_file("viewer.css"), [*parts, data], script, command)

@@ -71,7 +71,7 @@ def find_condition(line: str, column: int) -> str:
 
 
 def _variable(finding: Finding) -> str:
-    """Returns the variable that has no value, as the source calls it: not "row.w", but "row"; "" where memory has none."""
+    """Returns the variable that has no value, as the source calls it: not "row.w", but "row"; "" if memory has none."""
     name = finding.detail.get(VARIABLE) or (finding.access.view if finding.access is not None else "")
     first, _, rest = str(name).removeprefix(f"{finding.kernel}.").partition(".")
     return first if re.fullmatch(r"[A-Za-z_]\w*", first) and " " not in rest else ""
@@ -81,7 +81,7 @@ _DECLARATION = r"^\s*(?:[{{]\s*)?((?:[A-Za-z_]\w*\s+)+)(?:[^;()*]*,\s*)?(?P<name
 
 
 def find_declaration(lines: Mapping[int, str], name: str, use: int) -> Note | None:
-    """Returns where a variable is declared before the line `use`, of lines without comments; None where that is not certain."""
+    """Returns where a variable is declared before the line `use`, of lines without comments; None if that is not certain."""
     pattern = re.compile(_DECLARATION.format(name=re.escape(name)))
     found = []
     for number, line in lines.items():

@@ -70,7 +70,7 @@ def find_cache(buffers: Mapping[int, float], rate: float) -> int:
 
 
 def find_registers(chains: Mapping[int, float]) -> int | None:
-    """Returns the most floats that live without making a product slower; None where even most do not."""
+    """Returns the most floats that live without making a product slower; None if even most do not."""
     usual = min(chains.values())
     slow = [live for live in sorted(chains) if chains[live] >= STEP * usual and live > min(chains)]
     return max(live for live in chains if live < slow[0]) if slow else None

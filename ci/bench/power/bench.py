@@ -72,7 +72,7 @@ class WatchedRerun(WidePrecisionRerun):
 
 
 class WatchedIntegerInputs(IntegerInputs):
-    """found: whether a call on whole numbers was wrong; None where there was none since it was reset."""
+    """found: whether a call on whole numbers was wrong; None if there was none since it was reset."""
 
     found: bool | None = None
 
@@ -150,7 +150,7 @@ class Planted:
 @dataclass(frozen=True)
 class Judged:
     """by_bound, by_rerun: who found a wrong value. rounding: a warning said that it is only rounding. told_nothing: the
-    comparison was uninformative. by_exact: whole numbers showed it; None where there were none. no_rerun: why it was asked and
+    comparison was uninformative. by_exact: whole numbers showed it; None if there were none. no_rerun: why it was asked and
     gave no answer, "" else. got: the device's result."""
 
     by_bound: bool
@@ -195,7 +195,7 @@ class Bench:
         self._wide.close()
 
     def judge(self, arrays: Sequence[np.ndarray], planted: Planted) -> Judged:
-        """One run on the device, judged. Raises AssertionError where the kernel has other findings than wrong values."""
+        """One run on the device, judged. Raises AssertionError if the kernel has other findings than wrong values."""
         self._runs += 1
         self._rerun.told, self._rerun.appealed = None, False
         self._rerun.reasons.clear()

@@ -39,7 +39,7 @@ class PreparedModel:
     """A model and what judges it, without any object of TVM's.
 
     arrays: its inputs; origin: their source, in words. references: outputs of the whole model by reference. judged: the same
-    with what rounding may do to them, None where only an output that is wrong needs that. kernels: the references of kernels.
+    with what rounding may do to them, None if only an output that is wrong needs that. kernels: the references of kernels.
     unchecked: what no reference will say anything about. The rest as `PreparedRun`.
     """
 
@@ -153,7 +153,7 @@ def _store_weights(name: str, constants: Mapping[str, np.ndarray]) -> None:
 
 
 def _load_weights(name: str) -> dict[str, np.ndarray] | None:
-    """The constants of an entry in their order; None where one of them is not whole."""
+    """The constants of an entry in their order; None if one of them is not whole."""
     kept: _Weights | None = values.load(_place(name), _Weights)
     found: dict[str, np.ndarray] = {}
     for key, array in ({} if kept is None else kept).items():

@@ -114,7 +114,7 @@ def _describe_model(path: Path) -> list[object] | None:
 
 
 def _describe_options(options: CompileOptions) -> list[object] | None:
-    """All that says how a model is compiled; None where it is more than data, as passes of the caller's."""
+    """All that says how a model is compiled; None if it is more than data, as passes of the caller's."""
     values = {name: getattr(options, name) for name in CompileOptions.names()}
     tuned = values.pop("tuned")
     try:
@@ -143,7 +143,7 @@ def _describe_device(device: DeviceInfo) -> list[object]:
 
 
 def _describe_inputs(inputs: Inputs | None) -> list[object] | None:
-    """What a model is given; None where that is neither a file nor arrays."""
+    """What a model is given; None if that is neither a file nor arrays."""
     if inputs is None:
         return []
     if isinstance(inputs, (str, os.PathLike)):

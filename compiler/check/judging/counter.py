@@ -32,7 +32,7 @@ class UnprovenAccesses:
 
 
 class LaunchCounter:
-    """Adds launches to `rows`. unproven: the accesses that are not proven in range; None where they are not asked for."""
+    """Adds launches to `rows`. unproven: the accesses that are not proven in range; None if they are not asked for."""
 
     def __init__(self, rows: KernelRows, explains: bool):
         self._rows = rows

@@ -20,7 +20,7 @@ DEVICE = "a simulated device computes it right from the same code: the device, o
 def find_device_stage(
     model: CompiledModel, call: FunctionCall, before: Sequence[np.ndarray | None], position: int, golden: Expected
 ) -> str:
-    """DEVICE for a result of a real device that a simulated one has right; "" where that is wrong too, or cannot run the call.
+    """DEVICE for a result of a real device that a simulated one has right; "" if that is wrong too, or cannot run the call.
 
     before: the tensor arguments before the call, None for others. position, golden: the wrong argument, and what it should be.
     """

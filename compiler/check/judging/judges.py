@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judges:
-    """golden: what calls should compute; None where nobody knows. second_device: another one, whose results are compared. rerun:
+    """golden: what calls should compute; None if nobody knows. second_device: another one, whose results are compared. rerun:
     runs kernels once more in wider types. integer_inputs: runs them once more on inputs that make them exact. gives_places:
     whether the last result of a function is where sorted values come from. wrong_stage: finds which stage changed a function's
     meaning, for the first that is wrong on the run's own inputs.

@@ -121,7 +121,7 @@ class ResultReporter:
 
     def _blame(self, call: FunctionCall, before: Before, own: bool, position: int, wanted: Expected) -> str:
         """For a subgraph: text on its first operator that is wrong on its own inputs; for a kernel, on the stage that changed its
-        meaning; "" where that is not known. own: on the run's inputs. wanted: what argument `position` should be."""
+        meaning; "" if that is not known. own: on the run's inputs. wanted: what argument `position` should be."""
         golden = self._judges.golden
         if golden is None or not golden.knows(call):
             return ""

@@ -145,7 +145,7 @@ def _weight(name: str, given: Any) -> Any:
 
 
 def _check(function: str, param: EntryParam, value: Any, symbols: dict[str, int]) -> None:
-    """Raise AdrenoSimError where a value does not fit its parameter. symbols: sizes bound so far."""
+    """Raise AdrenoSimError if a value does not fit its parameter. symbols: sizes bound so far."""
     where = f"argument {param.name!r} of {function}"
     if isinstance(value, Held) and value.value is None:
         raise AdrenoSimError(f"{where}: a result of call {value.step} that was freed")

@@ -32,7 +32,7 @@ def compile_for_session(source: Any, reference: Any, name: str, options: CheckOp
     """Compile a Relax module, whose public functions become entries. A bundle of a session comes back unchanged.
 
     reference: the same module for the CPU, whose kernels of a KV cache say what the module's own should compute; None = there is
-    none. Raises AdrenoSimError for what is neither, UncompiledError where TVM cannot lower the module.
+    none. Raises AdrenoSimError for what is neither, UncompiledError if TVM cannot lower the module.
     """
     compiled = as_compiled(source)
     if compiled is not None:

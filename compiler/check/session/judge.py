@@ -20,7 +20,7 @@ def judge_call(
     expected: Sequence[np.ndarray | None],
     circumstances: Circumstances,
 ) -> tuple[list[OutputReport], list[Finding]]:
-    """Each tensor that call `step` gave against the reference's; None where it says nothing."""
+    """Each tensor that call `step` gave against the reference's; None if it says nothing."""
     names = [f"{function} (call {step})" + (f", result {i}" if len(got) > 1 else "") for i in range(len(got))]
     known = [(i, array) for i, array in enumerate(expected) if array is not None]
     names, mine, arrays = [names[i] for i, _ in known], [got[i] for i, _ in known], [array for _, array in known]

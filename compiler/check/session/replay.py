@@ -19,7 +19,7 @@ def check_script(
 ) -> Report:
     """Run the script of a model; the report compares each call's results with those that were recorded.
 
-    Raises AdrenoSimError where the model has entries and no script, or a step does not fit.
+    Raises AdrenoSimError if the model has entries and no script, or a step does not fit.
     """
     if model.script is None:
         raise AdrenoSimError("this bundle has several entries and no calls to run: Session.save writes them")

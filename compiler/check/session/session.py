@@ -171,7 +171,7 @@ class Session:
 
         args: in the order of the parameters that are neither named nor weights: arrays, results of earlier calls, numbers, shapes
         as tuples of integers. Returns what the function gives: tensors and state as handles that stay on the device
-        (`.numpy()` copies a tensor from it), numbers unchanged, tuples of these. Raises AdrenoSimError where the call cannot
+        (`.numpy()` copies a tensor from it), numbers unchanged, tuples of these. Raises AdrenoSimError if the call cannot
         be made.
         """
         if self._closed:
@@ -224,7 +224,7 @@ class Session:
             self._timings["run"] = self._timings.get("run", 0.0) + time.perf_counter() - start
 
     def _expect(self, function: str, values: list[Any], result: Value, step: int) -> Any:
-        """What the reference gives; None where there is none, or where it would have to know what an argument's call gave.
+        """What the reference gives; None if there is none, or where it would have to know what an argument's call gave.
 
         result: what the device gave.
         """

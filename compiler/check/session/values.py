@@ -14,7 +14,7 @@ from ...run.values import HostObject, Tensor, TupleValue, Value, release, retain
 class Held:
     """A result that stays on the device: a tensor, or an object of TVM's runtime as a KV cache. It may be given to later calls.
 
-    step, path: the call that gave it, and the items of tuples that lead to it. expected: the same of the reference, None where
+    step, path: the call that gave it, and the items of tuples that lead to it. expected: the same of the reference, None if
     there is none.
     """
 

@@ -77,7 +77,7 @@ class Watchers:
 
 @dataclass
 class CheckedRun:
-    """The run of a prepared model. outputs: None where it ended early; the report says why."""
+    """The run of a prepared model. outputs: None if it ended early; the report says why."""
 
     context: CheckContext
     ready: PreparedRun

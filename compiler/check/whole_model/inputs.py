@@ -29,7 +29,7 @@ def choose_inputs(
     """The input arrays, their source in words, and the reference outputs for them.
 
     Seeded ones are scaled by the largest of SCALES at which every output says something, by 1 where none does. Raises
-    AdrenoSimError where an operator or the reference does not take them, NoReferenceError where there is no reference.
+    AdrenoSimError if an operator or the reference does not take them, NoReferenceError if there is no reference.
     """
     from ....golden.errors import RefusedInputsError
 

@@ -23,7 +23,7 @@ GENERATED = (
 
 
 def find_kernel_stage(model: Model, options: LowerOptions, name: str, args: Sequence[Argument], units: Units) -> str:
-    """SCHEDULED or GENERATED for a function whose kernels compute something else; "" where that is not to be found.
+    """SCHEDULED or GENERATED for a function whose kernels compute something else; "" if that is not to be found.
 
     The function is evaluated without rounding before it is scheduled, and after, with its threads one after the other.
     args: of the call, as the references take them.

@@ -105,7 +105,7 @@ def measure_movement(model: Model, dtype: str, arrays: Arrays, reference: str) -
 
 
 def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str], generated: bool) -> None:
-    """Add the outputs that the model's own framework computes. AdrenoSimError where it refuses inputs that nobody gave."""
+    """Add the outputs that the model's own framework computes. AdrenoSimError if it refuses inputs that nobody gave."""
     from ....golden.errors import RefusedInputsError
     from ....golden.model_reference import has_onnxruntime, run_onnx
 

@@ -20,7 +20,7 @@ SAME = 1e-6
 
 
 def find_wrong_pass(model: Model, options: LowerOptions, arrays: Arrays, units: Units) -> str:
-    """The name of the first pass after which the model computes something else; "" where that is not to be found.
+    """The name of the first pass after which the model computes something else; "" if that is not to be found.
 
     A pass behind which a module cannot be evaluated is passed over; the name then says "or one just before it".
     """
@@ -110,7 +110,7 @@ def _are_alike(one: Any, other: Any) -> bool:
 
 
 def _evaluate(module: Any, arrays: Sequence[np.ndarray], units: Units) -> list[np.ndarray] | None:
-    """The outputs of `main` without rounding; None where no truth is made of the module."""
+    """The outputs of `main` without rounding; None if no truth is made of the module."""
     from ....golden.truth.model import ModelTruth
 
     try:

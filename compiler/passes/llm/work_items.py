@@ -138,7 +138,7 @@ def _among_threads(var: Any, extent: Any, tag: str, place: StatementContext) -> 
 def evaluate(exprs: list[Any], place: StatementContext) -> list[np.ndarray] | None:
     """Integer expressions for each work-item of a group: arrays (passes of loops around, work-items, lanes).
 
-    None where one depends on more than these, or there are too many.
+    None if one depends on more than these, or there are too many.
     """
     counts = [count for _, count in place.items.values()]
     loops = [(var, constant(extent)) for var, extent in place.ranges if read.key(var) not in place.items]

@@ -45,7 +45,7 @@ class PeakTensor:
 
     @property
     def best(self) -> Change | None:
-        """The change that saves most; None where none saves anything."""
+        """The change that saves most; None if none saves anything."""
         return next((change for change in self.changes if change.saves > 0), None)
 
 

@@ -83,7 +83,7 @@ def _kind(instruction: Instruction, model: CompiledModel) -> str:
 
 
 def why_not_recorded(function: HostFunction, model: CompiledModel) -> str:
-    """Why no recording takes the launches of a host function, in words; "" where one does."""
+    """Why no recording takes the launches of a host function, in words; "" if one does."""
     if any(
         isinstance(stmt, AllocImage) or (isinstance(stmt, AllocBuffer) and not stmt.host) for stmt in _statements(function.body)
     ):

@@ -27,7 +27,7 @@ def reorder(model: CompiledModel, order: Sequence[int]) -> CompiledModel:
     """`model` with the steps of `main` in `order`, each behind what makes the storages and tensors that it first uses.
 
     Storages stay as they were planned for the order before: the model only runs once its tensors are placed again (`apply`).
-    Raises AdrenoSimError where `order` is none of the steps, or a step would use what is not there yet.
+    Raises AdrenoSimError if `order` is none of the steps, or a step would use what is not there yet.
     """
     whole = inline_calls(model)
     body = whole.functions[ENTRY].body

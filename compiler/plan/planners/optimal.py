@@ -21,7 +21,7 @@ def optimal(
     """The lowest arena, or the lowest found within `seconds`; `bound` is what was proved, `note` says which of the two.
 
     Starts from the arena planner's answer (of `effort`) and counts in its units, in one arena however large; `alone`: from
-    a greedy one, so that the two can be compared. Raises MissingPackageError where ortools is not installed.
+    a greedy one, so that the two can be compared. Raises MissingPackageError if ortools is not installed.
     """
     model_of = _cp_model()
     start = arena(replace(problem, max_allocation=None), Effort(work=0) if alone else effort)

@@ -66,7 +66,7 @@ class Candidate:
 
 
 def choose_texture(width: int, height: int, free: Iterable[Candidate]) -> Candidate | None:
-    """The free texture that serves `width` x `height`, at the extents it must grow to; None where none is like enough.
+    """The free texture that serves `width` x `height`, at the extents it must grow to; None if none is like enough.
 
     A candidate replaces the best so far where it wins on *either* axis: less added while the best adds any, or as much
     added and less wasted. So the answer depends on the order of `free`.

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def repair(instance: Instance, offsets: Ints, capacity: int, work: int, seed: int = 0) -> tuple[Ints | None, int]:
-    """(`offsets` changed so that nothing ends above `capacity`, or None where `work` did not do; work done).
+    """(`offsets` changed so that nothing ends above `capacity`, or None if `work` did not do; work done).
 
     Work counts pairs of an offset tried and a neighbour.
     """

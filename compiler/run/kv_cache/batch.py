@@ -94,7 +94,7 @@ def _array(values: object) -> np.ndarray:
 
 
 def _blocks_at_depths(sequences: list[Sequence]) -> list[list[CacheBlock | None]]:
-    """For each depth the block of each sequence, None where it has fewer."""
+    """For each depth the block of each sequence, None if it has fewer."""
     traces = [sequence.trace()[:DEPTHS] for sequence in sequences]
     return [[trace[depth] if depth < len(trace) else None for trace in traces] for depth in range(max(map(len, traces)))]
 

@@ -35,7 +35,7 @@ class PageTable:
         self.free = [*range(self.pages)][::-1]
 
     def sequence(self, number: int) -> Sequence:
-        """The sequence of this number. AdrenoSimError where there is none."""
+        """The sequence of this number. AdrenoSimError if there is none."""
         if number not in self.sequences:
             known = ", ".join(map(str, sorted(self.sequences))) or "none"
             raise AdrenoSimError(f"KV cache: no sequence {number}; there are: {known}")

@@ -13,7 +13,7 @@ TIME_LIMIT = 5.0
 
 
 def find_touched_bytes(launch: PreparedLaunch, options: RunOptions, *, has_run: bool) -> Touched | None:
-    """Returns which bytes of its buffers and images a launch reads and writes, by running it once more without effect; None where
+    """Returns which bytes of its buffers and images a launch reads and writes, by running it once more without effect; None if
     that is not known: it takes too long or too much memory, a view was released, or, of one that has run, what it touches depends
     on memory as it was then. options: the device's."""
     config = launch.config

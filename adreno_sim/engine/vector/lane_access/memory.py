@@ -256,7 +256,7 @@ def _emit_rows_load(
 
 def _emit_shared_load(e: VectorEmitter, where: LanePtr, elem: ir.Type, count: int, align: int) -> list[str] | None:
     """Emits one load of all that the lanes access, where that is no more elements than lanes: some share one, or are in another
-    order than lanes. None where it is more."""
+    order than lanes. None if it is more."""
     size, low = llvm_types.size_of(elem), min(where.lane_offsets)
     width = shared_width(where.lane_offsets, size, count)
     if width is None:
