@@ -23,7 +23,7 @@ def schedule_packed(func: Any, target: Target) -> Any:
     packed = [block for block in blocks_of(sch) if sch.get(block).name_hint in (CONV2D, CONV2D_TRANSPOSE)]
     sums = [block for block in blocks_of(sch) if is_reduction(sch, block)]
     if len(packed) != 1 or not {sch.get(block).name_hint for block in sums} <= {CONV2D, CONV2D_TRANSPOSE}:
-        return None  # a sum of one term is no reduction any more
+        return None  # a sum of one term is not a reduction any more
     try:
         inline_producers(sch, packed[0])
         accumulate_texel(sch, packed[0], vectorise=reads_by_texel(sch, packed[0]))
