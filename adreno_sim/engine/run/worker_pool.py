@@ -13,6 +13,7 @@ from time import perf_counter
 
 from ..abi.mailbox import CALL, MAILBOX_WORDS, SPINS
 from .aligned_memory import private_memory, zeroed_aligned
+from .giving_up import must_give_up
 from .native_functions import native_functions
 
 _MAILBOX_BYTES = MAILBOX_WORDS * 8
@@ -78,11 +79,12 @@ class WorkerPool:
         self._native.publish(self._mailboxes, len(calls))
 
     def wait(self, count: int, seconds: float) -> bool:
-        """Returns True if all of `count` published calls end within `seconds`. Signals are handled meanwhile."""
+        """Returns True if all of `count` published calls end within `seconds`, and before they must give up. Signals are handled
+        meanwhile."""
         deadline, spins = perf_counter() + seconds, SPINS if count == 1 else 0  # they have use for the processor
         for number in range(count):
             while not self._native.wait_idle(self._mailboxes + number * _MAILBOX_BYTES, int(_SLICE * 1e9), spins):
-                if perf_counter() > deadline:
+                if perf_counter() > deadline or must_give_up():
                     return False
         return True
 

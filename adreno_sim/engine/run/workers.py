@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ...base.errors import AdrenoSimError
 from ..abi import context
 from .aligned_memory import private_memory
+from .giving_up import may_give_up
 from .worker_pool import Call, borrow, give_back
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def execute_per_worker(
 def _run(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], groups: int, timeout: float) -> None:
     """Makes one call for each worker; together they run `groups`."""
     expected = compiled.pace.expected(groups)
-    quick = not compiled.module.polls and expected is not None and expected < _QUICK
+    quick = not compiled.module.polls and expected is not None and expected < _QUICK and not may_give_up()
     start = perf_counter()
     if quick:
         _run_in_caller(compiled, calls)

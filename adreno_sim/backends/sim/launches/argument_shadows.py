@@ -6,19 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from ....base.errors import UnsupportedError
-from ....base.host_memory import available_bytes
 from ....engine.abi.bound import BoundBuffer, BoundImage
 from ....engine.abi.specialization import ShadowSpec
-from ....engine.run.aligned_memory import zeroed_aligned
 from ....engine.run.launch_analysis import LaunchAnalysis
 from ....engine.shadow.argument_cells import cells_of_block
 from ....memory.storage import MemoryBlock, StorageView
+from .cell_memory import CellMemory
 
 _LAST_EPOCH = 1 << 31
-_LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot back kills the process when touched
 
 
 @dataclass
@@ -33,16 +28,19 @@ class ShadowRange:
     cells_at: int = 0
 
     @property
+    def cell_count(self) -> int:
+        return -(-(self.high - self.low) // self.spec.granularity) if self.spec.cell_words else 0
+
+    @property
     def cell_bytes(self) -> int:
-        return -(-(self.high - self.low) // self.spec.granularity) * self.spec.cell_words * 8
+        return self.cell_count * self.spec.cell_words * 8
 
 
 class Shadows:
     """Race cells of a device's launches, which share one memory: cells of earlier launches have earlier epochs."""
 
     def __init__(self) -> None:
-        self._cells: np.ndarray = np.zeros(0, np.uint8)
-        self._address = 0
+        self.cells = CellMemory()
         self.epoch = 1
 
     def lay_out(self, analysis: LaunchAnalysis, args: Sequence[Any]) -> dict[int, ShadowRange]:
@@ -60,9 +58,9 @@ class Shadows:
                 ranges.update(dict.fromkeys(needed, _range_of(analysis, {index: views[index] for index in indices}, changes)))
         return ranges
 
-    def bind(self, ranges: dict[int, ShadowRange], views: Sequence[Any], bound: Sequence[Any]) -> list[Any]:
-        """Returns the engine's arguments with the addresses of their shadows."""
-        self._place_cells({id(shadow_range): shadow_range for shadow_range in ranges.values()}.values())
+    def bind(self, ranges: dict[int, ShadowRange], views: Sequence[Any], bound: Sequence[Any], items: int) -> list[Any]:
+        """Returns the engine's arguments with the addresses of their shadows. items: the work-items of the launch."""
+        self._place_cells(list({id(shadow_range): shadow_range for shadow_range in ranges.values()}.values()), items)
         return [
             _bind_shadow(arg, views[index], ranges[index]) if index in ranges else arg for index, arg in enumerate(bound)
         ]  # fmt: skip
@@ -77,15 +75,13 @@ class Shadows:
                 views[index].block.note_whole(views[index])
         self.epoch = max(self.epoch, last_epoch) + 1
         if self.epoch >= _LAST_EPOCH:
-            self._cells.fill(0)
+            self.cells.clear()
             self.epoch = 1
 
-    def _place_cells(self, ranges: Any) -> None:
+    def _place_cells(self, ranges: Sequence[ShadowRange], items: int) -> None:
         total = sum(shadow_range.cell_bytes for shadow_range in ranges)
-        if total > self._cells.nbytes:
-            self._cells, self._address = np.zeros(0, np.uint8), 0
-            self._cells, self._address = _cells(total)
-        at = self._address
+        self.cells.take(total, items, sum(shadow_range.cell_count for shadow_range in ranges))
+        at = self.cells.address
         for shadow_range in ranges:
             shadow_range.cells_at = at
             at += shadow_range.cell_bytes
@@ -98,18 +94,6 @@ def _range_of(analysis: LaunchAnalysis, views: dict[int, StorageView], changes: 
         return ShadowRange(_start(view), _start(view) + _extent(view), analysis.cells[index], changes)
     low, high = min(map(_start, views.values())), max(_start(view) + _extent(view) for view in views.values())
     return ShadowRange(low, high, cells_of_block(analysis.kernel, analysis.spec.args, views), changes)
-
-
-def _cells(nbytes: int) -> tuple[np.ndarray, int]:
-    """Returns memory for race cells. Raises UnsupportedError if the host has too little."""
-    left = available_bytes() if nbytes > _LARGE else None
-    try:
-        if left is None or nbytes < left:
-            return zeroed_aligned(nbytes)
-    except MemoryError:
-        left = None
-    what = f"level full needs {nbytes} bytes to watch the buffers of this launch for races"
-    raise UnsupportedError(f"unsupported: {what}, the host has {'no more' if left is None else left}; see --checks")
 
 
 def _bind_shadow(arg: BoundBuffer | BoundImage, view: StorageView, shadow_range: ShadowRange) -> BoundBuffer | BoundImage:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -69,7 +71,8 @@ class Launcher:
         ranges: dict[int, ShadowRange] = {}
         if self._shadows:
             ranges = self._shadows.lay_out(analysis, args)
-            variant, bound, epoch = _variant_of(analysis, ranges), self._shadows.bind(ranges, args, plain), self._shadows.epoch
+            bound, epoch = self._shadows.bind(ranges, args, plain, math.prod(launch.sizes["global_size"])), self._shadows.epoch
+            variant = _variant_of(analysis, ranges)
         else:
             variant, bound, epoch = analysis.plain, plain, 1
         threads = options.threads or len(os.sched_getaffinity(0))
@@ -78,8 +81,8 @@ class Launcher:
         run = partial(run, threads=threads, timeout=options.timeout, seed=options.seed, order=options.order, **launch.sizes)
         if options.counters and watched is None:
             line = self._profile["GLOBAL_MEM_CACHELINE_SIZE"]
-            result = run_counted(analysis, plain, run, line, options.cache, timeout=options.timeout, **launch.sizes)
-        else:
+            run = partial(run_counted, analysis, plain, run, line, options.cache, timeout=options.timeout, **launch.sizes)
+        with self._shadows.cells.watching() if self._shadows else nullcontext():
             result = run()
         if self._shadows:
             self._shadows.after(result.last_epoch, ranges, args, marked=not result.deferred)
