@@ -12,6 +12,7 @@ from adreno_sim.backends.open import open_device
 from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.findings import Kind
+from adreno_sim.isa.translate.kernel import translate_kernel
 
 KERNEL = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define SLOT 4
@@ -80,3 +81,10 @@ def test_other_uses_are_refused_by_name(why):
     source, name = NAMED[why]
     with pytest.raises(UnsupportedError, match=re.escape(name)):
         run(source)
+
+
+def test_no_machine_code_is_made_of_them():
+    """The private array of the simulator is not what a device has."""
+    kernel = open_device("sim:adreno-840").build(KERNEL, "-cl-std=CL3.0").module.kernels["k"]
+    with pytest.raises(UnsupportedError, match="constant memory that a wave loads"):
+        translate_kernel(kernel)
