@@ -28,6 +28,7 @@ def browse_text(browse_file, tmp_path):
     return open_page
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("kind", hostile_reports.PAGES)
 def test_no_text_runs(browse_text, kind):
     dom = browse_text(hostile_reports.PAGES[kind](TEXTS["all"]))
@@ -35,6 +36,7 @@ def test_no_text_runs(browse_text, kind):
     assert kind != "plan" or 'data-tensors="3"' in dom  # and the page's own script did
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", ["template", "element", "attribute", "end of script", "comment", "lines", "direction"])
 def test_no_name_of_a_tensor_runs(browse_text, name):
     dom = browse_text(hostile_reports.PAGES["plan"](TEXTS[name]))

@@ -142,6 +142,7 @@ def test_the_switch_goes_before_the_system(tab, kernel_page):
         assert (tab.evaluate(colour) == light) == (way != "dark")
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("kind", hostile_reports.PAGES)
 def test_every_page_is_legible_and_fits(tab, tmp_path, kind):
     page = tmp_path / f"page of {kind}.html".replace(" ", "-")

@@ -176,6 +176,7 @@ CRASH = "float lost(float x) { ((volatile __global float *)(ulong)64)[0] = x; re
 HANG = "float lost(float x) { volatile int never = 0; while (never == 0) {} return x; }\n"
 
 
+@pytest.mark.share()
 @pytest.mark.device
 @pytest.mark.parametrize(
     ("body", "kind", "limit"), [(CRASH, "device-crashed", 120), (HANG, "device-hung", 12)], ids=["crash", "hang"]

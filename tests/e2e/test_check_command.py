@@ -47,6 +47,7 @@ def expected_code(command):
     return 1 if "texture-store" in command and tvm_series() != "0.25" else 0
 
 
+@pytest.mark.share()
 @pytest.mark.tvm
 @pytest.mark.parametrize("command", ONLY_SIMULATED, ids=ids)
 def test_documented_command(command, small_onnx, capsys, tmp_path, monkeypatch):

@@ -229,6 +229,7 @@ def skipped(command: Command, slow: bool) -> bool:
     return False
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 def test_a_page(page, place, request):
     slow = request.config.getoption("--slow")
@@ -256,6 +257,7 @@ def _module():
     return load_model("model.onnx").module
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 def test_commands_and_examples_are_well_formed(page):
     """Whatever runs or not: every option exists and takes what it is given, every example compiles."""

@@ -77,6 +77,7 @@ def run(capsys, *args):
     return code, *capsys.readouterr()
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_loss_is_named_and_its_twin_is_proven(folder, capsys, name):
     guard, where, missing, *twin = PLANTED[name]

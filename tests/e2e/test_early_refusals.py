@@ -93,6 +93,7 @@ def outcomes(folder: Path) -> dict[str, tuple[int, str, list[str]]]:
     return dict(zip(MISTAKES, map(json.loads, done.stdout.splitlines()), strict=True))
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_is_one_line_and_imports_nothing_heavy(outcomes, line):
     code, text, heavy = outcomes[line]

@@ -118,6 +118,7 @@ def test_every_command_is_tried() -> None:
     assert {line.split()[0] for line in (*NEEDING, *WORKING)} == set(commands.choices or ())
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("line", NEEDING)
 def test_a_command_names_the_package_that_it_needs(outcomes: dict[str, tuple[int, str, str]], line: str) -> None:
     code, out, err = outcomes[line]
@@ -135,6 +136,7 @@ def test_a_command_without_models_needs_none(outcomes: dict[str, tuple[int, str,
     assert "not installed" not in err
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(
     ("call", "package"),
     [

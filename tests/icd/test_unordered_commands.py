@@ -37,6 +37,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compile_client("unordered", tmp_path_factory.mktemp("unordered"))
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("well", [False, True])
 def test_commands_that_nothing_orders_are_told(client: str, well: bool, tmp_path: Path) -> None:
     report, again, trace = (tmp_path / name for name in ("report.json", "again.json", "trace.asim"))

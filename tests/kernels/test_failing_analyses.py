@@ -54,6 +54,7 @@ def launched(checks: str, emitter: str) -> tuple[list[int], list[str], tuple[str
     return device.read(views[0]).tolist(), [f.kind.label for f in result.findings], result.failures
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(("part", "checks", "emitter"), CASES)
 def test_the_launch_goes_on_and_says_so(monkeypatch, part, checks, emitter):
     owner, name, told = PARTS[part][:3]

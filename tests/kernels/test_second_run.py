@@ -149,6 +149,7 @@ NO_RACES = {
 }
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("checks", ["off", "bounds"])
 @pytest.mark.parametrize("name", [*RACES, *NO_RACES])
 def test_a_race_is_undecided_though_opposite_orders_agree(monkeypatch, tally, name, checks):

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from selection.choice import choose, sort_files, split_files
 from selection.durations import Durations, split_id
+from selection.families import draw_families
 
 
 def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("selection", "which tests run")
-    group.addoption("--complete", action="store_true", help="run every test; without it, and without paths or -k, the fast set")
+    group.addoption(
+        "--complete", action="store_true", help="run every test function; without it, and without paths or -k, the fast set"
+    )
     group.addoption("--shard", type=parse_shard, metavar="I/N", help="run the I-th of N groups of files that take the same time")
     group.addoption(
         "--record-durations", action="store_true", help="write the seconds of each test to tests/selection/durations.json"
@@ -26,6 +29,13 @@ def parse_shard(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
+SETS = {
+    "fast": "the fast set; --complete runs every test function",
+    "complete": "every test function; --slow runs every item of each",
+    "named": "every test that is named",
+}
+
+
 class Selection:
     """Leaves out what was not asked for, before the tests run. Each process of xdist comes to the same choice by itself."""
 
@@ -35,17 +45,19 @@ class Selection:
         self._durations = Durations.read()
         self._measured: dict[str, float] = {}
         self._skipped: set[str] = set()
-        self._is_fast = self._worker["fast"] if self._worker is not None else is_everything_unasked(config)
+        self._set = self._worker["set"] if self._worker is not None else name_set(config)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a process of xdist, whose own command line names paths, whether the fast set runs."""
-        node.workerinput["fast"] = self._is_fast
+        """Tell a process of xdist, whose own command line names paths, which set runs."""
+        node.workerinput["set"] = self._set
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         kept = {item.nodeid for item in items}
-        if self._is_fast:
+        if self._set == "complete":
+            kept = draw_families(items, self._durations)
+        if self._set == "fast":
             marked = {split_id(item.nodeid) for item in items if item.get_closest_marker("representative")}
             quick = [item.nodeid for item in items if not item.get_closest_marker("slow")]
             kept = choose(quick, self._durations, marked)
@@ -60,7 +72,7 @@ class Selection:
             items.sort(key=lambda item: order[split_id(item.nodeid)[0]])
 
     def pytest_report_header(self) -> str:
-        return "selection: the fast set; --complete runs every test" if self._is_fast else "selection: every test that is named"
+        return f"selection: {SETS[self._set]}"
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._measured[report.nodeid] = self._measured.get(report.nodeid, 0.0) + report.duration
@@ -73,7 +85,9 @@ class Selection:
             self._durations.write(self._config.rootpath)
 
 
-def is_everything_unasked(config: pytest.Config) -> bool:
-    """Whether the command line names neither tests, by path or expression, nor all of them, with or without the slow ones."""
+def name_set(config: pytest.Config) -> str:
+    """Which of `SETS` the command line asks for: whoever names tests, by path or expression, or the slow ones gets them all."""
     named = config.args_source == pytest.Config.ArgsSource.ARGS or config.option.keyword or config.option.markexpr
-    return not named and not config.getoption("complete") and not config.getoption("slow", default=False)
+    if named or config.getoption("slow", default=False):
+        return "named"
+    return "complete" if config.getoption("complete") else "fast"

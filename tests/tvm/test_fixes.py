@@ -89,6 +89,7 @@ def test_other_operators_that_need_fixes(fixes: tuple[str, ...], operator: str) 
         lower(OPERATORS[operator](), "texture", without=fixes)
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", SHOWS)
 def test_without_a_fix_its_defect_is_back(name: str, verdict: Callable[..., str]) -> None:
     if name not in {fix.name for fix in registry.choose()}:

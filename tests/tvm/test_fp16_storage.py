@@ -19,7 +19,7 @@ from adreno_sim.compiler.tvm_bridge.versions import import_tvm, tensor_type
 pytestmark = pytest.mark.tvm
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_a_mobilenet_in_textures(dtype: str, adreno: Any) -> None:
     report = adreno_sim.check(relax_models.mobilenet(), device=adreno, target="texture", dtype=dtype)
     assert report.ok, str(report)

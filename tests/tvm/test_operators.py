@@ -31,6 +31,7 @@ def test_the_table_is_large() -> None:
     assert len(OPERATORS) >= 30
 
 
+@pytest.mark.share(20)
 @pytest.mark.each_value
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", OPERATORS)
@@ -40,6 +41,7 @@ def test_fixed(name: str, target: str, adreno: Any) -> None:
     assert report.kernels and {kernel.status for kernel in report.kernels} <= {"ok", "part"}, str(report)
 
 
+@pytest.mark.share(5)
 @pytest.mark.each_value
 @pytest.mark.parametrize("target", TARGETS[::-1])  # for each operator the one that the fixed pipeline was not tried on
 @pytest.mark.parametrize("name", [pytest.param(o, marks=[pytest.mark.slow] * (n % 3 > 0)) for n, o in enumerate(OPERATORS)])

@@ -60,6 +60,7 @@ WRONG = {
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.each_value
 @pytest.mark.parametrize("target", ["buffer", "texture"])
 @pytest.mark.parametrize("name", WRONG)

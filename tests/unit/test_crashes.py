@@ -81,6 +81,7 @@ launch.run = lambda *args, **options: BODY
 """
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(
     ("body", "code", "said"),
     [

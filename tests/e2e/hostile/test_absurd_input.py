@@ -170,6 +170,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, s
     return dict(zip(CASES, lines, strict=True))
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", CASES)
 def test_absurd_input_is_refused(outcomes: dict[str, tuple[int, str, float, int]], name: str) -> None:
     code, text, seconds, most = outcomes[name]

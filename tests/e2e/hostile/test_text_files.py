@@ -67,6 +67,7 @@ def refused(capsys, *args: str) -> None:
     assert len(err) < 1300
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", TEXTS)
 def test_json_files(capsys, name):
     Path("x.json").write_bytes(TEXTS[name])

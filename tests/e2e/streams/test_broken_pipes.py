@@ -41,6 +41,7 @@ def run(folder: Path, name: str, output: int) -> subprocess.CompletedProcess[str
     return subprocess.run(words, cwd=folder, env=environment, stdout=output, stderr=subprocess.PIPE, text=True, timeout=120)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_reader_went_away(name: str, folder: Path) -> None:
     reading, writing = os.pipe()

@@ -32,6 +32,7 @@ def run_client(client: str, folder: Path, case: str) -> tuple[subprocess.Complet
         return subprocess.CompletedProcess(done.args, done.returncode, "", said.read()), time.monotonic() - began
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("case", ["request", "long_request", "launch", "ring"])
 def test_a_silent_server_is_given_up(client: str, tmp_path: Path, case: str) -> None:
     done, seconds = run_client(client, tmp_path, case)

@@ -50,6 +50,7 @@ def trace(tmp_path_factory):
     return record(tmp_path_factory.mktemp("kinds"), ALL_KINDS)[2]
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 def test_a_folder_gives_what_the_recording_does(trace, tmp_path, number, checks, capsys) -> None:

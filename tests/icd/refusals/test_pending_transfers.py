@@ -33,6 +33,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compile_client("pending", tmp_path_factory.mktemp("pending"))
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", CASES)
 def test_a_change_before_the_host_knows_is_told(client: str, name: str, tmp_path: Path) -> None:
     environment = fake_environment(tmp_path)

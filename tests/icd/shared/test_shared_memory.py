@@ -58,6 +58,7 @@ def test_wrong_calls_are_refused_as_drivers_do(client: str, tmp_path: Path) -> N
     assert {finding["kind"] for finding in report["findings"]} <= {"call-refused", "probe-refused", "nothing-launched"}
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SECOND)) for name in CASES])
 def test_a_wrong_program_is_told(client: str, name: str, tmp_path: Path) -> None:
     done, report = simulate(tmp_path, client, name)

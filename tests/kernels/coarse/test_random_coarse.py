@@ -132,6 +132,7 @@ class RandomTree(RandomKernel):
 STARTS = [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(40, 640, 100))]
 
 
+@pytest.mark.share(7)
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("kind", [RandomKernel, RandomTree])
 def test_random_kernels_give_the_same_bits(kind, start, wherever_allowed):

@@ -164,6 +164,7 @@ def test_values_of_every_kind(tiles):
         assert say(tiles, f"print {text}") == [f"{text} = {value}"]
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(
     ("text", "why"),
     [

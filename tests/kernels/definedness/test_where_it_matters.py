@@ -148,6 +148,7 @@ def launch(body: str, emitter: str) -> list[str]:
     return [f"{f.kind.label}: {f.message}" for f in found]
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", PAIRS)
 def test_what_decides_nothing_is_no_finding(name):
     clean, wrong, part = PAIRS[name]

@@ -108,6 +108,7 @@ def test_every_erratum_has_its_pair() -> None:
         )
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", CASES)
 def test_a_kernel_meets_it_and_its_twin_does_not(name: str) -> None:
     device, source, twin, other = CASES[name]

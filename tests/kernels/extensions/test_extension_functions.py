@@ -289,6 +289,7 @@ def test_every_extension_of_a_profile_is_known_here() -> None:
     assert all((ROOT / path).is_file() for path in ELSEWHERE.values())
 
 
+@pytest.mark.share(7)
 @pytest.mark.parametrize("extension", FUNCTIONS)
 def test_every_function_of_an_extension_is_as_numpy_has_it(extension: str) -> None:
     device = adreno_sim.open_device(f"sim:{LISTED[extension]}")

@@ -22,6 +22,7 @@ def failures(number: int) -> str:
     return "\n\n".join(report.failures)
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("number", SOME)
 def test_a_planted_defect_is_found_and_its_twin_is_clean(number: int) -> None:
     assert not failures(number)

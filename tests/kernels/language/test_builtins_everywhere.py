@@ -197,6 +197,7 @@ INTEGER_CASES = [
 ]
 
 
+@pytest.mark.share()
 @pytest.mark.each_value
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 8, 16])
 @pytest.mark.parametrize("kind", DTYPES)
@@ -249,6 +250,7 @@ def test_float_results_equal_anothers(judge, kind, width):
     compare(kind, width, judge, "-cl-std=CL1.2", 1e-5)  # PoCL's OpenCL 2.0 has no pointers but generic ones
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("kind, width", INTEGER_CASES)
 def test_integer_results_equal_anothers(judge, kind, width):
     compare(kind, width, judge, "-cl-std=CL2.0", 0)

@@ -196,6 +196,7 @@ def batches() -> list[list[str]]:
     return [names[at : at + 40] for at in range(0, len(names), 40)]
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("names", batches(), ids=lambda names: f"{names[0]}-{names[-1]}")
 def test_every_function_is_compiled(names):
     """Those of a batch together in scalar code; in vector code, together too, if their rows let them in."""

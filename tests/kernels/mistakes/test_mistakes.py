@@ -50,6 +50,7 @@ def is_clean(report: LaunchReport) -> bool:
     return not [f for f in report.findings if f.severity is not Severity.NOTE] and all(output.ok for output in report.outputs)
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake["name"].replace(" ", "-") for mistake in MISTAKES])
 def test_a_mistake_is_told_and_mended(mistake, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

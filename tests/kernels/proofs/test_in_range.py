@@ -34,12 +34,14 @@ def loop_source(loop: str, mutant: bool) -> str:
     return f"{HEAD} long X; {loop.replace('USE', use.format('X'))} }}"
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", RULES)
 def test_an_index_in_range_is_proven_and_its_neighbours_are_found(engine, monkeypatch, name):
     make, elements = RULES[name]
     check(engine, monkeypatch, [source_of(make, mutant) for mutant in (False, True)], elements)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_loop_in_range_is_proven_and_its_neighbours_are_found(engine, monkeypatch, name):
     loop, elements = LOOPS[name]
@@ -55,6 +57,7 @@ def check(engine, monkeypatch, sources: list[str], elements: int) -> None:
     assert [f.kind.label for f in found] == ["out-of-bounds-read", "out-of-bounds-write"] * 2
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_what_only_seems_in_range_is_found(engine, monkeypatch, name):
     make, elements = DOUBTFUL[name]
@@ -150,6 +153,7 @@ KINDS = {  # other ways to touch memory: source of E, how it is used; elements o
 }  # fmt: skip
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_access(engine, monkeypatch, name):
     use, make, elements = KINDS[name]

@@ -123,6 +123,7 @@ def found(report: LaunchReport) -> set[object]:
     return {one.detail["reading"] for one in report.findings if one.kind is Kind.DEPENDS_ON_READING}
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", CASES)
 def test_what_depends_on_a_reading_is_found(name: str, tmp_path: Path) -> None:
     report = run(tmp_path, CASES[name], is_clean=False)
@@ -134,6 +135,7 @@ def test_what_depends_on_a_reading_is_found(name: str, tmp_path: Path) -> None:
     assert finding.detail["present"] != finding.detail["choice"]
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", CASES)
 def test_the_clean_twin_depends_on_none(name: str, tmp_path: Path) -> None:
     report = run(tmp_path, CASES[name], is_clean=True)

@@ -78,6 +78,7 @@ def test_reads_at_offsets_that_all_work_items_share(launch, type, local, cases):
         np.testing.assert_array_equal(out, values, f"{offset} {some} {written}")
 
 
+@pytest.mark.share()
 @pytest.mark.each_value
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 @pytest.mark.parametrize("type", ["int", "uchar", "float4"])

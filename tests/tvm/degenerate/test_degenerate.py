@@ -21,6 +21,7 @@ pytestmark = pytest.mark.tvm
 FAST, ALL, SEED = 5, 50, 7
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("number", [pytest.param(n, marks=[] if n < FAST else [pytest.mark.slow]) for n in range(ALL)])
 def test_a_model_of_degenerate_sizes(number: int, adreno: Any) -> None:
     found = judge(draw(SEED, number), adreno)

@@ -147,6 +147,7 @@ DEFECTS = {
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("target", "dtype"),
     [

@@ -115,6 +115,7 @@ def bucketed(scale):
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("scale", [1.0, 1e7])
 def test_a_reference_that_is_off_is_believed_only_where_it_settles_the_output(monkeypatch, scale):
     """Each reference gives the rows of another input: an error where the network is stable, no statement where it is not."""

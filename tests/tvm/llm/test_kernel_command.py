@@ -66,6 +66,7 @@ def test_a_function_of_a_file_runs_and_is_judged(file, tmp_path, capsys):
     assert "wrong-value" in capsys.readouterr().out
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -39,6 +39,7 @@ BY_SIZE = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", KERNELS)
 @BY_SIZE
 def test_kernel_is_right(name, sizes):
@@ -48,6 +49,7 @@ def test_kernel_is_right(name, sizes):
     assert not report.unchecked
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", DEFECTS)
 @BY_SIZE
 def test_without_its_fix_a_kernel_has_its_defect(name, sizes):

@@ -132,6 +132,7 @@ def test_a_saved_session_runs_again(tmp_path, damage):
         compile_model(str(path))
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -197,6 +198,7 @@ def test_what_no_callable_gave_is_what_the_device_gave():
     assert "results of start: no reference was given for it" in report.unchecked
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(
     ("reference", "said"),
     [

@@ -18,6 +18,7 @@ def demand_of_load(body: str) -> Demand:
     return LaneUses(function).demand(load)
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(
     ("body", "demand"),
     [

@@ -58,6 +58,7 @@ def test_one_child_does_all_that_is_asked(helper):
     assert len(helper.do(b"b" * (1 << 20))) > 1 << 20
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(
     ("request_of", "why"),
     [

@@ -27,6 +27,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_fault_at_each_call(name: str, library: Path, tmp_path: Path) -> None:
     more = {"LD_PRELOAD": str(library), "PYTHONPATH": str(ROOT), "ADRENO_SIM_CACHE": "on"}

@@ -277,6 +277,7 @@ __asm__(".incbin \\"/etc/passwd\\"");""",
 }
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("message", UNSUPPORTED)
 def test_refused_by_name_and_place(message: str) -> None:
     with pytest.raises(UnsupportedError) as caught:

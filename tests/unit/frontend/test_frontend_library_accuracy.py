@@ -112,6 +112,7 @@ def ulps(got: float, true: mpf) -> float:
     return float(abs(mpf(got) - true) / mpf(2) ** (exponent - 23))
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", sorted(ULP))
 def test_within_the_promised_error(name):
     mp.prec = 160 if name in ("cos", "sin", "tan") else 100

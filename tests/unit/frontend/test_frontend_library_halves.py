@@ -39,6 +39,7 @@ def error(got: np.ndarray, true: np.ndarray) -> np.ndarray:
     return np.where(alike & ~np.isfinite(rounded), 0.0, np.where(np.isfinite(got) & np.isfinite(rounded), distance, np.inf))
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", sorted(REFERENCE))
 def test_every_half_is_as_good_as_correctly_rounded(name):
     with np.errstate(all="ignore"):

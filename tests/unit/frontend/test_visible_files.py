@@ -85,6 +85,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("options", ["-I FOLDER/inside", ""])
 @pytest.mark.parametrize("way", REFUSED)
 def test_nothing_outside_is_read(folder: Path, way: str, options: str) -> None:
@@ -93,6 +94,7 @@ def test_nothing_outside_is_read(folder: Path, way: str, options: str) -> None:
     assert "secret words" not in str(caught.value)
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("way", [name for name in REFUSED if name not in ("its own name", "its own text")])
 def test_a_file_outside_that_does_not_exist_is_refused_in_the_same_words(folder: Path, way: str) -> None:
     """Else a program could ask which files there are."""

@@ -42,6 +42,7 @@ def test_a_bundle_fits(document):
     assert schema["$id"] == "adreno-sim:bundle/1"
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize(
     "damage",
     [

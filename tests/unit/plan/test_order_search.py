@@ -40,7 +40,7 @@ def test_no_order_of_a_small_graph_has_a_lower_peak(found):
     assert order.peak == found.peak(order.steps) == best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(graphs(8, 30), st.sampled_from([0, 5, 50]))
 def test_beyond_the_states_it_is_still_an_order_and_never_worse(found, states):
     order = lowest_order(found, states)

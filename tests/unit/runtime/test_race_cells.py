@@ -218,20 +218,20 @@ ANY = st.one_of(meetings, accesses(st.booleans(), st.booleans()), accesses(st.bo
 UNREAD = st.one_of(meetings, accesses(st.just(True), st.booleans()), accesses(st.just(True), st.booleans()))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(groups(PLAIN), groups(PLAIN), st.booleans(), st.booleans())
 def test_plain_accesses(functions, earlier, steps, is_local, quiet):
     check(run_launches(Launches(functions[0], is_local, quiet=quiet), earlier, steps), 0, is_plain=True)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(groups(ANY), groups(ANY), st.booleans(), st.sampled_from([0, WAVE]))
 def test_atomics_and_sub_groups(functions, earlier, steps, is_local, wave):
     run = Launches(functions[wave], is_local, stride=ATOMIC_CELL_WORDS * 8)
     check(run_launches(run, earlier, steps), wave, is_plain=False)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(groups(UNREAD), groups(UNREAD), st.sampled_from([0, WAVE]))
 def test_cells_of_memory_that_nobody_reads(functions, earlier, steps, wave):
     check(run_launches(Launches(functions[wave], stride=UNREAD_CELL_WORDS * 8), earlier, steps), wave, is_plain=False)

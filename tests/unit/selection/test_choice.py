@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from selection.choice import SHARE, choose, sort_files, split_files, take_share
+from selection.choice import choose, sort_files, split_files, take_share
 from selection.durations import Durations, split_id
+from selection.families import count_affordable, draw_combinations
 
 TESTS = Path(__file__).parents[2]
 
@@ -24,6 +26,21 @@ def ids(file: str, function: str, count: int) -> list[str]:
 def test_a_function_runs_what_its_share_pays_for(count, seconds, kept):
     nodes = ids("a.py", "f", count)
     assert take_share(nodes, seconds) == [nodes[index] for index in kept]
+
+
+@pytest.mark.parametrize(
+    "seconds, share, kept", [(0.5, 2.0, [0, 2, 4, 8]), (3.0, 2.0, [0]), (3.0, math.inf, range(9)), (0.0, 2.0, range(9))]
+)
+def test_a_family_runs_what_its_share_pays_for_spread_over_its_items(seconds, share, kept):
+    combinations = [{"x": number} for number in range(9)]
+    assert draw_combinations(combinations, count_affordable(9, seconds, share)) == set(kept)
+
+
+def test_a_part_of_a_family_has_as_many_values_as_it_can():
+    combinations = [{"name": name, "target": target} for name in range(6) for target in range(2)]
+    kept = [combinations[number] for number in draw_combinations(combinations, 4)]
+    assert len({one["name"] for one in kept}) == 4
+    assert [one["target"] for one in kept].count(0) == 2
 
 
 def test_the_budget_goes_to_what_is_fast_and_to_what_is_marked():
@@ -67,18 +84,19 @@ def test_the_file_names_functions_that_there_are():
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A folder with two files of tests, of which one function is slow by the measured durations."""
-    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\nmarkers = representative\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\nmarkers =\n    representative\n    share\n    slow\n")
     tests = tmp_path / "tests"
     tests.mkdir()
     (tests / "conftest.py").write_text(
         f"import sys\nsys.path.insert(0, {str(TESTS)!r})\n"
         "import selection.plugin\nfrom selection.durations import Durations\n"
-        "Durations.read = lambda: Durations({'tests/test_a.py': {'test_slow': 400.0, 'test_many': 0.2}})\n"
+        "Durations.read = lambda: Durations({'tests/test_a.py': {'test_slow': 400.0, 'test_many': 0.4, 'test_all': 3.0}})\n"
         "pytest_addoption = selection.plugin.add_options\n"
         "def pytest_configure(config):\n    config.pluginmanager.register(selection.plugin.Selection(config))\n"
     )
     (tests / "test_a.py").write_text(
         "import pytest\ndef test_slow(): pass\n@pytest.mark.parametrize('n', range(10))\ndef test_many(n): pass\n"
+        "@pytest.mark.share()\n@pytest.mark.parametrize('n', range(3))\ndef test_all(n): pass\n"
     )
     (tests / "test_b.py").write_text("def test_new(): pass\n")
     return tmp_path
@@ -86,15 +104,12 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("arguments, passed", [
     ([], 3),
-    (["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"], 3),
-    (["--complete"], 12),
-    (["--complete", "--shard", "1/2"], 11),
-    (["tests/test_a.py"], 11),
+    (["--complete", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"], 10),
+    (["--complete", "--shard", "1/2"], 9),
+    (["tests/test_a.py", "--complete"], 14),
     (["-k", "test_many"], 10),
 ])  # fmt: skip
 def test_what_runs_by_the_command_line(project, arguments, passed):
-    assert len(take_share(ids("tests/test_a.py", "test_many", 10), 0.2)) + 1 == 3
-    assert SHARE == 0.5
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:adreno_sim", *arguments]
     run = subprocess.run(command, cwd=project, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -229,6 +229,7 @@ def test_the_files_are_read_as_they_are(kind: str, tmp_path: Path) -> None:
     read(tmp_path, tree)
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("kind", READERS)
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.lists(st.tuples(st.integers(0, 10**6), values), min_size=1, max_size=2))
@@ -278,6 +279,7 @@ def test_a_damaged_field_of_a_bundle(bundles: list[dict[str, bytes]], which: int
         read_bundle(tmp_path, damaged(tree, place, value), bundles[which])
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("key", list(profile.FIELDS))
 def test_every_value_of_a_profile(key: str, tmp_path: Path) -> None:
     """Some hard values, and lists of them, in the file and in the device string: for each field others."""

@@ -107,6 +107,7 @@ def test_include_folders_of_a_launch_file_lie_below_it(
     assert "expected a folder below the launch file's folder" in told or ("file not found" in told and "~" in name)
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("name", ["include", "FOLDER/include", "./include", "include/../include"])
 def test_include_folders_inside_are_read(folder: Path, spelling: str, name: str) -> None:

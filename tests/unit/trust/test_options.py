@@ -58,6 +58,7 @@ def test_every_option_has_a_row_and_every_kind_of_file_too() -> None:
     assert all(options <= set(NAMES) for options in MAY_SET.values())
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("source", Input)
 @settings(max_examples=40)
 @given(asked=st.dictionaries(st.sampled_from(NAMES), st.integers(0, 4)))

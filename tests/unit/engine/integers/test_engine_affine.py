@@ -246,7 +246,7 @@ def examine(program: str) -> int:
     return looked
 
 
-@settings(max_examples=60, deadline=None)  # each one starts clang
+@settings(max_examples=25, deadline=None)  # each one starts clang
 @given(programs)
 def test_bounds_hold_for_every_value_of_a_random_program(program):
     examine(program)
