@@ -76,7 +76,7 @@ class Campaign:
         if not file.exists():
             extra = {"MUTANT_SURVEY": str(file), **({"MUTANT_FAST_ALONE": "1"} if fast_alone else {})}
             with (self._folder / "survey.txt").open("wb") as log:
-                self._start(["--collect-only", *self._tests], extra, self.left() / 2, log=log)
+                self._start(["--collect-only", *(self._tests or ["tests"])], extra, self.left() / 2, log=log)
             if not file.exists():
                 raise SystemExit(f"the tests were not found within the time; see {log.name}")
         durations = Durations.read()
@@ -151,7 +151,7 @@ class Campaign:
         """Run pytest in the tree; the whole group of its processes ends with it."""
         paths = os.pathsep.join(str(path) for path in (self.tree, self.tree / "ci/mutants", self.tree / "tests"))
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "ordered", "-p", "no:cacheprovider", "--complete", *arguments]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "ordered", "-p", "no:cacheprovider", *arguments]
         process = subprocess.Popen(
             command, cwd=self.tree, env={**variables, "PYTHONPATH": paths, **extra}, stdin=subprocess.DEVNULL,
             stdout=log, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_limit_memory,

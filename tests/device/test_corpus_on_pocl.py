@@ -14,6 +14,9 @@ pytestmark = pytest.mark.device
 
 CORPUS = Path(__file__).parents[1] / "kernels" / "corpus"
 
+PARTS = 3
+"""The cases in parts of which one runs, and all with `--slow`."""
+
 NOT_ON = {
     "intel": {
         "out-of-bounds-write/rounded_global_size": "parameters behind a macro, of which Intel's driver tells nothing",
@@ -70,9 +73,11 @@ print(json.dumps({"found": found}), flush=True)
 """
 
 
-def test_clean_twins_are_right_on_a_real_device(judge: oracle.Oracle, tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS))])
+def test_clean_twins_are_right_on_a_real_device(judge: oracle.Oracle, tmp_path: Path, part: int) -> None:
     left_out = NOT_ON[judge.name]
-    cases = [path for path in sorted(CORPUS.rglob("*.toml")) if f"{path.parent.name}/{path.stem}" not in left_out]
+    every = [path for path in sorted(CORPUS.rglob("*.toml")) if f"{path.parent.name}/{path.stem}" not in left_out]
+    cases = every[part::PARTS]
     by_value = tmp_path / "by_value.toml"
     by_value.write_text(BY_VALUE)
     by_value.with_suffix(".cl").write_text(VECTORS)
@@ -81,5 +86,5 @@ def test_clean_twins_are_right_on_a_real_device(judge: oracle.Oracle, tmp_path: 
     assert done.returncode == 0, done.stderr[-2000:]
     (line,) = (line for line in done.stdout.splitlines() if line.startswith('{"found": '))  # drivers print what kernels print
     found = json.loads(line)["found"]
-    assert len(found) == len(cases) + 1 > 100
+    assert len(found) == len(cases) + 1 > 100 / PARTS
     assert {name: why for name, why in found.items() if why} == {}

@@ -269,7 +269,7 @@ def test_no_scheduler_there(models, capsys, monkeypatch):
 
 def test_predicted_times(models, capsys):
     """A column where they are asked for, and in the JSON."""
-    flags = ["--profiles", "adreno-740", "adreno-640", "--json", "sweep.json", "--markdown", "sweep.md"]
+    flags = ["--profiles", "adreno-740", "--json", "sweep.json", "--markdown", "sweep.md"]
     models = models[:1]
     assert main(["sweep", *models, *flags, "--time", "--max-time", "1ms"]) == 0
     data = json.loads(Path("sweep.json").read_text())

@@ -48,6 +48,7 @@ def test_the_three_series_differ() -> None:
     assert all(missing <= names for missing in defects.ABSENT.values())
 
 
+@pytest.mark.representative
 def test_average_pooling_by_version(tmp_path: Path) -> None:
     """0.25 and 0.26 do not compile it; 0.27 does, and stores a channel four times with its own passes alone."""
     code, found = doctor(tmp_path, "--only", "average-pooling")
@@ -84,6 +85,7 @@ def test_a_report_reproduces_with_tvm_alone(tmp_path: Path) -> None:
     assert done.returncode == 1 and "Cannot broadcast from 5 to 4" in done.stderr
 
 
+@pytest.mark.representative
 def test_every_defect_has_a_script_a_cause_and_a_patch() -> None:
     for defect in defects.DEFECTS:
         text = upstream.script(defect, with_source=True)

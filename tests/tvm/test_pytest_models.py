@@ -168,7 +168,7 @@ def run(pytester, monkeypatch):
     pytester.makeini("[pytest]\npythonpath = .")
     pytester.makepyfile(models=MODELS, test_checks=CHECKS, test_style=TVM_STYLE)
     plugin = () if INSTALLED else ("-p", "adreno_sim.pytest.plugin")
-    return lambda *args: pytester.runpytest_subprocess(*plugin, *args)
+    return lambda *args: pytester.runpytest_inprocess(*plugin, *args)
 
 
 def test_check_plan_and_snapshot(run, pytester):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fake_shim import Shim
@@ -24,27 +24,39 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compile_changed("silent", tmp_path_factory.mktemp("silent"), change)
 
 
-def run_client(client: str, folder: Path, case: str) -> tuple[subprocess.CompletedProcess[str], float]:
-    began = time.monotonic()
-    with open(folder / "said", "w+") as said:  # no pipe: the server that is stopped holds its end
-        done = subprocess.run([client, case], env=fake_environment(folder), stderr=said, timeout=60)
-        said.seek(0)
-        return subprocess.CompletedProcess(done.args, done.returncode, "", said.read()), time.monotonic() - began
+SILENT = ("request", "long_request", "launch", "ring")
+
+
+@pytest.fixture(scope="module")
+def ended(client: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, float]]:
+    """Exit code, errors and seconds of the client in each case. All cases run at once, since what they do is wait."""
+
+    def run(case: str) -> tuple[int, str, float]:
+        folder = tmp_path_factory.mktemp(case)
+        began = time.monotonic()
+        with open(folder / "said", "w+") as said:  # no pipe: the server that is stopped holds its end
+            done = subprocess.run([client, case], env=fake_environment(folder), stderr=said, timeout=60)
+            said.seek(0)
+            return done.returncode, said.read(), time.monotonic() - began
+
+    cases = (*SILENT, "work")
+    with ThreadPoolExecutor(len(cases)) as pool:
+        return dict(zip(cases, pool.map(run, cases), strict=True))
 
 
 @pytest.mark.share()
-@pytest.mark.parametrize("case", ["request", "long_request", "launch", "ring"])
-def test_a_silent_server_is_given_up(client: str, tmp_path: Path, case: str) -> None:
-    done, seconds = run_client(client, tmp_path, case)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count(TOLD) == 1 and done.stderr.count("adreno-sim:") == 1
+@pytest.mark.parametrize("case", SILENT)
+def test_a_silent_server_is_given_up(ended: dict[str, tuple[int, str, float]], case: str) -> None:
+    code, said, seconds = ended[case]
+    assert code == 0, said
+    assert said.count(TOLD) == 1 and said.count("adreno-sim:") == 1
     assert seconds >= SECONDS
 
 
-def test_a_server_at_work_is_waited_for(client: str, tmp_path: Path) -> None:
+def test_a_server_at_work_is_waited_for(ended: dict[str, tuple[int, str, float]]) -> None:
     """The build and the launch each take longer than a server may be silent."""
-    done, seconds = run_client(client, tmp_path, "work")
-    assert done.returncode == 0 and "adreno-sim:" not in done.stderr, done.stderr
+    code, said, seconds = ended["work"]
+    assert code == 0 and "adreno-sim:" not in said, said
     assert seconds > 2 * SECONDS
 
 

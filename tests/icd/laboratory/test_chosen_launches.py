@@ -30,6 +30,7 @@ def trace(tmp_path_factory):
     return record(tmp_path_factory.mktemp("two"), TWO_BAD)[2]
 
 
+@pytest.mark.representative
 def test_the_list_has_each_launch(trace, tmp_path, capsys) -> None:
     status, data = replay(tmp_path, trace, "--list", "--time", "--counters")
     rows = data["processes"][0]["launches"]

@@ -18,10 +18,10 @@ from fuzz.tree import inside
 
 SEED = 1
 KERNELS = 2000
-PART = 50
+PART = 25
 
 
-PARTS = [pytest.param(start, marks=[pytest.mark.slow] if start % (20 * PART) else []) for start in range(0, KERNELS, PART)]
+PARTS = [pytest.param(start, marks=[pytest.mark.slow] if start % (40 * PART) else []) for start in range(0, KERNELS, PART)]
 """All kernels in parts of which two run, and all with `--slow`."""
 
 

@@ -60,6 +60,7 @@ def test_a_mistake_is_found(tmp_path, monkeypatch, name):
     assert failing.startswith(MARK) == bool(report.counting)
 
 
+@pytest.mark.representative
 def test_the_smallest_launch_that_fails_is_a_file(tmp_path, monkeypatch, capsys):
     """It fails alone as well; the mended kernel does not, under any launch."""
     monkeypatch.chdir(tmp_path)

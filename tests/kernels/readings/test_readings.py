@@ -165,6 +165,7 @@ def test_level_full_tries_the_wave_size_by_itself(tmp_path: Path) -> None:
     assert run(tmp_path, required, is_clean=False, every=False, checks="full").readings is None
 
 
+@pytest.mark.representative
 def test_what_only_rounding_moves_is_no_finding(tmp_path: Path) -> None:
     """A small difference of large numbers is all rounding, but one number follows the other; the error of a product itself is
     there only where the product is not rounded."""

@@ -132,6 +132,7 @@ def test_embeddings_are_judged_on_rows_of_the_whole_table(target):
     assert report.ok and all(kernel.status != "wrong" for kernel in report.kernels), report.findings
 
 
+@pytest.mark.representative
 def test_a_bundle_knows_the_ranges_of_its_inputs(tmp_path):
     """Checked without golden results, and so without TVM: no index out of bounds is read."""
     compile_model(Embedding, target="buffer").save(tmp_path / "m.asim")

@@ -294,6 +294,7 @@ def test_bad_input_of_the_command(onnx_file, capsys, args, said):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.representative
 def test_a_device_that_is_wrong_within_the_bound_fails(onnx_file, tmp_path, capsys, monkeypatch):
     """It is off by 0.5% where recasting may cost 1%: no type is to blame."""
     right = vm.run

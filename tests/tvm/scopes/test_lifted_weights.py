@@ -97,6 +97,7 @@ def test_a_symbolic_batch(adreno):
         assert session.report().ok
 
 
+@pytest.mark.representative
 def test_the_plan_counts_packed_weights():
     plan = compile_model(two_convolutions(), weights="texture").plan
     (packed,) = [tensor for tensor in plan.tensors if tensor.shape == (2, 8, 3, 3, 4)]

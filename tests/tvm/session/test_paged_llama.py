@@ -1,5 +1,6 @@
 """A tiny Llama over TVM's paged KV cache: sequences are filled, forked, shortened and slid; each logit against TVM llvm."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -22,12 +23,18 @@ V = "vm.builtin."
 STATE, ATTENTION = f"{V}kv_state_", f"{V}attention_kv_cache_"
 
 
+@functools.cache
+def exported(sizes, target):
+    """To write the kernels of a cache takes TVM some seconds."""
+    return export(sizes, make_target(target))
+
+
 class Chat:
     """A session with a cache, and what is asked of both."""
 
     def __init__(self, dtype="float32", sliding=False, judged=True, target="buffer", **options):
         self.sizes = Sizes(dtype=dtype)
-        module, weights = export(self.sizes, make_target(target))
+        module, weights = exported(self.sizes, target)
         reference = export(self.sizes, tvm.target.Target("llvm"))[0] if judged else None
         self.session = Session(module, weights, reference=reference, target=target, **options)
         self.renew(sliding)

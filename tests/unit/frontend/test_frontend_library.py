@@ -183,6 +183,7 @@ def test_texts_come_back_as_they_were(tmp_path_factory, text):
         assert library_cache.load("name") == text
 
 
+@pytest.mark.representative
 def test_the_polynomials_are_those_of_their_script():
     script = runpy.run_path(str(builtin_library._FOLDER / "coefficients.py"))
     assert (builtin_library._FOLDER / "shared" / "coefficients.h").read_text() == script["text"]()
