@@ -62,6 +62,7 @@ def enter_sandbox(args: argparse.Namespace, is_program: bool) -> None:
     """Put this process behind the wall, if it is to be. is_program: it is the command line's own, and not somebody's who calls
     `main`. Says in a line on standard error what the wall lacks."""
     from ..base.wall import enter
+    from ..base.wall.bytecode import begin_compiling
 
     if args.command_name == "run" and not enter.is_switched_off() and (missing := enter.find_gaps()):
         print(f"note: sandbox: {missing}", file=sys.stderr)
@@ -70,7 +71,10 @@ def enter_sandbox(args: argparse.Namespace, is_program: bool) -> None:
     if _is_program(args):
         return
     try:
-        missing = _find_reason(args) or _enter(args)
+        missing = _find_reason(args)
+        if not missing:
+            begin_compiling()
+            missing = _enter(args)
     except enter.ThreadsError:  # a module that Python loads at its start, as an environment can ask for, has begun some
         missing = "none, since this Python began threads before the command did (sitecustomize, a .pth file)"
     if missing:

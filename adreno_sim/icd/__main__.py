@@ -43,6 +43,7 @@ def _behind_wall() -> Iterator[None]:
     import tempfile
 
     from ..base.processes.scratch import scratch_folder
+    from ..base.wall.bytecode import begin_compiling
     from ..base.wall.enter import Openings, enter, is_switched_off
     from ..frontend.sandbox import find_compiler, make_cache_folder
     from .settings import read_settings
@@ -56,6 +57,7 @@ def _behind_wall() -> Iterator[None]:
             with contextlib.suppress(OSError):
                 make_cache_folder()
             write = [Path(folder) for folder in (tempfile.gettempdir(), reports) if folder and Path(folder) != outside]
+            begin_compiling()
             enter(Openings((Path("/"),), tuple(write), tuple(find_compiler()), passing=(outside,)))
         yield
 
