@@ -15,31 +15,8 @@ _SUMS = frozenset(("fadd", "fsub"))
 _ARITHMETIC = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fneg"))
 
 
-def longest_chain(instrs: Sequence[ir.Instr]) -> int:
-    """Returns how many operations on floats of a block's instructions wait for one another, at most. A product that only a sum
-    takes is part of the sum: a device multiplies and adds at once."""
-    fused = _find_fused(instrs)
-    depth: dict[int, int] = {}
-    for instr in instrs:
-        if instr.op == "phi":
-            continue
-        before = max((depth.get(id(operand), 0) for operand in instr.operands), default=0)
-        depth[id(instr)] = before + (_computes_floats(instr) and id(instr) not in fused)
-    return max(depth.values(), default=0)
-
-
-def longest_wait(instrs: Sequence[ir.Instr]) -> int:
-    """Returns how many reads of global memory and of images among a block's instructions wait for one another, at most. Those
-    that do not are issued together, and wait once."""
-    depth: dict[int, int] = {}
-    for instr in instrs:
-        if instr.op != "phi":
-            before = max((depth.get(id(operand), 0) for operand in instr.operands), default=0)
-            depth[id(instr)] = before + _fetches(instr)
-    return max(depth.values(), default=0)
-
-
-def _fetches(instr: ir.Instr) -> bool:
+def fetches(instr: ir.Instr) -> bool:
+    """Whether an instruction reads global memory or an image."""
     if instr.op == "load":
         return _is_far(instr.operands[0])
     row = builtin_of(instr)
@@ -50,15 +27,16 @@ def _is_far(value: ir.Value) -> bool:
     return isinstance(value.type, ir.Pointer) and value.type.space in (ir.GLOBAL, ir.CONSTANT)
 
 
-def _find_fused(instrs: Sequence[ir.Instr]) -> set[int]:
-    """The ids of products that only one sum of these instructions takes, one for each sum."""
+def find_fused(instrs: Sequence[ir.Instr]) -> set[int]:
+    """The ids of products that only one sum of these instructions takes, one for each sum: a device multiplies and adds at once."""
     uses = Counter(id(operand) for instr in instrs for operand in instr.operands)
     products = {id(instr) for instr in instrs if instr.op == "fmul" and uses[id(instr)] == 1}
     sums = [instr for instr in instrs if instr.op in _SUMS]
     return {next((id(operand) for operand in instr.operands if id(operand) in products), 0) for instr in sums}
 
 
-def _computes_floats(instr: ir.Instr) -> bool:
+def computes_floats(instr: ir.Instr) -> bool:
+    """Whether an instruction is an operation on floats."""
     if not isinstance(llvm_types.elem_of(instr.type), ir.Float):
         return False
     if instr.op == "call":

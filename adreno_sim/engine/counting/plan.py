@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...ir import ir
 from ..abi.count_table import CountedSite, CountTable
-from ..analysis.data_chains import longest_chain, longest_wait
+from ..analysis.chain_spread import spread_chains
 from ..analysis.segments import Segment
 from ..analysis.slow_builtins import count_slow
 from ..emit.emitter import Emitter
@@ -56,11 +56,12 @@ def plan_counting(plan: KernelPlan, callbacks: Callable[[RegionEmitter, Counting
     """Returns the plan for counting a kernel in scalar code."""
     kernel, segments = plan.unit.kernel, plan.regions.graph.segments
     own = CountingPlan("counters", callbacks=callbacks, loops=find_loops(kernel))
+    chains = spread_chains(kernel, segments, own.loops.innermost)
     for segment in segments:
         executed = [*segment.instrs, *([segment.sync.instr] if segment.sync is not None else [])]
         own.table.operations.append(_add_operations(executed))
-        own.table.chains.append(longest_chain(executed))
-        own.table.waits.append(longest_wait(executed))
+        own.table.chains.append(chains.operations.get(segment.number, 0))
+        own.table.waits.append(chains.reads.get(segment.number, 0))
         own.table.slow.append(sum(map(count_slow, executed)))
         first = next((instr for instr in executed if instr.op != "phi"), None)
         own.heads[id(first)] = segment

@@ -1,7 +1,7 @@
 """Schedules of tuning records in a network: each convolution that a record is of is scheduled as the record says, in TVM's terms.
 
 An axis of outputs is split into groups, virtual threads and work-items; around the outputs of a work-item, which it keeps, are
-the loops of the reduction. Padding is a condition where a texel is read, as there is no copy in a network.
+the loops of the reduction. Padding is a condition where a texel is read: a network has no copies.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def _workload_in(anchor: Anchor) -> Workload:
 def schedule_as(sch: Any, anchor: Anchor, record: Record) -> None:
     """Schedules a convolution over texels in place. ScheduleError where a step does not apply."""
     block = sch.get_sblock(anchor.name)
-    inline_producers(sch, block)
+    padded = list(sch.get_producers(block))
+    for producer in padded:
+        inline_producers(sch, producer)
     inline_consumers(sch, block)
     result = sch.cache_write(block, 0, "local")
     for consumer in sch.get_consumers(result):
@@ -106,8 +108,10 @@ def schedule_as(sch: Any, anchor: Anchor, record: Record) -> None:
     for loops, tag in ((groups, "blockIdx"), (parts, "vthread"), (items, "threadIdx")):
         for loop, axis in zip(loops, "zyx", strict=True):
             sch.bind(loop, f"{tag}.{axis}")
-    for operand, place in ((0, inner_column), (1, texel)):
-        texels = sch.cache_read(block, operand, "local")
+    for producer in padded:
+        sch.set_scope(producer, 0, "local")
+    stages = [(producer, inner_column) for producer in padded] or [(sch.cache_read(block, 0, "local"), inner_column)]
+    for texels, place in (*stages, (sch.cache_read(block, 1, "local"), texel)):
         sch.compute_at(texels, place, preserve_unit_loops=True)
         sch.vectorize(sch.get_loops(texels)[-1])
     sch.unroll(texel)

@@ -43,6 +43,20 @@ def test_by_hand(device, body, chain, live):
     assert sample.live_bytes == live
 
 
+@pytest.mark.parametrize(("body", "waits"), [
+    ("y[i] = x[i] + x[i + 64];", 1),
+    ("int at = (int)x[i].x; y[i] = x[at];", 2),
+    ("float4 a = 0, b = 0; if (i < 70) a = x[i]; if (i < 80) b = x[i + 64]; y[i] = a * b;", 1),  # nobody waits for `a` before
+    ("float4 s = 0; for (int n = 0; n < 10; ++n) { float4 a = 0, b = 0; if (i + n < 90) a = x[i + n];"
+     " if (i + n < 80) b = x[i + n + 1]; s += a * b; } y[i] = s;", 10),
+    ("local float4 t[64]; t[get_local_id(0)] = x[i]; barrier(CLK_LOCAL_MEM_FENCE); y[i] = t[0] + x[i + 64];", 2),
+])  # fmt: skip
+def test_reads_that_wait(device, body, waits):
+    """Guarded reads are issued one behind the other; a barrier waits for all before it."""
+    sample = count(device, body)
+    assert sum(weight * counters.awaited for weight, counters in sample.parts) / 64 == waits
+
+
 def test_halves_are_half_as_large(device):
     assert count(device, "y[i] = x[i] + x[i + 1];", kind="half4").live_bytes == 16
     assert count(device, "y[i] = x[i] + x[i + 1];").live_bytes == 32
