@@ -33,13 +33,34 @@ def line_of(text: str, style: str = "") -> Text:
     return Text(spell_line(text), style=style)
 
 
+def say_text(console: Console, text: Text) -> None:
+    """Print a line. On a terminal a line that is too long goes on between words, a little further to the right."""
+    plain = text.plain
+    indent = len(plain) - len(plain.lstrip(" =")) + 2
+    if not console.is_terminal or text.cell_len <= console.width or indent > console.width // 2:
+        console.print(text, soft_wrap=True)
+        return
+    from rich.text import Text
+
+    for place, line in enumerate(text.wrap(console, console.width - indent)):
+        line.rstrip()
+        console.print(Text(" " * indent if place else "") + line, soft_wrap=True)
+
+
 def say_line(console: Console, text: str, style: str = "") -> None:
-    """Print a line unchanged, however long."""
-    console.print(line_of(text, style), soft_wrap=True)
+    """Print a line, as `say_text` does."""
+    say_text(console, line_of(text, style))
+
+
+def say_block(console: Console, text: str, style: str = "") -> None:
+    """Print several lines; on a terminal that is too narrow for them as one sentence, which `say_text` divides."""
+    fits = not console.is_terminal or max(map(len, text.splitlines())) <= console.width
+    for line in text.splitlines() if fits else [" ".join(text.split())]:
+        say_line(console, line, style)
 
 
 def teller(console: Console) -> Callable[[str], None]:
-    """Prints a line unchanged, however long."""
+    """Prints a line, as `say_text` does."""
     return functools.partial(say_line, console)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from ..console import open_console, teller
+from ..console import open_console, say_block, teller
 from ..table import Column, figure_column, print_table
 from . import graph_plan_text
 
@@ -64,11 +64,11 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
     say(f"live lower bound {problem.lower_bound():,} bytes")
     print_table(console, _columns(budget, footprint), footprint.planned_rows)
     if footprint.plan is not None:
-        console.print(HEAD, soft_wrap=True, markup=False, style="dim")
+        say_block(console, HEAD, "dim")
     if any(row.on_chip for row in footprint.rows):
-        console.print(CHIP_HEAD, soft_wrap=True, markup=False, style="dim")
+        say_block(console, CHIP_HEAD, "dim")
     print_table(console, [PLANNER, *_cause_columns()], footprint.planned_rows)
-    console.print(LEGEND, soft_wrap=True, markup=False, style="dim")
+    say_block(console, LEGEND, "dim")
     if footprint.plan is not None:
         say(outside_line(footprint))
     for line in graph_plan_text.lines(footprint.graphs):

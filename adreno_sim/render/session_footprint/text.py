@@ -6,7 +6,7 @@ import os
 from typing import IO, TYPE_CHECKING
 
 from ...base.output_file import write_text
-from ..console import open_console, teller
+from ..console import open_console, say_block, teller
 from ..markdown import cell
 from ..table import Column, figure_column, list_markdown_lines, print_table, text_column
 
@@ -26,7 +26,7 @@ def show(footprint: SessionFootprint, file: IO[str]) -> None:
     for line in [asked_line(footprint), *resident_lines(footprint)]:
         say(line)
     print_table(console, columns(footprint), footprint.entries)
-    console.print(HEAD, soft_wrap=True, markup=False, style="dim")
+    say_block(console, HEAD, "dim")
     for line in verdict_lines(footprint):
         say(line)
 
