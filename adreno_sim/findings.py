@@ -314,6 +314,12 @@ class Access:
     coordinate: tuple[int, ...] | None = None
     extent: tuple[int, ...] | None = None  # bytes of the buffer, or the image's (width, height, layers)
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether the coordinate of an image with two axes lies inside it when x and y are exchanged."""
+        at, extent = self.coordinate or (), self.extent or ()
+        return len(extent) == 2 and len(at) >= 2 and 0 <= at[1] < extent[0] and 0 <= at[0] < extent[1]
+
 
 @dataclass(frozen=True)
 class Note:

@@ -51,8 +51,18 @@ def explain_race(kernel: ir.Function, sides: Sides) -> tuple[list[Note], str]:
         return weak[:MOST], f"give the barrier in line {weak[0].line} the flag {fence}, so that it orders these accesses"
     if met:
         return [], f"put barrier({fence}) behind line {high}, before the loop comes back to line {low}"
+    fences = [note_at("a fence makes no work-item wait for another", call.loc) for call in calls if _is_fence(call, low, high)]
     where = f"lines {low} and {high}" if low != high else f"the two accesses of line {low}"
-    return [], f"put barrier({fence}) between {where}, where all work-items of the group pass"
+    help = f"put barrier({fence}) between {where}, where all work-items of the group pass"
+    if low == high and sides.flag == GLOBAL_FLAG:
+        help = f"write the results to another buffer; or, in a launch of one group, read into a variable and then {help}"
+    return fences[:MOST], help
+
+
+def _is_fence(call: ir.Instr, low: int, high: int) -> bool:
+    """Whether a call is a fence without a barrier, between two lines."""
+    builtin = builtin_of(call)
+    return builtin.fence_flags and builtin.sync is None and _is_between(call.loc, low, high)
 
 
 def _is_between(loc: ir.SourceLoc, low: int, high: int) -> bool:
@@ -124,9 +134,8 @@ def explain_access(kind: Kind, access: Access | None) -> str:
         below = any(part < 0 for part in access.coordinate)
         if kind in (Kind.IMAGE_READ_OUT_OF_RANGE, Kind.IMAGE_WRITE_OUT_OF_RANGE):
             what = "no coordinate is negative" if below else "coordinates begin at 0 and end before the extents"
-            turned = access.coordinate[1::-1]
-            if len(access.extent) == 2 and all(0 <= at < end for at, end in zip(turned, access.extent, strict=True)):
-                return f"{access.view} is {sizes}: are x and y mixed up? {turned} lies inside"
+            if access.is_turned:
+                return f"{access.view} is {sizes}: are x and y mixed up? {access.coordinate[1::-1]} lies inside"
             return f"{access.view} is {sizes}: {what}; test them, or launch no more work-items than there are texels"
         return ""
     if kind not in (Kind.OUT_OF_BOUNDS_READ, Kind.OUT_OF_BOUNDS_WRITE) or access.offset is None or not access.size:

@@ -218,6 +218,20 @@ _BETWEEN_GROUPS = (
     "within a launch nothing orders the work-items of different groups: use atomic functions, give each group a separate place, "
     "or launch twice"
 )
+_ONE_STORE = (
+    "line {line} writes the same element from both work-items: use an index that differs between them, or an atomic function"
+)
+_UPDATE = (
+    "line {line} reads the element, changes it and writes it back, and another work-item does so at the same time: use atomic "
+    "functions, or give each work-item its own element"
+)
+
+
+def _is_update(kernel: ir.Function, clash: Clash) -> bool:
+    """Whether both accesses belong to one update, such as `sum[0] += x`, which reads and writes at one place of the source."""
+    if clash.earlier.loc != clash.later.loc or not {clash.earlier.text, clash.later.text} <= {"reads", "writes"}:
+        return False
+    return any(instr.op == "load" and instr.loc == clash.later.loc for block in kernel.blocks for instr in block.instrs)
 
 
 def _explain(kernel: ir.Function, clash: Clash, view: str) -> tuple[tuple[Note, ...], str]:
@@ -227,8 +241,11 @@ def _explain(kernel: ir.Function, clash: Clash, view: str) -> tuple[tuple[Note, 
     other = note_at(f"work-item {clash.other.global_id} {clash.earlier.text} it here", clash.earlier.loc)
     if clash.kind is Kind.SAME_VALUE_RACE:
         return (other,), ""
+    if _is_update(kernel, clash):
+        return (other,), _UPDATE.format(line=clash.later.loc.line)
     if clash.item.group_id != clash.other.group_id:
-        return (other,), _BETWEEN_GROUPS
+        one_store = clash.earlier.loc == clash.later.loc and clash.earlier.text == clash.later.text == "writes"
+        return (other,), _ONE_STORE.format(line=clash.later.loc.line) if one_store else _BETWEEN_GROUPS
     statements = clash.earlier.statement, clash.later.statement
     notes, help = explain_race(kernel, Sides(clash.earlier.loc, clash.later.loc, statements, _fence_flag(kernel, clash, view)))
     return (other, *notes), help

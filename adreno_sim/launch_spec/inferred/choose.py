@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...ir import ir
@@ -23,17 +23,21 @@ LEAST_PITCH = 16
 """Rows have at least so many elements if only their distance is known."""
 ALIGNED = 8
 """More work-items than the size: up to the next multiple of this, where groups say nothing."""
+MOST_CHOICES = 4
+"""Launches in which a number has a value that the code compares it with."""
 
 
 @dataclass(frozen=True)
 class Shape:
     """sizes: what the axes have; total: work-items along them, which are more where the code guards against it; group: of
-    work-items, None if the device may choose it. numbers: by parameter and component."""
+    work-items, None if the device may choose it. numbers: by parameter and component. widened: a number takes another way
+    through the code than the launches that extents were fitted to, so that arguments have at least what is touched."""
 
     sizes: tuple[int, ...]
     total: tuple[int, ...]
     group: tuple[int, ...] | None
     numbers: dict[Number, int]
+    widened: bool = False
 
     @property
     def items(self) -> int:
@@ -49,12 +53,13 @@ class Chooser:
     axes: int
     group: tuple[int, ...] | None
 
-    def choose(self, wanted: Sequence[int], free: Sequence[int] = FREE, rounded: bool = False) -> Shape:
-        """The shape next to these sizes. rounded: with more work-items than the sizes, along axes that are guarded."""
+    def choose(self, wanted: Sequence[int], free: Sequence[int] = FREE, rounded: bool = False, ragged: bool = False) -> Shape:
+        """The shape next to these sizes. rounded: with more work-items than the sizes, along axes that are guarded. ragged: with
+        one element less, where the code says that the last work-item may have fewer."""
         numbers = self._free_numbers(free)
         sizes = [self._size(axis, wanted[axis], numbers) for axis in range(self.axes)]
         for number, tie in self.ties.ties.items():
-            numbers[number] = tie.scale * sizes[tie.axis]
+            numbers[number] = tie.scale * sizes[tie.axis] - (ragged and tie.scale > 1 and number in self.ties.ragged)
         widest = max([LEAST_PITCH, *sizes, *numbers.values(), *(self.group or ())])
         for number in self.ties.pitches & numbers.keys():
             numbers[number] = self._multiple(widest + 1, self.ties.steps.get(number, 1))
@@ -117,9 +122,20 @@ def list_shapes(chooser: Chooser, least: int, most: int) -> list[Shape]:
     found: dict[tuple[object, ...], Shape] = {}
     for sizes in wanted:
         for rounded in (False, True):
-            shape = chooser.choose(sizes, rounded=rounded)
+            shape = chooser.choose(sizes, rounded=rounded, ragged=rounded)
             found.setdefault((shape.sizes, shape.total), shape)
+    first = next(iter(found.values()))
+    for number, value in list(_list_choices(chooser, first))[:MOST_CHOICES]:
+        found[number, value] = replace(first, numbers={**first.numbers, number: value}, widened=True)
     return sorted(found.values(), key=lambda shape: (shape.items, shape.total, shape.sizes))
+
+
+def _list_choices(chooser: Chooser, shape: Shape) -> Iterator[tuple[Number, int]]:
+    """Numbers with the values that the code compares them with, other than those of a shape."""
+    for number, values in sorted(chooser.ties.choices.items()):
+        for value in sorted(values):
+            if number in shape.numbers and shape.numbers[number] != value:
+                yield number, value
 
 
 def list_calibrations(chooser: Chooser) -> list[Shape]:

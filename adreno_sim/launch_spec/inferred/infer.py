@@ -80,10 +80,11 @@ class InferredKernel:
     def launch(self, shape: Shape) -> tuple[str, LaunchSpec]:
         """The launch file of a shape, and what it says. Raises AdrenoSimError for what cannot be a launch."""
         extents: dict[int, Sequence[Formula]] = dict(self.extents)
-        if self.unknown or self.assumed:
+        widened = self.extents.keys() if shape.widened else self.assumed
+        if self.unknown or widened:
             needs = self._measure(shape) or {}
             extents |= {index: [Formula(max(1, need)) for need in needs[index]] for index in self.unknown if index in needs}
-            extents |= {index: self._widen(index, needs[index], shape) for index in self.assumed if index in needs}
+            extents |= {index: self._widen(index, needs[index], shape) for index in widened if index in needs}
         return self._read(self.writer.tight(shape, extents))
 
     def _widen(self, index: int, needs: Extent, shape: Shape) -> list[Formula]:

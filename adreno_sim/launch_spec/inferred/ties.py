@@ -54,7 +54,8 @@ class Ties:
     one_group: no id of all work-items and none of a group decides what is accessed. pitches: numbers that are nothing but how far
     the starts of rows lie apart, whose columns no axis counts. local_starts: numbers at which parts of a local argument begin,
     with the bytes of an element, by its position. unguarded: axes whose numbers guard some accesses alone, so that there may be
-    no more work-items."""
+    no more work-items. ragged: numbers that need not be a multiple of their scale, as the code tests whether the last element of
+    a work-item is inside. choices: values with which the code compares a number that says no size."""
 
     ties: dict[Number, Tie] = field(default_factory=dict)
     products: dict[int, tuple[Number, ...]] = field(default_factory=dict)
@@ -67,6 +68,8 @@ class Ties:
     pitches: set[Number] = field(default_factory=set)
     local_starts: dict[int, dict[Number, int]] = field(default_factory=dict)
     unguarded: set[int] = field(default_factory=set)
+    ragged: set[Number] = field(default_factory=set)
+    choices: dict[Number, set[int]] = field(default_factory=dict)
 
     def is_guarded(self, axis: int) -> bool:
         """Whether a launch may have more work-items along an axis than its size."""
@@ -124,6 +127,7 @@ class _Reader:
             self._read_division(instr)
         self._read_names()
         self.found.pitches -= {*self._compared_numbers(), *self.found.ties}
+        self._read_choices()
         self.found.one_group = not accesses_depend_on_calls(self.function, _OF_ALL_GROUPS)
         return self.found
 
@@ -137,12 +141,27 @@ class _Reader:
             self._bounds_ids |= bool(ids.axes)
             if len(ids.axes) == 1 and sizes is not None:
                 self._tie(next(iter(ids.axes)), ids.scale, sizes, guarded=True)
+                if 0 < _added(one) < ids.scale:
+                    self.found.ragged |= set(sizes.numbers)
             elif sizes is not None and len(sizes.numbers) == 1 and (step := self._step_of(one)) > 1:
                 self._need_multiple(sizes.numbers[0], step)
 
-    def _compared_numbers(self) -> set[Number]:
-        compared = [operand for instr in self.instrs if instr.op == "icmp" for operand in instr.operands]
+    def _compared_numbers(self, by_size: bool = False) -> set[Number]:
+        """Numbers that are compared with anything. by_size: and not only for being equal."""
+        comparisons = [instr for instr in self.instrs if instr.op == "icmp" and not (by_size and instr.pred in ("eq", "ne"))]
+        compared = [operand for instr in comparisons for operand in instr.operands]
         return {number for value in compared if (sizes := self._sizes(value)) is not None for number in sizes.numbers}
+
+    def _read_choices(self) -> None:
+        """if (mode == 2), has_bias ? a : b: what a number is compared with that says no size."""
+        sizes = {*self.found.ties, *self.found.steps, *self.found.pitches, *self._compared_numbers(by_size=True)}
+        sizes |= {number for numbers in (*self.found.products.values(), *self.found.split.values()) for number in numbers}
+        for instr in self.instrs:
+            if instr.op != "icmp" or instr.pred not in ("eq", "ne"):
+                continue
+            number, value = _uncast(instr.operands[0]), _constant(instr.operands[1])
+            if isinstance(number, ir.Param) and value is not None and (number.index, 0) not in sizes:
+                self.found.choices.setdefault((number.index, 0), set()).add(value)
 
     def _read_clamp(self, instr: ir.Instr) -> None:
         parts = [self._ids(operand) for operand in instr.operands]
@@ -258,13 +277,16 @@ class _Reader:
         if value.op in ("add", "sub", "or"):
             return _join(self._ids(operand, depth + 1) for operand in value.operands)
         if value.op in ("mul", "shl"):
-            factor = _constant(value.operands[1])
-            inner = self._ids(value.operands[0], depth + 1)
+            scaled, by = value.operands
+            if value.op == "mul" and _constant(by) is None:
+                scaled, by = by, scaled
+            factor = _constant(by)
+            inner = self._ids(scaled, depth + 1)
             if factor is None or factor <= 0 or factor > 1 << 20:
                 return _Ids()
-            of_items = inner.axes and not self._is_of_groups(value.operands[0])
-            by = factor if value.op == "mul" else 1 << factor if factor < 20 else 1
-            return _Ids(inner.axes, inner.scale * by if of_items else inner.scale, inner.local)
+            of_items = inner.axes and not self._is_of_groups(scaled)
+            times = factor if value.op == "mul" else 1 << factor if factor < 20 else 1
+            return _Ids(inner.axes, inner.scale * times if of_items else inner.scale, inner.local)
         if value.op == "extractelement":
             return self._ids(_element(value), depth + 1)
         if value.op == "select":
@@ -366,6 +388,12 @@ def _bytes_of_pitch(instr: ir.Instr) -> int:
     if not isinstance(row, ir.Instr) or row.elem is None or instr.elem is None:
         return 1
     return max(1, size_of(instr.elem) // size_of(row.elem))
+
+
+def _added(value: ir.Value) -> int:
+    """The constant that is added last in a value; 0 if none is."""
+    value = _uncast(value)
+    return (_constant(value.operands[1]) or 0) if isinstance(value, ir.Instr) and value.op == "add" else 0
 
 
 def _is_call(instr: ir.Instr, name: str) -> bool:

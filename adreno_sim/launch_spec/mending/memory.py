@@ -99,6 +99,10 @@ def mend_image(source: Source, finding: Finding) -> Iterator[str]:
     parts = _arguments(source, span[0] + call.end() - 1) if call else []
     if len(parts) == 3:
         image, at = parts[0], parts[1]
+        if finding.access.is_turned:  # a test would hide that
+            if turned := re.fullmatch(r"\(int2\)\s*\(([^,()]+),([^,()]+)\)", at):
+                yield source.replaced(span, statement.replace(at, f"(int2)({turned[2].strip()}, {turned[1].strip()})", 1))
+            return
         test = f"all(({at}) >= 0) && all(({at}) < get_image_dim({image}))"
         yield source.replaced(span, f"if ({test}) {statement}")
 

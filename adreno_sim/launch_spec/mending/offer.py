@@ -129,7 +129,8 @@ def _candidates(source: Source, finding: Finding, sizes: Mapping[str, int], item
         return mend_divergence(source, finding)
     if kind in (Kind.OUT_OF_BOUNDS_READ, Kind.OUT_OF_BOUNDS_WRITE, Kind.SUB_OBJECT_OVERRUN):
         return mend_bounds(source, finding, sizes if is_rare else {})
-    if kind is Kind.IMAGE_WRITE_OUT_OF_RANGE and not is_rare:
+    turned = finding.access is not None and finding.access.is_turned
+    if kind is Kind.IMAGE_WRITE_OUT_OF_RANGE and not (is_rare or turned):
         return iter(())
     if kind is Kind.UNDEFINED_SAMPLER:
         both = (clamp_samplers(source, f"CLK_ADDRESS_{setting}") for setting in ("REPEAT", "MIRRORED_REPEAT"))
