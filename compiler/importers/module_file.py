@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.bounded_read import DATA_LIMIT, read_bytes
 from ...base.errors import AdrenoSimError
+from ..tvm_bridge.foreign_code import note_execution
 from ..tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def _executed(path: Path) -> Iterator[Mapping[str, Any]]:
         raise AdrenoSimError(f"{path}: not a Python file")
     namespace = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = namespace
+    note_execution(str(path))
     try:
         try:
             spec.loader.exec_module(namespace)

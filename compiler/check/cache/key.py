@@ -21,7 +21,8 @@ from ....device.protocol import DeviceInfo
 from ....golden.result_cache import digest_of
 from ...importers.inputs import Inputs
 from ...lower.compile_options import CompileOptions
-from ...tvm_bridge.installed_files import find_installed, is_imported, is_steered
+from ...tvm_bridge.foreign_code import may_be_changed
+from ...tvm_bridge.installed_files import find_installed, is_steered
 from .external_data import find_external_data
 
 KIND = "models"
@@ -87,10 +88,10 @@ class Request:
 def find_request(
     source: Any, inputs: Inputs | None, options: CompileOptions, device: DeviceInfo, own: Mapping[str, Any]
 ) -> Request | None:
-    """What `prepare` is asked for, where the result may be kept: for files, in a process that has not imported TVM yet. There
-    nobody has changed TVM, or registered what it calls. own: references of the caller's, which are code.
+    """What `prepare` is asked for, if the result may be kept: for files, in a process where nobody can have changed TVM, or
+    registered what it calls. own: references of the caller's, which are code.
     """
-    if not disk_cache.is_enabled() or own or not isinstance(source, (str, os.PathLike)) or is_imported() or is_steered():
+    if not disk_cache.is_enabled() or own or not isinstance(source, (str, os.PathLike)) or may_be_changed() or is_steered():
         return None
     path = Path(source)
     if path.suffix not in LIBRARIES or not path.is_file() or path.stat().st_size > most_bytes():

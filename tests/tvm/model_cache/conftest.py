@@ -43,7 +43,7 @@ def without_tvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
     for name in [name for name in os.environ if name.startswith("TVM_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr(key, "is_imported", lambda: False)
+    monkeypatch.setattr(key, "may_be_changed", lambda: False)
     monkeypatch.setattr(file_digests, "SETTLED", -(10**12))
 
 

@@ -16,7 +16,7 @@ from adreno_sim.base import disk_cache
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.stored import values
 from adreno_sim.compiler.check.cache import entry
-from adreno_sim.compiler.tvm_bridge import installed_files
+from adreno_sim.compiler.tvm_bridge import foreign_code, installed_files
 from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytestmark = pytest.mark.tvm
@@ -190,10 +190,10 @@ def test_a_tvm_with_backends_of_others_is_asked_every_time(models, monkeypatch):
     assert requested(models["tiny"]) == ""
 
 
-def test_a_process_that_has_tvm_is_not_trusted(models, monkeypatch):
+def test_a_process_whose_tvm_others_may_have_changed_is_not_trusted(models, monkeypatch):
     from adreno_sim.compiler.check.cache import key
 
-    monkeypatch.setattr(key, "is_imported", installed_files.is_imported)
+    monkeypatch.setattr(key, "may_be_changed", foreign_code.may_be_changed)  # this file names TVM
     assert requested(models["tiny"]) == ""
 
 
