@@ -33,7 +33,8 @@ class WrittenArgument:
 
 @dataclass(frozen=True)
 class WrittenLaunch:
-    """What a folder holds. keys: top-level keys of the launch file in order; outputs: argument position -> expected array.
+    """What a folder holds. keys: top-level keys of the launch file in order; outputs: argument position -> expected array, whose
+    shape names its elements; elements: of an output, the index of the element that is wrong.
 
     comment: lines at its top, without the #.
     """
@@ -44,6 +45,7 @@ class WrittenLaunch:
     run: Mapping[str, Any] = field(default_factory=dict)
     storages: Mapping[str, int] = field(default_factory=dict)
     outputs: Mapping[int, np.ndarray] = field(default_factory=dict)
+    elements: Mapping[int, Sequence[int]] = field(default_factory=dict)
     comment: Sequence[str] = ()
 
 
@@ -77,7 +79,7 @@ def _fill(folder: Path, launch: WrittenLaunch) -> None:
         if argument.undefined is not None:
             np.save(folder / _undefined_name(position), argument.undefined, allow_pickle=False)
     for position, array in launch.outputs.items():
-        np.save(folder / _expected_name(position), array, allow_pickle=False)
+        np.save(folder / _expected_name(position), array.reshape(-1), allow_pickle=False)
     (folder / LAUNCH).write_text(_text(launch), encoding="utf-8")
 
 
@@ -107,8 +109,12 @@ def _text(launch: WrittenLaunch) -> str:
         if argument.undefined is not None:
             table["undefined"] = {"file": _undefined_name(position)}
         parts.append("\n".join(["[[argument]]", *_lines(table)]))
-    for position in launch.outputs:
+    for position, array in launch.outputs.items():
         table = {"argument": position, "data": {"file": _expected_name(position)}}
+        if array.ndim > 1 and array.size:
+            table["shape"] = list(array.shape)
+        if launch.elements.get(position) and array.size:
+            table["element"] = list(launch.elements[position])
         parts.append("\n".join(["[[output]]", *_lines(table)]))
     return "\n\n".join(parts) + "\n"
 

@@ -80,12 +80,16 @@ ArgumentSpec = Union[BufferArgument, ImageArgument, ScalarArgument, LocalArgumen
 class OutputSpec:
     """What argument `argument` (its position) must hold after the launch.
 
-    tolerance: allowed error relative to max(|expected|, rms); None: the element type's (integers exact).
+    tolerance: allowed error relative to max(|expected|, rms); None: the element type's (integers exact). shape: by which its
+    elements are named, () for a flat one. element: the index by that shape of the element that is named if it is wrong, before a
+    worse one; () for none.
     """
 
     argument: int
     data: Data
     tolerance: float | None = None
+    shape: tuple[int, ...] = ()
+    element: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

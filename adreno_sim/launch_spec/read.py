@@ -39,6 +39,7 @@ from .values import Settings, fill_in, read_values, with_values
 
 IMAGE_KINDS = ("image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d")
 MOST_AXES = 6
+MOST_AXES_OF_OUTPUT = 32
 ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 
 
@@ -284,8 +285,12 @@ def _output(table: Table, files: FileNames, arguments: tuple[ArgumentSpec, ...])
     if data.fill == "unwritten":
         table.fail_expected("data", "what the argument holds after the launch")
     tolerance = table.number("tolerance", None, least=0)
+    shape = table.wholes("shape", (), least=1, lengths=range(1, MOST_AXES_OF_OUTPUT + 1))
+    element = table.wholes("element", (), lengths=(max(1, len(shape)),))
+    if element and shape and not all(at < side for at, side in zip(element, shape, strict=True)):
+        table.fail_expected("element", f"an index of the shape {list(shape)}")
     table.finish()
-    return OutputSpec(position, data, tolerance)
+    return OutputSpec(position, data, tolerance, shape, element)
 
 
 def _position(table: Table, arguments: tuple[ArgumentSpec, ...]) -> int:

@@ -29,7 +29,7 @@ from ..frontend.file_options import require_known_options
 from ..frontend.options import include_folders
 from ..frontend.unlisted_extensions import find_unlisted_extensions
 from ..frontend.visible_files import is_visible
-from ..results.comparison import Comparison, compare
+from ..results.comparison import Comparison
 from ..results.evidence import CallNote, Evidence
 from ..results.launch_report import DeviceComparison, LaunchOutput, LaunchReport
 from ..results.merge import FindingList
@@ -356,15 +356,14 @@ class _Run:
             raise as_rejected_call(error) from None
 
     def _compare(self, kernel: Kernel, bound: BoundArguments, output: WantedOutput, got: np.ndarray) -> LaunchOutput:
-        result = compare(got.reshape(-1), output.array, output.tolerance)
+        result, place = output.compare(got.reshape(-1))
         name = parameter_name(self.spec, kernel.params, output.argument)
         if not result.ok:
-            self._add(kernel, [self._wrong(kernel, bound, output.argument, name, result)])
+            self._add(kernel, [self._wrong(kernel, bound, output.argument, name, result, place)])
         elif result.uninformative:
             self._add(kernel, [Finding(Kind.UNINFORMATIVE, f"{name} is as expected, which says nothing: {result.uninformative}")])
-        worst = result.worst[0] if result.worst else 0
         return LaunchOutput(
-            name, result.ok, result.uninformative, result.wrong, result.elements, result.max_abs, result.max_ulp, worst
+            name, result.ok, result.uninformative, result.wrong, result.elements, result.max_abs, result.max_ulp, place
         )
 
     def _compare_devices(
@@ -386,10 +385,10 @@ class _Run:
             report.compared.arguments.append(compared)
             self._add(kernel, [Finding(Kind.DEVICES_DIFFER, message)] if message else [])
 
-    def _wrong(self, kernel: Kernel, bound: BoundArguments, position: int, name: str, result: Comparison) -> Finding:
+    def _wrong(self, kernel: Kernel, bound: BoundArguments, position: int, name: str, result: Comparison, place: int) -> Finding:
         """The finding of a wrong output, with every store to its worst element where the device can tell."""
-        detail: dict[str, Any] = {"argument": name, "index": result.worst, "got": result.got, "golden": result.golden}
-        line, column, stores = self._stores_to(kernel, bound, position, result.worst[0] if result.worst else 0)
+        detail: dict[str, Any] = {"argument": name, "index": (place,), "got": result.got, "golden": result.golden}
+        line, column, stores = self._stores_to(kernel, bound, position, place)
         return Finding(Kind.WRONG_VALUE, f"{name}: {result}", line=line, column=column, detail=detail | stores)
 
     def _stores_to(self, kernel: Kernel, bound: BoundArguments, position: int, element: int) -> tuple[int, int, dict[str, Any]]:

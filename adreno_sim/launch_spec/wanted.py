@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..base.errors import AdrenoSimError
 from ..device.protocol import KernelParam
+from ..results.comparison import Comparison, compare, find_wrong
+from ..results.expected import Expected
 from . import scalars
 from .bind import Arrays, elements, parameter_name
-from .model import BufferArgument, ImageArgument, LaunchSpec, ScalarArgument
+from .model import BufferArgument, ImageArgument, LaunchSpec, OutputSpec, ScalarArgument
 from .reference import compute_expected
 
 
 @dataclass(frozen=True)
 class WantedOutput:
-    """What argument `argument` (its position) should hold: a flat array of its dtype. tolerance: as of OutputSpec."""
+    """What argument `argument` (its position) should hold: a flat array of its dtype. The others as of OutputSpec."""
 
     argument: int
     array: np.ndarray
     tolerance: float | None
+    shape: tuple[int, ...] = ()
+    element: tuple[int, ...] = ()
+
+    def compare(self, got: np.ndarray) -> tuple[Comparison, int]:
+        """Compare a flat array with it. Returns what was found, whose worst element is named by the shape, and the place of that
+        element in the array."""
+        result = compare(got, self.array, self.tolerance)
+        place = result.worst[0] if result.worst else 0
+        named = int(np.ravel_multi_index(self.element, self.shape or (got.size,))) if self.element else place
+        if named != place and find_wrong(got, Expected(self.array), self.tolerance)[named]:
+            place = named
+            result = replace(result, worst=(place,), got=float(got[place]), golden=float(self.array[place]))
+        if self.shape and result.worst:
+            result = replace(result, worst=tuple(int(at) for at in np.unravel_index(place, self.shape)))
+        return result, place
 
 
 def find_wanted(
@@ -39,8 +57,21 @@ def find_wanted(
         assert isinstance(argument, (BufferArgument, ImageArgument))
         array = output.data.array(*elements(argument))
         assert array is not None
-        found.append(WantedOutput(output.argument, array, output.tolerance))
+        _require_size(output, array.size)
+        found.append(WantedOutput(output.argument, array, output.tolerance, output.shape, output.element))
     return [*found, *_computed(spec, params, values, before, written, {output.argument for output in found})]
+
+
+def _require_size(output: OutputSpec, count: int) -> None:
+    """Raise AdrenoSimError if shape or element of an output are not those of an argument with `count` elements."""
+    if output.shape and math.prod(output.shape) != count:
+        raise AdrenoSimError(
+            f"output of argument {output.argument}: shape {list(output.shape)}: the argument has {count} elements"
+        )
+    if output.element and not output.shape and output.element[0] >= count:
+        raise AdrenoSimError(
+            f"output of argument {output.argument}: element {output.element[0]}: the argument has {count} elements"
+        )
 
 
 def _computed(

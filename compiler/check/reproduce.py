@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,17 +69,19 @@ class Reproducer(Observer):
     def wrong_value(self, call: FunctionCall, position: int, golden: np.ndarray, finding: Finding) -> None:
         """Write the launch that left argument `position` of `call` wrong, with the contents expected of it."""
         name = call.function.params[position].name
+        place = finding.detail.get("index")
+        named = place if isinstance(place, tuple) else ()
         for taken in reversed(self._taken):
             for index, (view, param) in enumerate(zip(taken.launch.names, taken.launch.code.params, strict=True)):
                 if view == name and param.access in ("write", "read_write"):
-                    self._write(taken, _finding_line(finding), {index: golden})
+                    self._write(taken, _finding_line(finding), {index: golden}, named)
                     return
 
-    def _write(self, taken: Snapshot, why: str, expected: dict[int, np.ndarray]) -> None:
+    def _write(self, taken: Snapshot, why: str, expected: dict[int, np.ndarray], element: Sequence[int] = ()) -> None:
         kernel = taken.launch.code.name
         if self.written or (self._kernel and kernel != self._kernel):
             return
-        write_folder(self._folder, describe_launch(taken, why, expected))
+        write_folder(self._folder, describe_launch(taken, why, expected, element))
         self.written = f"kernel {kernel}: {why}"
 
 
@@ -86,8 +89,9 @@ def _finding_line(finding: Finding) -> str:
     return f"{finding.kind.label}: {finding.message}"
 
 
-def describe_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) -> WrittenLaunch:
-    """The folder's contents for a launch. expected: argument position -> what it should hold afterwards."""
+def describe_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray], element: Sequence[int] = ()) -> WrittenLaunch:
+    """The folder's contents for a launch. expected: argument position -> what it should hold afterwards; element: which of its
+    elements the finding names."""
     launch = taken.launch
     device = launch.call.device
     shared = _shared_storages(launch)
@@ -96,7 +100,7 @@ def describe_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) 
         keys["device"] = f"sim:{device.info.name}"
     sizes = {"global_size": launch.global_size, "local_size": launch.local_size}
     run = take_options(Input.LAUNCH, describe_options(device.options))
-    outputs = {index: _flat(array.reshape(-1)) for index, array in expected.items()}
+    outputs = {index: array if array.dtype.name in DTYPES else _flat(array.reshape(-1)) for index, array in expected.items()}
     return WrittenLaunch(
         launch.code.source,
         {**keys, **sizes},
@@ -104,6 +108,7 @@ def describe_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) 
         run=run.options,
         storages={name: storage.nbytes for name, storage in shared.values()},
         outputs=outputs,
+        elements={index: element for index, array in outputs.items() if len(element) == array.ndim},
         comment=(
             f"launch {launch.index} of a model, on {device.info.name}: {why}",
             *(f"it ran with {said}" for said in run.refused.values()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,41 @@ def test_a_wrong_value_comes_back(tmp_path):
     assert report.outputs[0].wrong == 12
     assert same(np.load(folder / "expected1.npy"), golden.reshape(-1))
     validator("launch").validate(_plain(folder / "launch.toml"))
+
+
+@pytest.mark.parametrize(("named", "said"), [((0, 0, 3, 1), "[0, 0, 3, 1]: got 0.3"), ((0, 0, 1, 0), "[0, 0, 2, 0]: got -9")])
+def test_the_element_that_the_finding_names_is_named_again(named, said, tmp_path):
+    """By the tensor's shape, if it is wrong: not the one with the largest error."""
+    launch = launch_call(open_device("sim:adreno-740"), factor=3.0)
+    reproducer = Reproducer(tmp_path / "case")
+    reproducer.before_launch(launch)
+    golden = np.repeat(np.array([2, np.inf, -6, 0.2], np.float32), 4).reshape(1, 1, 4, 4)
+    reproducer.wrong_value(launch.call, 1, golden, Finding(Kind.WRONG_VALUE, "b is wrong", detail={"index": named}))
+    report = run_launch(read_launch(tmp_path / "case" / "launch.toml"))
+    assert f"worst at {said}" in report.findings[0].message
+    assert report.findings[0].detail["index"] == (np.ravel_multi_index(tuple(map(int, said[1:11].split(","))), golden.shape),)
+    validator("launch").validate(_plain(tmp_path / "case" / "launch.toml"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("shape = [1, 1, 4, 4]", "shape = [1, 1, 4, 5]", "shape [1, 1, 4, 5]: the argument has 16 elements"),
+        ("element = [0, 0, 3, 1]", "element = [0, 0, 4, 1]", "an index of the shape [1, 1, 4, 4]"),
+        ("element = [0, 0, 3, 1]", "element = [3]", "a list of 4 to 4 whole numbers"),
+        ("shape = [1, 1, 4, 4]\nelement = [0, 0, 3, 1]", "element = [16]", "element 16: the argument has 16 elements"),
+    ],
+)
+def test_an_element_that_there_is_not_is_refused(before, after, said, tmp_path):
+    launch = launch_call(open_device("sim:adreno-740"), factor=3.0)
+    reproducer, file = Reproducer(tmp_path / "case"), tmp_path / "case" / "launch.toml"
+    reproducer.before_launch(launch)
+    golden = np.ones((1, 1, 4, 4), np.float32)
+    reproducer.wrong_value(launch.call, 1, golden, Finding(Kind.WRONG_VALUE, "b is wrong", detail={"index": (0, 0, 3, 1)}))
+    assert before in file.read_text()
+    file.write_text(file.read_text().replace(before, after))
+    with pytest.raises(AdrenoSimError, match=re.escape(said)):
+        run_launch(read_launch(file))
 
 
 def _plain(path):
