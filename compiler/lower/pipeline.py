@@ -20,7 +20,7 @@ from ..artifact.model import OffloadDecision
 from ..memory_scopes.scoping import TVMS, Scoping, replace_scoping
 from ..passes import private_function
 from ..passes.base import Fix
-from ..passes.fold_layouts import fold_layouts
+from ..passes.fold_layouts import fold_given_functions, fold_layouts
 from ..passes.registry import choose, require_fixes
 from ..plan.planning_pass import with_planner
 from ..tvm_bridge.call_operators import Calls, FusionWatch
@@ -228,7 +228,8 @@ def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = No
         *dispatch, *stages.legalize_passes(target),
         *stages.dataflow_lower_passes(target), *stages.finalize_passes(target),
     ]  # fmt: skip
-    passes = [step for item in passes for step in ((fold_layouts(), item) if item.info.name == "FoldConstant" else (item,))]
+    folding = {"FoldConstant": fold_layouts, "tirx.BindTarget": fold_given_functions}
+    passes = [step for item in passes for step in ([folding[item.info.name](), item] if item.info.name in folding else [item])]
     passes = replace_scoping(passes, target, scoping)
     for fix in fixes:
         if fix.relax is not None:

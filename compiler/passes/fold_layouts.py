@@ -47,6 +47,43 @@ def fold_layouts() -> Pass:
     return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.FoldLayouts")
 
 
+def fold_given_functions() -> Pass:
+    """Relax pass, before targets are bound: calls of a module's own PrimFuncs on constants become constants.
+
+    An importer makes such functions, for example of an ONNX Clip. Later TVM's FoldConstant compiles them for the target that they
+    are bound to, and runs them on the CPU: "expected opencl".
+    """
+    tvm = import_tvm()
+    folding = tvm.transform.Sequential([fold_layouts(), tvm.relax.transform.FoldConstant()])
+
+    def transform(mod: Any, _ctx: Any) -> Any:
+        functions = [func for _, func in mod.functions_items() if isinstance(func, tvm.relax.Function)]
+        return folding(mod) if any(map(_calls_on_constants, functions)) else mod
+
+    return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.FoldGivenFunctions")
+
+
+def _calls_on_constants(function: Any) -> bool:
+    """Whether a function calls a PrimFunc on nothing but constants, or on what is computed from constants alone."""
+    relax = import_tvm().relax
+    known: set[int] = set()
+
+    def is_known(arg: Any) -> bool:
+        if isinstance(arg, relax.Tuple):
+            return all(map(is_known, arg.fields))
+        return int(arg.__chandle__()) in known if isinstance(arg, relax.Var) else not isinstance(arg, relax.Call)
+
+    for block in getattr(function.body, "blocks", ()):
+        for binding in block.bindings:
+            value: Any = getattr(binding, "value", None)
+            is_call = isinstance(value, relax.Call) and isinstance(value.op, import_tvm().ir.Op)
+            if is_call and all(map(is_known, value.args[1:] if value.op.name == "relax.call_tir" else value.args)):
+                if value.op.name == "relax.call_tir":
+                    return True
+                known.add(int(binding.var.__chandle__()))
+    return False
+
+
 @functools.cache  # TVM keeps the class of each mutator
 def _fold_mutator() -> Any:
     tvm = import_tvm()

@@ -320,3 +320,13 @@ def test_a_resize_of_some_axes(given: str, values: np.ndarray, attributes: dict[
     source = model([helper.make_node("Resize", inputs, ["y"], mode="nearest", **attributes)], IMAGE, {given: values}, 18)
     report = adreno_sim.check(source, target="buffer")
     assert report.ok and "ONNX Runtime" in {output.reference for output in report.outputs}, report
+
+
+@pytest.mark.parametrize("target", ["texture", "buffer"])
+def test_a_clip_is_folded_where_its_operand_is_constant_in_the_end(target: str) -> None:
+    """TVM makes functions of a Clip in halves, and folded them after they were bound to the target: "expected opencl"."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> case (float16[3, 1] x) => (float16[3, 1] z)
+    <float16[3, 1] w = {14694, 45149, 47398}, int64[1] zero = {0}, int64[1] one = {1}, float16 lo = {46080}, float16 hi = {14848}>
+    { empty = Slice(x, zero, zero, one)  all = Concat<axis = 1>(empty, w)  y = Clip(all, lo, hi)  z = Add(x, y) }"""
+    report = adreno_sim.check(onnx.parser.parse_model(text), target=target)
+    assert report.ok and {output.reference for output in report.outputs} >= {"TVM llvm", "ONNX Runtime"}
