@@ -77,7 +77,7 @@ MERGED = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", MERGED)
 def test_what_is_merged(name, wherever_allowed):
     assert run_tree(MERGED[name]).copies(64) == 16
@@ -111,7 +111,7 @@ KEPT = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", KEPT)
 def test_what_is_not_merged(name, wherever_allowed):
     assert run_tree(KEPT[name]).copies(64) <= 1

@@ -85,7 +85,7 @@ CASES = {
 FAST = ("a kernel of one group", "branches that clamp", "a halo", "rows in place")
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in CASES])
 def test_only_the_defect_is_an_error(tmp_path, monkeypatch, name):
     monkeypatch.setattr(infer, "SECONDS", 1)

@@ -37,7 +37,7 @@ def run(folder: Path, source: str, **options) -> tuple[LaunchReport, str]:
     return run_inferred(path, folder / "k.failing.toml", Wanted(**options))
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(4.5)
 @pytest.mark.parametrize("name", some(RIGHT, 3))
 def test_a_right_kernel_is_clean(tmp_path, name):
     report, failing = run(tmp_path, RIGHT[name])
@@ -48,7 +48,7 @@ def test_a_right_kernel_is_clean(tmp_path, name):
     assert report.checks == "full"
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", some(WRONG, 3))
 def test_a_mistake_is_found(tmp_path, monkeypatch, name):
     monkeypatch.setattr(infer, "SECONDS", 0.5)

@@ -34,7 +34,7 @@ def stored(request: pytest.FixtureRequest) -> Iterator[SnapshotFile]:
     file.save()
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("folder", sorted(path.name for path in CORPUS.iterdir()))
 def test_proofs_of_the_corpus(folder: str, stored: SnapshotFile) -> None:
     paths = sorted((CORPUS / folder).glob("*.toml"))
@@ -43,7 +43,7 @@ def test_proofs_of_the_corpus(folder: str, stored: SnapshotFile) -> None:
     compare_proofs(stored, f"corpus/{folder}", {name: counts for name, counts in counted.items() if counts})
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("kernel", cases.FAMILIES)
 def test_proofs_of_the_measured_kernels(kernel: str, stored: SnapshotFile) -> None:
     found = {

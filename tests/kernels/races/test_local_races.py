@@ -107,7 +107,7 @@ def run(body: str) -> list[tuple[str, int, int, str]]:
     return sorted((finding.kind.label, finding.line, finding.count, finding.message) for finding in found)
 
 
-@pytest.mark.share(7)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", KERNELS)
 def test_what_is_kept_apart(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     body, expected = KERNELS[name]

@@ -114,7 +114,7 @@ def run(
     return sorted((finding.kind.label, finding.line, finding.count, finding.message) for finding in found)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", KERNELS)
 def test_what_is_exclusive(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     body, expected = KERNELS[name]

@@ -248,7 +248,7 @@ KERNELS = {  # body; what is given for `b`; whether vectors do it all; kinds of 
 }  # fmt: skip
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", KERNELS)
 def test_findings_and_valid_bytes_are_those_of_one_work_item(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     body, b, whole, kinds = KERNELS[name]

@@ -13,7 +13,7 @@ from adreno_sim.profiles.ml import NEWEST, MLCapabilities
 pytestmark = pytest.mark.tvm
 
 
-@pytest.mark.share(7)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", modules.OPERATORS)
 def test_operator_is_offloaded_and_right(name, adreno):
     expected, make = modules.OPERATORS[name]

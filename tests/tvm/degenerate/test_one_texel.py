@@ -62,7 +62,7 @@ CASES: dict[str, tuple[Build, tuple[int, ...]]] = {
 """A sum -> how its graph is built, and the shape of an image that gives one texel."""
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2.5)
 @pytest.mark.parametrize(("texels", "dtype"), [(1, "float32"), (1, "float16"), (2, "float16")])
 @pytest.mark.parametrize("name", CASES)
 def test_one_work_item_makes_a_texel(name: str, texels: int, dtype: str, adreno: Any) -> None:

@@ -99,7 +99,7 @@ POSITIVE = ("log", "sqrt", "rsqrt", "power", "prod", "divide")
 UNITS = Units(flushes=False)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("name", OPERATORS)

@@ -75,7 +75,7 @@ def kernel_types(compiled):
     return {param.dtype for kernel in compiled.kernels.values() for param in kernel.params}
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(3)
 @pytest.mark.each_value
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ BY_SIZE = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(4.5)
 @pytest.mark.parametrize("name", KERNELS)
 @BY_SIZE
 def test_kernel_is_right(name, sizes):

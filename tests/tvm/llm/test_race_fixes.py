@@ -30,7 +30,7 @@ def changed_by(function):
     return tuple(name for name in NAMES if sources(function, (name,)) != fixed)
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_fix_changes_what_has_its_defect_alone(name):
     function = make_case(name, make_target("buffer"), Sizes()).function

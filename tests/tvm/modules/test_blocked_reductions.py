@@ -37,7 +37,7 @@ CASES: dict[str, tuple[Body, Body, tuple[int, ...], tuple[int, ...]]] = {
 """Operator -> what TVM's rule gets wrong, what it gets right, and the shapes of their inputs."""
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_right_with_the_fix_alone(name: str, verdict: Callable[..., str]) -> None:
     wrong, right, shape, shape_of_right = CASES[name]

@@ -66,7 +66,7 @@ CASES: dict[str, tuple[Body, Body, tuple[int, ...], tuple[int, ...]]] = {
 """Operator -> a reduction of one term, the same of two, and the shapes of their inputs."""
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(2.5)
 @pytest.mark.parametrize("name", CASES)
 def test_what_follows_is_applied_once(name: str, verdict: Callable[..., str]) -> None:
     one, two, shape, shape_of_two = CASES[name]
