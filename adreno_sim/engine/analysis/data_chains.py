@@ -28,7 +28,7 @@ def _is_far(value: ir.Value) -> bool:
 
 
 def find_fused(instrs: Sequence[ir.Instr]) -> set[int]:
-    """The ids of products that only one sum of these instructions takes, one for each sum: a device multiplies and adds at once."""
+    """The ids of products that only one sum of these instructions takes, one for each sum: a device fuses the two."""
     uses = Counter(id(operand) for instr in instrs for operand in instr.operands)
     products = {id(instr) for instr in instrs if instr.op == "fmul" and uses[id(instr)] == 1}
     sums = [instr for instr in instrs if instr.op in _SUMS]

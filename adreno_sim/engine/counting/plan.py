@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from ...ir import ir
 from ..abi.count_table import CountedSite, CountTable
-from ..analysis.chain_spread import spread_chains
 from ..analysis.segments import Segment
 from ..analysis.slow_builtins import count_slow
 from ..emit.emitter import Emitter
 from ..emit.instrumentation import Instrumentation
 from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.region import RegionEmitter
+from .chain_spread import spread_chains
 from .loops import LoopNest, find_loops
 from .operations import operations_of
 

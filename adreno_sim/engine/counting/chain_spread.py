@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from ...ir import ir
 from ...ir.cfg import reverse_postorder
-from .data_chains import computes_floats, fetches, find_fused
-from .segments import Segment
+from ..analysis.data_chains import computes_floats, fetches, find_fused
+from ..analysis.segments import Segment
 
 
 @dataclass
