@@ -37,7 +37,8 @@ def count(
     program = device.build(source, options)
     (name,) = program.kernel_names()
     result = device.launch(program[name], global_size, local_size, args)
-    assert all(finding.severity is Severity.NOTE for finding in result.findings) and not result.failures
+    assert all(finding.severity is Severity.NOTE for finding in result.findings)
+    assert not result.failures
     assert result.counters is not None
     return result.counters
 

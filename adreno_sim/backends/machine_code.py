@@ -66,7 +66,8 @@ def find_refused_groups(
 ) -> Iterator[Finding]:
     """Yields a warning for each of these chips that may refuse a group. Of the device's own chip its launch tells; a group that
     the driver chooses (None) fits."""
-    assert isinstance(kernel, SimKernel) and device.info.profile is not None
+    assert isinstance(kernel, SimKernel)
+    assert device.info.profile is not None
     own, items = device.info.profile.name, math.prod(local_size or (1,))
     for chip in map(find_chip, chips):
         use = find_register_use(kernel.function, chip)

@@ -76,7 +76,8 @@ def gep_terms(gep: ir.Instr) -> tuple[int, list[tuple[int, int]]]:
     assert type is not None
     for number, index in enumerate(gep.operands[1:]):
         if number and isinstance(type, ir.Struct):
-            assert isinstance(index, ir.Const) and isinstance(index.value, int)
+            assert isinstance(index, ir.Const)
+            assert isinstance(index.value, int)
             fields += llvm_types.field_offset(type, index.value)
             type = type.fields[index.value]
         else:

@@ -64,7 +64,8 @@ def find_library() -> Path:
     if installed != VERSION:
         raise UnsupportedError(f"unsupported: tinymesa {installed}: expected {VERSION}, whose structures are known here")
     spec = find_spec("tinymesa")
-    assert spec is not None and spec.origin is not None
+    assert spec is not None
+    assert spec.origin is not None
     return Path(spec.origin).with_name("libtinymesa.so")
 
 

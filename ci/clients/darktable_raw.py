@@ -47,7 +47,8 @@ def export(root: Path, folder: Path, name: str, *more: str) -> np.ndarray:
     subprocess.run(command, env={**os.environ, **own}, check=True)
     with out.open("rb") as file:
         kind, size, order = (file.readline().split() for _ in range(3))
-        assert kind == [b"PF"] and float(order[0]) < 0
+        assert kind == [b"PF"]
+        assert float(order[0]) < 0
         return np.frombuffer(file.read(), "<f4").reshape(int(size[1]), int(size[0]), 3)
 
 

@@ -70,7 +70,8 @@ def answer_request(data: bytes) -> None:
     """A request: a byte for its kind, and its body."""
     if data and data[0] in iter(Request) and data[0] != Request.HELLO:
         status, reply = side().requests.answer(Request(data[0]), 1, data[1:])
-        assert status <= 0 and isinstance(reply, bytes)
+        assert status <= 0
+        assert isinstance(reply, bytes)
         if data[0] == Request.MEMORY and status == 0:
             side().objects.free(int.from_bytes(data[1:5], "little"))  # or this process would fill with memories
         side().check()
@@ -94,7 +95,8 @@ def run_ring(data: bytes) -> None:
         while ring.publish():
             executor.run_next()
     except BrokenLinkError as error:
-        assert str(error) and "\n" not in str(error)
+        assert str(error)
+        assert "\n" not in str(error)
     side().check()
 
 

@@ -106,5 +106,7 @@ def _of_expression(node: ast.AST) -> Iterator[Site]:
 
 
 def _site(kind: str, node: ast.AST, mutated: str | None) -> Site:
-    assert isinstance(node, (ast.expr, ast.stmt)) and node.end_lineno is not None and node.end_col_offset is not None
+    assert isinstance(node, (ast.expr, ast.stmt))
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
     return Site(kind, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, ast.unparse(node), mutated)

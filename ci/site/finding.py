@@ -61,7 +61,9 @@ def find() -> Shown:
     assert array.expected is not None
     stores = wrong.detail["stores"]
     call, index = wrong.detail["call"], wrong.detail["index"]
-    assert isinstance(stores, list) and isinstance(call, int) and isinstance(index, tuple)
+    assert isinstance(stores, list)
+    assert isinstance(call, int)
+    assert isinstance(index, tuple)
     items = [(store["value"], f"({', '.join(map(str, store['global_id']))})") for store in stores]
     channels = slice(begin, begin + 4)
     return Shown(

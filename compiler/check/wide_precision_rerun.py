@@ -189,7 +189,8 @@ def _loosen(expected: Expected, narrow: Expected | None, got: np.ndarray | None,
     """The same, with what constants that are known by few digits may change, as far as it may be off in narrow types."""
     if narrow is None or got is None or nudged is None or expected.array.dtype.kind != "f":
         return expected
-    assert expected.allowed is not None and narrow.allowed is not None
+    assert expected.allowed is not None
+    assert narrow.allowed is not None
     with np.errstate(invalid="ignore"):
         change = np.abs(nudged.astype(np.float64) - got.astype(np.float64))
     change = np.where(np.isfinite(change), change, 0.0).reshape(expected.allowed.shape)

@@ -147,7 +147,8 @@ class Planner:
             assert isinstance(given, Sizes)
             return self._constant(np.array(given.values, np.int64))
         wanted = self._expression(args[1], places)
-        assert isinstance(given, int) and isinstance(wanted, Sizes), "a reshape takes a tensor and a shape"
+        assert isinstance(given, int), "a reshape takes a tensor and a shape"
+        assert isinstance(wanted, Sizes), "a reshape takes a tensor and a shape"
         return self._reshape(given, wanted.values)
 
     def _reshape(self, given: int, shape: tuple[int, ...]) -> int:

@@ -64,7 +64,8 @@ def look_at_sizes_and_schemes(tab: Browser, page: Path, folder: Path) -> None:
             tab.evaluate("new Promise(go => setTimeout(go, 50))")
             assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, scheme)
             found = tab.evaluate(CONTRAST)
-            assert found["seen"] > 3 and found["poor"] == [], (width, scheme, found)
+            assert found["seen"] > 3, (width, scheme, found)
+            assert found["poor"] == [], (width, scheme, found)
             dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
             assert dark == (scheme == "dark")
             tab.photograph(folder / f"{page.stem}-{width}-{scheme}.png")
@@ -81,9 +82,12 @@ def test_a_kernel_is_looked_into(tab, kernel_page, tmp_path):
     tab.press("Enter", 13)
     shown = tab.evaluate(f'document.querySelector("{race}").innerText')
     rows = tab.evaluate(f"[...document.querySelectorAll(\"{race} .look tbody tr\")].map(row => row.innerText.split('\\t'))")
-    assert sorted(row[1] for row in rows) == ["0", "1", "2", "3"] and {row[4] for row in rows} == {"store:3"}
-    assert rows[-1][2] == "(3, 0, 0)" and "work-item (2, 0, 0) writes it in line 3" in shown
-    assert "24 of 32 wrong" in shown and "y texel (0, 0), channel x · got 3 · expected 0 · wrong, off by 3" in shown
+    assert sorted(row[1] for row in rows) == ["0", "1", "2", "3"]
+    assert {row[4] for row in rows} == {"store:3"}
+    assert rows[-1][2] == "(3, 0, 0)"
+    assert "work-item (2, 0, 0) writes it in line 3" in shown
+    assert "24 of 32 wrong" in shown
+    assert "y texel (0, 0), channel x · got 3 · expected 0 · wrong, off by 3" in shown
     tab.click(f"{race} canvas")
     tab.press("Home", 36)
     tab.press("ArrowRight", 39)
@@ -100,7 +104,8 @@ def test_a_kernel_is_looked_into(tab, kernel_page, tmp_path):
 def check_page(tmp_path_factory):
     """The page of a check whose last call is wrong in two elements."""
     report = adreno_sim.check(handmade.texture(), device="sim:adreno-740", plan="arena")
-    assert report.evidence is not None and [call.name for call in report.evidence.calls] == ["twice"] * 3
+    assert report.evidence is not None
+    assert [call.name for call in report.evidence.calls] == ["twice"] * 3
     tensor, kernel = report.evidence.calls[2].writes[0], report.evidence.calls[2].launches[0][0]
     right = np.arange(120, dtype="f4").reshape(2, 3, 5, 4)
     got = right.copy()
@@ -116,14 +121,17 @@ def check_page(tmp_path_factory):
 def test_a_model_is_looked_into(tab, check_page, tmp_path):
     tab.open(check_page)
     shown = tab.evaluate('document.querySelector("details[data-finding]").innerText')
-    assert "No store touched it" in shown and "[1, 0, 2, 3] · got 7 · expected 71 · wrong, off by 64" in shown
-    assert "t2 in the memory plan" in shown and "its storage also holds xt, t0, t1, out" in shown
+    assert "No store touched it" in shown
+    assert "[1, 0, 2, 3] · got 7 · expected 71 · wrong, off by 64" in shown
+    assert "t2 in the memory plan" in shown
+    assert "its storage also holds xt, t0, t1, out" in shown
     assert tab.evaluate("document.querySelectorAll('.plan rect.on').length") == 1
     assert tab.evaluate("[...document.querySelectorAll('.calls button')].map(one => one.className)") == ["", "", "bad"]
     assert tab.evaluate("document.querySelectorAll('.calls path').length") == 2
     tab.click(".calls button", 1)
     about = "document.querySelector('.about').innerText"
-    assert "t0: float32 2x3x5x4, global.texture" in tab.evaluate(about) and "finding 1" not in tab.evaluate(about)
+    assert "t0: float32 2x3x5x4, global.texture" in tab.evaluate(about)
+    assert "finding 1" not in tab.evaluate(about)
     tab.press("ArrowDown", 40)
     assert "finding 1" in tab.evaluate(about)
     assert tab.evaluate("document.querySelectorAll('.calls path.on').length") == 1

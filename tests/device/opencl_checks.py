@@ -49,14 +49,17 @@ def raises(code: str, call, *args, text: str = "") -> None:
     try:
         call(*args)
     except DeviceError as error:
-        assert error.code == code and text in str(error), f"expected {code} ... {text}, found {error}"
+        assert error.code == code, f"expected {code} ... {text}, found {error}"
+        assert text in str(error), f"expected {code} ... {text}, found {error}"
         return
     raise AssertionError(f"expected {code}, nothing was raised")
 
 
 def check_cl_info(device: Device) -> None:
-    assert device.info.backend == "cl" and device.info.name
-    assert device.info.limits["MAX_WORK_GROUP_SIZE"] >= 256 and device.info.limits["IMAGE2D_MAX_WIDTH"] >= 8192
+    assert device.info.backend == "cl"
+    assert device.info.name
+    assert device.info.limits["MAX_WORK_GROUP_SIZE"] >= 256
+    assert device.info.limits["IMAGE2D_MAX_WIDTH"] >= 8192
     assert any("does not check accesses" in sentence for sentence in device.info.lacks)
     pitch = device.info.limits["IMAGE_PITCH_ALIGNMENT"]
     assert pitch > 0 if "image2d" in device.info.image_views else pitch == 0
@@ -177,7 +180,8 @@ def check_rows_lie_at_the_pitch(device: Device) -> None:
     """A 5 x 3 image2d over a storage: the buffer over the same bytes shows each row at a multiple of the row pitch."""
     spec = ImageSpec("image2d", 5, 3)
     nbytes = device.view_nbytes(spec)
-    assert nbytes % 3 == 0 and nbytes >= 3 * 80
+    assert nbytes % 3 == 0
+    assert nbytes >= 3 * 80
     storage = device.allocate(nbytes)
     texture, flat = device.view(storage, spec), device.view(storage, BufferSpec(nbytes, F32))
     data = numbers(1, 3, 5, 4)
@@ -261,7 +265,8 @@ def check_pool_reuses_exact_sizes(device: Device) -> None:
     device.free(first)
     again = device.allocate(99_000)  # as many pages
     after = device.pool_stats()
-    assert after.used - before.used == 102_400 and after.reserved - before.reserved in (0, 102_400)
+    assert after.used - before.used == 102_400
+    assert after.reserved - before.reserved in (0, 102_400)
     device.free(again)
     assert device.pool_stats().used == before.used
 
@@ -274,7 +279,8 @@ def check_separate_images_are_told_once(device: Device) -> None:
     spec = ImageSpec("image2d_array", 4)
     for _ in range(2):
         fresh.view(fresh.allocate(fresh.view_nbytes(spec)), spec)
-    assert [w.kind.label for w in fresh.take_warnings()] == ["no-image-from-buffer"] * lacks and not fresh.take_warnings()
+    assert [w.kind.label for w in fresh.take_warnings()] == ["no-image-from-buffer"] * lacks
+    assert not fresh.take_warnings()
 
 
 def check_models(device: Device) -> None:
@@ -320,7 +326,8 @@ def check_what_a_kernel_prints_is_its_result(device: Device) -> None:
         silent = device.launch(device.build("kernel void f(int n) {}")["f"], (1,), None, [np.int32(7)])
     finally:
         os.dup2(kept, 1)
-    assert result.printed == "::error::7\n" and not silent.printed
+    assert result.printed == "::error::7\n"
+    assert not silent.printed
     assert os.fstat(descriptor).st_size == 0  # nothing went past us
 
 

@@ -44,7 +44,8 @@ def numbers(*shape):
 
 def close(found, expected):
     expected = np.asarray(expected)
-    assert found.shape == expected.shape and found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
     tolerance = 1e-4 * np.maximum(np.abs(expected), np.sqrt(np.mean(expected**2)))
     assert (np.abs(found - expected) <= tolerance).all(), np.abs(found - expected).max()
 
@@ -72,7 +73,9 @@ def test_convolutions_equal_tvm_llvm(models, run_bundle, device, target):
     model = compiled(models.convolutions(), target)
     (found,), launches = run_bundle(model, {"x": x}, device)
     close(found, ModelReference(models.convolutions()).run([x])[0])
-    assert launches >= 3 and model.plan is not None and model.plan.summary.inflation == 1.0
+    assert launches >= 3
+    assert model.plan is not None
+    assert model.plan.summary.inflation == 1.0
     images = {param.kind for kernel in model.kernels.values() for param in kernel.params}
     assert ("image" in images) == (target == "texture")
 
@@ -88,7 +91,8 @@ def test_symbolic_batch_sizes(models, run_bundle, device, n):
     close(flat, np.exp(x + y).reshape(-1))
     close(rows, x.sum(axis=1))
     close(both, np.concatenate([x + y, x]))
-    assert launches == 4 and model.plan is None
+    assert launches == 4
+    assert model.plan is None
     assert extract_plan(model, {"x": (n, 4), "y": (n, 4)}).summary.planned == 16 * n  # x + y; the rest are results
 
 

@@ -42,7 +42,8 @@ def pip_pocl(defective, request) -> str:
 
 def test_pips_pocl_is_found_out(pip_pocl):
     verdict = judge_driver(pip_pocl)
-    assert "PoCL" in verdict.devices[0].version and [one[: len(SENTENCE)] for one in verdict.devices[0].wrong] == [SENTENCE]
+    assert "PoCL" in verdict.devices[0].version
+    assert [one[: len(SENTENCE)] for one in verdict.devices[0].wrong] == [SENTENCE]
 
 
 def test_the_tests_find_it_out_as_well(pip_pocl):
@@ -53,7 +54,8 @@ def test_the_tests_find_it_out_as_well(pip_pocl):
 
 def test_intels_gives_every_answer(intel):
     (icd, *_) = drivers.icd_texts(drivers.get_driver("intel"))
-    assert judge_driver(icd).against == "" and oracle.find_failures(intel) == []
+    assert judge_driver(icd).against == ""
+    assert oracle.find_failures(intel) == []
 
 
 def test_halves_and_images_are_asked_of_intels(intel):
@@ -69,7 +71,8 @@ def test_a_driver_that_cannot_run_a_kernel_is_unfit(intel, monkeypatch):
     broken = replace(PRODUCT, source="kernel void k() { not_declared(); }")
     monkeypatch.setattr(oracle, "KNOWN_ANSWERS", (other, broken))
     first, second = oracle.find_failures(intel)
-    assert first.startswith(f"{SENTENCE}0 is ") and second.startswith("gets loops with barriers wrong (a tiled matrix product: ")
+    assert first.startswith(f"{SENTENCE}0 is ")
+    assert second.startswith("gets loops with barriers wrong (a tiled matrix product: ")
 
 
 OPEN = """
@@ -87,7 +90,9 @@ def test_portable_is_fit_and_alone(opencl_child):
     """The driver that is not chosen stays out of the process, also the one that pyopencl's wheel would load."""
     platforms, name, warnings = opencl_child("cl:portable", code=OPEN).stdout.splitlines()
     driver = loader.find_driver("portable")
-    assert platforms == f"['{driver.platform}']" and driver.platform in name and warnings == "[]"
+    assert platforms == f"['{driver.platform}']"
+    assert driver.platform in name
+    assert warnings == "[]"
 
 
 KERNEL = "kernel void twice(global float *x) { int i = get_global_id(0); x[i] = 2 * x[i]; }"
@@ -109,11 +114,12 @@ def test_a_report_on_an_unfit_device_says_so(pip_pocl, opencl_child, tmp_path):
     done = opencl_child("cl:pocl", *words, "--json", str(tmp_path / "out.json"), code=COMMAND, env=environment)
     lines = done.stdout.splitlines()
     first = next(i for i, line in enumerate(lines) if "warning: " in line and "[unfit-device]" in line)
-    assert SENTENCE in lines[first] and "believe no result of it" in lines[first] and first < len(lines) - 1, (
-        done.stdout + done.stderr
-    )
+    assert SENTENCE in lines[first], done.stdout + done.stderr
+    assert "believe no result of it" in lines[first], done.stdout + done.stderr
+    assert first < len(lines) - 1, done.stdout + done.stderr
     (finding,) = json.loads((tmp_path / "out.json").read_text())["findings"]
-    assert finding["kind"] == "unfit-device" and finding["severity"] == "warning"
+    assert finding["kind"] == "unfit-device"
+    assert finding["severity"] == "warning"
 
 
 def test_a_report_on_a_fit_device_does_not(opencl_child, tmp_path):
@@ -121,6 +127,6 @@ def test_a_report_on_a_fit_device_does_not(opencl_child, tmp_path):
     (tmp_path / "launch.toml").write_text(LAUNCH)
     words = ["kernel", str(tmp_path / "k.cl"), "--launch", str(tmp_path / "launch.toml"), "--device", "cl:portable"]
     done = opencl_child("cl:portable", *words, code=COMMAND)
-    assert done.returncode == 0 and "unfit" not in done.stdout and "1 of 1 outputs right" in done.stdout, (
-        done.stdout + done.stderr
-    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "unfit" not in done.stdout, done.stdout + done.stderr
+    assert "1 of 1 outputs right" in done.stdout, done.stdout + done.stderr

@@ -109,7 +109,8 @@ def test_batch_keeps_order_and_isolates_failures(process):
     bad = oracle.Run("kernel void add() { not_declared(); }", "add", (1,), [])
     first, second, third = process.run_many([good, bad, good])
     assert first[0][0] == third[0][0] == 4
-    assert isinstance(second, oracle.OracleError) and "not_declared" in str(second)
+    assert isinstance(second, oracle.OracleError)
+    assert "not_declared" in str(second)
 
 
 def test_build_error_carries_the_log(process):

@@ -129,7 +129,8 @@ def said_of(device: str, text: str) -> str:
 
 def judge_run(result, lacks):
     text = result.stdout.str()
-    assert result.ret == 0 and "failed" not in result.parseoutcomes(), text
+    assert result.ret == 0, text
+    assert "failed" not in result.parseoutcomes(), text
     for device, sentences in lacks.items():
         said = said_of(device, text)
         skipped = (not device.startswith("sim")) + ("has no cl_khr_fp16" in said) + (0 if TVM else 2)
@@ -180,4 +181,6 @@ def test_plans_allocated_for_real(opencl_child, name, tmp_path, request):
     done = opencl_child("cl", *args, "--device", f"cl:{name}", code=code)
     assert done.returncode == 0, done.stdout + done.stderr
     for trial in json.loads((tmp_path / "out.json").read_text())["measured"]:
-        assert trial["taken"] > 0 and trial["apart"] == 4 and not trial["refused"]
+        assert trial["taken"] > 0
+        assert trial["apart"] == 4
+        assert not trial["refused"]

@@ -73,8 +73,10 @@ def statuses(report):
 def test_every_kernel_is_judged_without_tvm(bundle, check):
     done, report = check(bundle)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1].startswith("ok: ") and "TVM llvm agrees" in done.stdout
-    assert set(statuses(report).values()) <= {"ok", "part"} and len(report["kernels"]) == report["kernels_in_model"]
+    assert done.stdout.splitlines()[-1].startswith("ok: ")
+    assert "TVM llvm agrees" in done.stdout
+    assert set(statuses(report).values()) <= {"ok", "part"}
+    assert len(report["kernels"]) == report["kernels_in_model"]
     assert {output["reference"] for output in report["outputs"]} >= {"TVM llvm"}
 
 
@@ -83,18 +85,21 @@ def test_a_wrong_kernel_is_named_and_those_after_it_are_judged_on_golden_inputs(
     done, report = check(path, "--keep-going")
     assert done.returncode == 1
     found = statuses(report)
-    assert found.pop(name) == "wrong" and set(found.values()) <= {"ok", "part"}
+    assert found.pop(name) == "wrong"
+    assert set(found.values()) <= {"ok", "part"}
     path, name = changed(bundle, tmp_path, "fused_conv2d", "max(", "3.0f * max(")
     done, report = check(path, "--keep-going")
     found = statuses(report)
-    assert found.pop(name) == "wrong" and set(found.values()) <= {"ok", "part"}
+    assert found.pop(name) == "wrong"
+    assert set(found.values()) <= {"ok", "part"}
     assert not all(output["ok"] for output in report["outputs"])
 
 
 def test_other_inputs_than_the_recorded_are_run_and_not_judged(bundle, check, tmp_path):
     np.savez(tmp_path / "in.npz", data=np.ones((1, 4, 16, 16), "float32"))
     done, report = check(bundle, "--input", str(tmp_path / "in.npz"))
-    assert done.returncode == 0 and "ok, in part" in done.stdout
+    assert done.returncode == 0
+    assert "ok, in part" in done.stdout
     assert any("golden results are for other inputs" in sentence for sentence in report["unchecked"])
 
 
@@ -110,23 +115,26 @@ def test_what_a_device_lacks_is_said_before_anything_runs(bundle, check, tmp_pat
     device = device.replace("plain.toml", str(tmp_path / "plain.toml"))
     path, name = changed(bundle, tmp_path, "softmax", "__kernel", HALF + "__kernel")
     done, report = check(path, "--device", device)
-    assert done.returncode == 3 and report["schema"].startswith("adreno-sim/failure/"), done.stdout + done.stderr
-    assert (
-        done.stderr.startswith(f"error: kernel {name}: unsupported: asks for arithmetic in half")
-        and "--keep-going" in done.stderr
-    )
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert report["schema"].startswith("adreno-sim/failure/"), done.stdout + done.stderr
+    assert done.stderr.startswith(f"error: kernel {name}: unsupported: asks for arithmetic in half")
+    assert "--keep-going" in done.stderr
     done, report = check(path, "--device", device, "--keep-going")
-    assert done.returncode == 3 and "unsupported" in done.stdout.splitlines()[-1]
-    assert name not in statuses(report) and set(statuses(report).values()) <= {"ok", "part"}
+    assert done.returncode == 3
+    assert "unsupported" in done.stdout.splitlines()[-1]
+    assert name not in statuses(report)
+    assert set(statuses(report).values()) <= {"ok", "part"}
     assert len(report["kernels"]) == report["kernels_in_model"] - 1
 
 
 def test_golden_survives_saving_and_is_checked(bundle, tmp_path):
     model = CompiledModel.load(bundle)
-    assert model.golden is not None and model.golden.calls
+    assert model.golden is not None
+    assert model.golden.calls
     model.save(tmp_path / "again.asim")
     again = CompiledModel.load(tmp_path / "again.asim")
-    assert again.golden == model.golden and again.digest() == replace(model, golden=None).digest()
+    assert again.golden == model.golden
+    assert again.digest() == replace(model, golden=None).digest()
     assert all((again.golden.arrays[key] == array).all() for key, array in model.golden.arrays.items())
     short = dict(list(model.golden.arrays.items())[:-3])
     replace(model, golden=replace(model.golden, arrays={k: v for k, v in short.items() if not k.startswith("0/")})).save(
@@ -149,15 +157,19 @@ def test_bad_usage(small_onnx, capsys, tmp_path, monkeypatch, args, expected):
     monkeypatch.chdir(tmp_path)
     assert main(["bundle", str(small_onnx), *args]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("error: ") and expected in error and error.count("\n") == 1
+    assert error.startswith("error: ")
+    assert expected in error
+    assert error.count("\n") == 1
 
 
 def test_two_devices_side_by_side(bundle, check, tmp_path):
     done, report = check(bundle, "--compare-with", "sim:reference")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert report["compared_with"] == "reference" and "beside reference" in done.stdout
+    assert report["compared_with"] == "reference"
+    assert "beside reference" in done.stdout
     peers = [kernel["peer"] for kernel in report["kernels"] if kernel["peer"]]
-    assert peers and all(peer["compared"] > 0 == peer["differ"] for peer in peers)
+    assert peers
+    assert all(peer["compared"] > 0 == peer["differ"] for peer in peers)
     assert any(peer["equal"] == peer["compared"] for peer in peers)
 
 
@@ -168,7 +180,8 @@ def test_the_side_that_is_wrong_is_named(bundle, check, tmp_path):
     done, report = check(path, "--keep-going", "--device", "sim:adreno-630", "--compare-with", "sim:adreno-740")
     assert done.returncode == 1, done.stdout + done.stderr
     (differ,) = [finding for finding in report["findings"] if finding["kind"] == "devices-differ"]
-    assert differ["kernel"] == name and "adreno-740 not as golden" in differ["message"]
+    assert differ["kernel"] == name
+    assert "adreno-740 not as golden" in differ["message"]
     assert statuses(report)[name] == "ok"
 
 
@@ -188,15 +201,22 @@ def test_a_driver_that_is_lost_is_a_finding(bundle, check, tmp_path, body, kind,
     path = tmp_path / "lost.asim"
     replace(model, kernels={**model.kernels, name: replace(model.kernels[name], source=source)}).save(path)
     done, report = check(path, "--device", "cl:portable", "--isolate", "--time-limit", str(limit))
-    assert done.returncode == 1 and done.stdout.splitlines()[-1].startswith("findings: "), done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("findings: "), done.stdout + done.stderr
     (finding,) = report["findings"]
-    assert finding["kind"] == kind and "it was at run: softmax" in finding["message"]
+    assert finding["kind"] == kind
+    assert "it was at run: softmax" in finding["message"]
 
 
 def test_an_isolated_run_that_ends_is_as_any_other(bundle, check):
     done, report = check(bundle, "--isolate")
-    assert done.returncode == 0 and done.stdout.splitlines()[-1].startswith("ok: ") and report["ok"]
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1].startswith("ok: ")
+    assert report["ok"]
     done, _ = check(bundle, "--isolate", "--device", "sim:nothing")
-    assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
     done, _ = check(bundle, "--isolate", "--time-limit", "0")
-    assert done.returncode == 2 and "expected seconds" in done.stderr
+    assert done.returncode == 2
+    assert "expected seconds" in done.stderr

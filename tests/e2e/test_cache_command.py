@@ -33,19 +33,23 @@ def test_shows_what_a_run_left_and_clears_it(launch, capsys):
     capsys.readouterr()
     assert main(["cache", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert {"programs", "proofs", "modules", "objects"} <= set(shown["kinds"]) and shown["limit"] == 1 << 30
+    assert {"programs", "proofs", "modules", "objects"} <= set(shown["kinds"])
+    assert shown["limit"] == 1 << 30
     assert shown["bytes"] == sum(kind["bytes"] for kind in shown["kinds"].values()) > 0
     assert main(["cache"]) == 0
     text = capsys.readouterr().out
-    assert "of at most 1024.0 MiB" in text and "machine code" in text
+    assert "of at most 1024.0 MiB" in text
+    assert "machine code" in text
     disk_cache.store(disk_cache.folder("single_writer") / "entry", b"0" * 100)  # as an earlier version left it
     assert main(["cache", "--clear"]) == 0
-    assert "removed" in capsys.readouterr().out and not disk_cache.usage()
+    assert "removed" in capsys.readouterr().out
+    assert not disk_cache.usage()
 
 
 def test_no_cache_leaves_the_disk_alone(launch):
     assert main(["kernel", "--launch", launch, "--no-cache"]) == 0
-    assert not disk_cache.usage() and disk_cache.is_enabled()
+    assert not disk_cache.usage()
+    assert disk_cache.is_enabled()
 
 
 def test_a_limit_that_is_no_number_is_bad_input(launch, monkeypatch, capsys):

@@ -70,9 +70,12 @@ check.write_report = write_on_a_full_disk
 def test_a_full_disk(folder):
     run = start(folder, FULL)
     _, err = run.communicate(timeout=120)
-    assert run.returncode == 2 and "cannot write r.json: File too large" in err and "Traceback" not in err, err
+    assert run.returncode == 2, err
+    assert "cannot write r.json: File too large" in err, err
+    assert "Traceback" not in err, err
     require_whole(folder, old=True)
-    assert (folder / "r.json").read_text() == "old" and len(list(folder.iterdir())) == 4
+    assert (folder / "r.json").read_text() == "old"
+    assert len(list(folder.iterdir())) == 4
 
 
 HELD = """
@@ -96,7 +99,8 @@ def test_a_killed_run(folder):
     os.kill(run.pid, signal.SIGKILL)
     run.communicate(timeout=30)
     require_whole(folder, old=True)
-    assert (folder / "r.json").read_text() == "old" and run.returncode == -signal.SIGKILL
+    assert (folder / "r.json").read_text() == "old"
+    assert run.returncode == -signal.SIGKILL
 
 
 def test_a_bundle_whose_saving_is_interrupted_stays_the_old_one(tmp_path, monkeypatch):
@@ -108,4 +112,5 @@ def test_a_bundle_whose_saving_is_interrupted_stays_the_old_one(tmp_path, monkey
     monkeypatch.setattr("adreno_sim.base.output_file.os.replace", stop)
     with pytest.raises(KeyboardInterrupt):
         handmade.texture().save(tmp_path / "m.asim")
-    assert CompiledModel.load(tmp_path / "m.asim") == handmade.branch() and len(list(tmp_path.iterdir())) == 1
+    assert CompiledModel.load(tmp_path / "m.asim") == handmade.branch()
+    assert len(list(tmp_path.iterdir())) == 1

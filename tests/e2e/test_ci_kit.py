@@ -56,10 +56,12 @@ def test_a_cache_that_was_committed_is_refused(repository, monkeypatch):
     Path(".cache/objects").mkdir(parents=True)
     Path(".cache/objects/code.o").write_bytes(b"whatever its author likes")
     untracked = subprocess.run(["bash", "ci/adreno-ci.sh", "help"], capture_output=True, text=True)
-    assert untracked.returncode == 2 and "expected install, check or footprint" in untracked.stderr
+    assert untracked.returncode == 2
+    assert "expected install, check or footprint" in untracked.stderr
     git("add", "--force", ".cache")
     committed = subprocess.run(["bash", "ci/adreno-ci.sh", "check"], capture_output=True, text=True)
-    assert committed.returncode == 2 and "has files in the repository" in committed.stderr
+    assert committed.returncode == 2
+    assert "has files in the repository" in committed.stderr
 
 
 def script(*args, **settings):
@@ -81,11 +83,14 @@ def test_check_as_a_host_runs_it(repository):
     made = {path.name for path in Path("adreno-ci").iterdir()}
     assert made == {"cases", "code-quality.json", "findings.sarif", "sweep.json", "sweep.md"}
     (grave,) = [item for item in json.loads(Path("adreno-ci/code-quality.json").read_text()) if item["severity"] == "critical"]
-    assert grave["location"] == {"path": "models/wrong one.asim", "lines": {"begin": 1}} and len(grave["fingerprint"]) == 64
+    assert grave["location"] == {"path": "models/wrong one.asim", "lines": {"begin": 1}}
+    assert len(grave["fingerprint"]) == 64
     summary = Path("summary.md").read_text()
-    assert "| choice | sim:adreno-740 |" in summary and "image-write-out-of-range: models/wrong one.asim: kernel twice" in summary
+    assert "| choice | sim:adreno-740 |" in summary
+    assert "image-write-out-of-range: models/wrong one.asim: kernel twice" in summary
     again = script("check", ADRENO_CI_OPTIONS="--strict --checks off")  # options make other cases
-    assert again.returncode in (0, 1) and "done before" not in again.stderr
+    assert again.returncode in (0, 1)
+    assert "done before" not in again.stderr
     assert "::error" not in again.stdout  # no host that reads them
 
 
@@ -93,11 +98,15 @@ def test_footprint_beside_the_base_branch(repository):
     done = script("footprint", "main", GITHUB_STEP_SUMMARY="summary.md")
     assert done.returncode == 0, done.stderr
     text = Path("summary.md").read_text()
-    assert text == Path("adreno-ci/footprint.md").read_text() and text.startswith("### Memory plans, beside those of main")
+    assert text == Path("adreno-ci/footprint.md").read_text()
+    assert text.startswith("### Memory plans, beside those of main")
     changed, new = text.split("#### ")[1:]
-    assert changed.startswith("choice.asim") and "| planner | before | now | change |" in changed
-    assert new.startswith("wrong one.asim") and "| planner | bytes |" in new
-    assert git("worktree", "list").count("\n") == 1 and git("status", "--porcelain", "ci") == ""
+    assert changed.startswith("choice.asim")
+    assert "| planner | before | now | change |" in changed
+    assert new.startswith("wrong one.asim")
+    assert "| planner | bytes |" in new
+    assert git("worktree", "list").count("\n") == 1
+    assert git("status", "--porcelain", "ci") == ""
     assert script("footprint", ADRENO_CI_BUDGET="1B").returncode == 1
     assert "beside" not in Path("adreno-ci/footprint.md").read_text()
 
@@ -118,7 +127,8 @@ def test_footprint_beside_the_base_branch(repository):
 )
 def test_what_the_script_refuses(repository, args, settings, said):
     done = script(*args, **settings)
-    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr, done.stderr
 
 
 @pytest.mark.slow
@@ -126,7 +136,8 @@ def test_install_and_check(repository):
     """From nothing, with the project's folder as the package."""
     settings = {"ADRENO_CI_COMMAND": "", "ADRENO_CI_PACKAGE": str(ROOT), "PYTHON": sys.executable, "PYTHONPATH": ""}
     done = script("install", **settings)
-    assert done.returncode == 0 and done.stdout.startswith("adreno-sim "), done.stderr
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("adreno-sim "), done.stderr
     done = script("check", **{**settings, "ADRENO_CI_MODELS": "models/choice.asim"})
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -182,7 +193,8 @@ def test_what_may_write_installs_nothing():
     flow = yaml(WORKFLOW)
     assert flow["permissions"] == {"contents": "read"}
     writing = {name for name, job in flow["jobs"].items() if "write" in job.get("permissions", {}).values()}
-    assert writing == {"findings"} and not list(commands(flow["jobs"]["findings"]))
+    assert writing == {"findings"}
+    assert not list(commands(flow["jobs"]["findings"]))
     assert flow["jobs"]["findings"]["strategy"] == flow["jobs"]["check"]["strategy"]
 
 
@@ -199,7 +211,8 @@ def test_the_matrix_is_what_there_is():
     matrix = yaml(WORKFLOW)["jobs"]["check"]["strategy"]["matrix"]
     (other,) = yaml(PIPELINE)["adreno-check"]["parallel"]["matrix"]
     for profiles, versions in ((matrix["profile"], matrix["tvm"]), (other["ADRENO_CI_PROFILES"], other["ADRENO_CI_TVM"])):
-        assert set(profiles) <= set(names()) and all(f"{version})" in SCRIPT.read_text() for version in versions)
+        assert set(profiles) <= set(names())
+        assert all(f"{version})" in SCRIPT.read_text() for version in versions)
 
 
 def test_actions_are_named_by_commit():
@@ -214,6 +227,7 @@ def test_actions_are_named_by_commit():
 def test_what_the_script_installs_is_pinned():
     """Each pip command names hashes, or installs one package and nothing that it needs."""
     commands = re.findall(r"-m pip install .*", SCRIPT.read_text())
-    assert len(commands) == 2 and all("--require-hashes" in command or "--no-deps" in command for command in commands)
+    assert len(commands) == 2
+    assert all("--require-hashes" in command or "--no-deps" in command for command in commands)
     for extra in re.findall(r"extra=(\w+)", SCRIPT.read_text()):
         assert (ROOT / "adreno_sim" / "pins" / f"{extra}.txt").is_file()

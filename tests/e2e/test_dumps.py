@@ -84,26 +84,35 @@ def test_a_planted_loss_is_named_and_its_twin_is_proven(folder, capsys, name):
     write(guard, where)
     _, out, _ = run(capsys, "--dump", "proofs")
     (line,) = [line for line in out.splitlines() if "NOT PROVEN" in line and not line.startswith("y: ")]
-    assert line.startswith("4:") and "store   y" in line and missing in line, line
+    assert line.startswith("4:"), line
+    assert "store   y" in line, line
+    assert missing in line, line
     write(*twin)
     code, out, _ = run(capsys, "--dump", "proofs")
-    assert code == 0 and "NOT PROVEN" not in out.partition("\ny: ")[0]
+    assert code == 0
+    assert "NOT PROVEN" not in out.partition("\ny: ")[0]
     head, columns, *_ = out.splitlines()
-    assert head.startswith("; proofs of kernel k: ") and columns.split() == ["place", "access", "of", "index", "in", "range"]
+    assert head.startswith("; proofs of kernel k: ")
+    assert columns.split() == ["place", "access", "of", "index", "in", "range"]
 
 
 def test_a_dump_is_alone_on_standard_output(folder, capsys):
     code, out, err = run(capsys, "--dump", "ir")
-    assert code == 0 and out.startswith("kernel void @k(ptr addrspace(1) %y, ") and out.endswith("}\n")
+    assert code == 0
+    assert out.startswith("kernel void @k(ptr addrspace(1) %y, ")
+    assert out.endswith("}\n")
     assert err.splitlines()[-1].startswith("ok: 0 errors")
     code, out, err = run(capsys, "--dump", "llvm", "--dump", "ir", "--dump", "proofs", "--annotations")
     starts = [out.index(text) for text in ("kernel void @k", "; proofs of kernel k: 2 of 2", "; code 1 of 1: vectors of 8")]
-    assert code == 0 and starts == sorted(starts)
+    assert code == 0
+    assert starts == sorted(starts)
 
 
 def test_without_it_nothing_changes(folder, capsys):
     plain, _ = run(capsys, "--json", "plain.json"), run(capsys, "--json", "dumped.json", "--dump", "proofs", "--explain")
-    assert plain[0] == 0 and "proofs" not in plain[1] and plain[2] == ""
+    assert plain[0] == 0
+    assert "proofs" not in plain[1]
+    assert plain[2] == ""
     reports = [json.loads(Path(name).read_text()) for name in ("plain.json", "dumped.json")]
     for report in reports:
         report.pop("seconds")
@@ -120,7 +129,9 @@ def test_without_it_nothing_changes(folder, capsys):
 )
 def test_llvm_text_is_what_ran_and_parses(folder, capsys, options, said):
     code, out, _ = run(capsys, "--dump", "llvm", *options)
-    assert code == 0 and out.startswith("; code 1 of 1: ") and said in out.partition("\n")[0]
+    assert code == 0
+    assert out.startswith("; code 1 of 1: ")
+    assert said in out.partition("\n")[0]
     module = binding.parse_assembly(out)
     assert "worker" in [function.name for function in module.functions if not function.is_declaration]
 
@@ -129,17 +140,21 @@ def test_a_launch_that_ran_again_shows_both(folder, capsys):
     write("", "i + 1")
     code, out, err = run(capsys, "--dump", "llvm", "--checks", "bounds")
     heads = [line for line in out.splitlines() if line.startswith("; code ")]
-    assert code == 1 and "out-of-bounds-write" in err
-    assert len(heads) == 2 and "a failed check sets a flag" in heads[0]
-    assert (
-        heads[1].startswith("; code 2 of 2, because a check failed in the code before: ") and "a failed check reports" in heads[1]
-    )
+    assert code == 1
+    assert "out-of-bounds-write" in err
+    assert len(heads) == 2
+    assert "a failed check sets a flag" in heads[0]
+    assert heads[1].startswith("; code 2 of 2, because a check failed in the code before: ")
+    assert "a failed check reports" in heads[1]
 
 
 def test_a_refused_launch_has_shown_its_ir(folder, capsys):
     Path("launch.toml").write_text(LAUNCH.replace("[8]", "[4096]"))
     code, out, err = run(capsys, "--dump", "ir", "--dump", "llvm")
-    assert code == 1 and "kernel void @k(" in out and out.endswith("; no code ran\n") and "CL_INVALID_WORK" in err
+    assert code == 1
+    assert "kernel void @k(" in out
+    assert out.endswith("; no code ran\n")
+    assert "CL_INVALID_WORK" in err
 
 
 @pytest.mark.parametrize(
@@ -155,7 +170,9 @@ def test_what_is_refused(folder, capsys, args, said):
     except SystemExit as ended:
         code = ended.code
     out, err = capsys.readouterr()
-    assert code == 2 and said in err and "Traceback" not in err
+    assert code == 2
+    assert said in err
+    assert "Traceback" not in err
     assert not out or json.loads(out)["schema"].startswith("adreno-sim/failure/")
 
 
@@ -165,7 +182,9 @@ def test_a_real_device_does_not_show_its_inside(folder, intel):
     words = ["kernel", "--launch", "launch.toml", "--dump", "ir", "--device", "cl:intel"]
     program = "import sys; from adreno_sim.cli.main import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("error: --dump: ")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: --dump: ")
     assert "is a real device" in done.stderr
 
 
@@ -173,12 +192,14 @@ def test_explain_names_what_is_not_proven(folder, capsys):
     write("", "index[i]")
     code, out, _ = run(capsys, "--explain")
     lines = out.splitlines()
-    assert code == 0 and lines[0].startswith("k.cl:4:15: not proven in range: store of y: 0 <= index[gid(0)] <= 15 is not shown")
+    assert code == 0
+    assert lines[0].startswith("k.cl:4:15: not proven in range: store of y: 0 <= index[gid(0)] <= 15 is not shown")
     assert lines[1] == "  | y[index[i]] = 2 * x[i];"
     write("", "index[i] & 15")
     assert "not proven" not in run(capsys, "--explain")[1]
     write("", "index[i]")
-    assert "not proven" not in run(capsys)[1] and "not proven" not in run(capsys, "--explain", "--checks", "off")[1]
+    assert "not proven" not in run(capsys)[1]
+    assert "not proven" not in run(capsys, "--explain", "--checks", "off")[1]
 
 
 def model(mode: str) -> Path:
@@ -201,10 +222,12 @@ def test_check_explains_by_kernel(folder, capsys):
         code = main(["check", str(model(mode)), "--json", f"{mode}{explain}.json", *(["--explain"] if explain else [])])
         out, _ = capsys.readouterr()
         found = [line for line in out.splitlines() if "not proven in range: " in line]
-        assert code == 0 and bool(found) == wanted, out
+        assert code == 0, out
+        assert bool(found) == wanted, out
         assert all(line.startswith("take_kernel:") and "missing: nothing is known about " in line for line in found)
     reports = [json.loads(Path(f"Gather{explain}.json").read_text()) for explain in (True, False)]
-    assert reports[0].keys() == reports[1].keys() and reports[0]["kernels"][0].keys() == reports[1]["kernels"][0].keys()
+    assert reports[0].keys() == reports[1].keys()
+    assert reports[0]["kernels"][0].keys() == reports[1]["kernels"][0].keys()
 
 
 @pytest.mark.tvm
@@ -215,4 +238,8 @@ def test_check_explains_findings_under_their_lines(folder, capsys, small_onnx):
         pytest.skip("this TVM stores textures right")
     code = main(["check", str(small_onnx), "--without-fix", "texture-store", "--explain"])
     out, _ = capsys.readouterr()
-    assert code == 1 and ".cl:" in out and ": error: " in out and " | " in out and "^" in out
+    assert code == 1
+    assert ".cl:" in out
+    assert ": error: " in out
+    assert " | " in out
+    assert "^" in out

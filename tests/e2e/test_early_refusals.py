@@ -97,7 +97,10 @@ def outcomes(folder: Path) -> dict[str, tuple[int, str, list[str]]]:
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_is_one_line_and_imports_nothing_heavy(outcomes, line):
     code, text, heavy = outcomes[line]
-    assert code == 2 and text.startswith("error: ") and text.count("\n") == 1 and MISTAKES[line] in text, text
+    assert code == 2, text
+    assert text.startswith("error: "), text
+    assert text.count("\n") == 1, text
+    assert MISTAKES[line] in text, text
     assert not heavy
 
 
@@ -140,7 +143,8 @@ def test_a_closed_stream_changes_nothing_else(folder, number):
     for line in ("layout image2d 4x", "layout image2d 4x4 --json out.json", "check none.onnx"):
         whole, part = opened(folder, line), closed(folder, number, line)
         assert part.returncode == whole.returncode
-        assert part.stdout == ("" if number == 1 else whole.stdout) and part.stderr == ("" if number == 2 else whole.stderr)
+        assert part.stdout == ("" if number == 1 else whole.stdout)
+        assert part.stderr == ("" if number == 2 else whole.stderr)
     assert json.loads((folder / "out.json").read_text())["schema"] == "adreno-sim/layout/1"
 
 

@@ -99,7 +99,8 @@ def test_a_quick_example(name, tmp_path, monkeypatch, capsys):
     for command in commands(name):
         tool, *arguments = shlex.split(command, comments=True)
         code = main(arguments)
-        assert tool == "adreno-sim" and code in codes_of(command), (command, *capsys.readouterr())
+        assert tool == "adreno-sim", (command, *capsys.readouterr())
+        assert code in codes_of(command), (command, *capsys.readouterr())
 
 
 @pytest.mark.slow
@@ -117,10 +118,12 @@ def test_the_program_in_c(tmp_path, environment, compiler):
 
 def test_examples_are_small_and_listed():
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    assert len(NAMES) >= 7 and set(re.findall(r"^\| \[([\w-]+)\]", page, re.MULTILINE)) == set(NAMES)
+    assert len(NAMES) >= 7
+    assert set(re.findall(r"^\| \[([\w-]+)\]", page, re.MULTILINE)) == set(NAMES)
     for name in NAMES:
         readme = (EXAMPLES / name / "README.md").read_text(encoding="utf-8")
-        assert commands(name) and len(readme.splitlines()) <= MOST_LINES
+        assert commands(name)
+        assert len(readme.splitlines()) <= MOST_LINES
     for path in EXAMPLES.rglob("*"):
         assert path.is_dir() or path.suffix == ".pyc" or path.stat().st_size < MOST_BYTES, path
 

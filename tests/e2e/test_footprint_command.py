@@ -35,7 +35,8 @@ def test_a_model_from_onnx(small_onnx, capsys, tmp_path, target):
     assert rows["tvm"]["total"] > rows["tvm-fixed"]["total"] if target == "texture" else True
     assert all(not row["violations"] for row in data["planners"])
     step = data["advice"]["next"]
-    assert step["peak_before"] == rows["as compiled"]["peak"] and step["peak"] == rows[step["planner"]]["peak"]
+    assert step["peak_before"] == rows["as compiled"]["peak"]
+    assert step["peak"] == rows[step["planner"]]["peak"]
     told = "stays" if step["peak"] == step["peak_before"] else "is"
     assert f"the peak of a run {told} {step['peak']:,} bytes" in said
 
@@ -70,14 +71,18 @@ def test_check_with_a_plan(small_onnx, capsys, tmp_path):
     assert main(["check", str(small_onnx), "--plan", "arena", "--json", str(out)]) == 0
     said = capsys.readouterr().out
     plan = json.loads(out.read_text())["plan"]
-    assert plan["planner"] == "arena" and plan["storages"] == 1 and plan["planned"] == plan["live_lower_bound"]
-    assert plan["causes"]["dense"] + plan["causes"]["padding"] == plan["planned"] and "memory plan arena:" in said
+    assert plan["planner"] == "arena"
+    assert plan["storages"] == 1
+    assert plan["planned"] == plan["live_lower_bound"]
+    assert plan["causes"]["dense"] + plan["causes"]["padding"] == plan["planned"]
+    assert "memory plan arena:" in said
 
 
 def test_check_says_why_a_plan_cannot_run(bundle, capsys):
     assert main(["check", str(bundle), "--plan", "arena", "--device", "sim:adreno-650"]) == 3
     err = capsys.readouterr().err
-    assert err.startswith("error: plan arena cannot be applied on adreno-650: ") and "cl_ext_image_from_buffer" in err
+    assert err.startswith("error: plan arena cannot be applied on adreno-650: ")
+    assert "cl_ext_image_from_buffer" in err
     assert main(["check", str(bundle), "--plan", "tvmfixed"]) == 2
     assert "did you mean tvm-fixed" in capsys.readouterr().err
 
@@ -105,7 +110,8 @@ def test_open_dimensions_of_onnx_have_bounds(open_onnx, capsys, tmp_path):
     bounded = planned("--bound", "batch=1:2", "--bound", "length=4:64")
     said = capsys.readouterr().out
     high, low = (planned("--shape", f"x={shape}") for shape in ("2x64x8", "1x4x8"))
-    assert bounded["summary"] == high["summary"] and bounded["least"] == low["summary"]
+    assert bounded["summary"] == high["summary"]
+    assert bounded["least"] == low["summary"]
     assert bounded["symbols"] == [{"name": "batch", "low": 1, "high": 2}, {"name": "length", "low": 4, "high": 64}]
     assert "--plan " not in said or "--shape x=2x64x8" in said
     assert main(["footprint", str(open_onnx), "--bound", "length=1:2"]) == 2

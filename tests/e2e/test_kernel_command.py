@@ -69,8 +69,11 @@ def test_every_form_of_output(folder, capsys):
         "--json",
         "x.json",
     )
-    assert code == 1 and not err
-    assert "twice.cl:4:8: error: writes 4 bytes" in out and " 4 |   y[i] = 2 * x[i];" in out and "y: 8 elements right" in out
+    assert code == 1
+    assert not err
+    assert "twice.cl:4:8: error: writes 4 bytes" in out
+    assert " 4 |   y[i] = 2 * x[i];" in out
+    assert "y: 8 elements right" in out
     assert "::error file=twice.cl,line=4,col=8,title=out-of-bounds-write::kernel twice: writes" in out
     report, sarif = json.loads(Path("x.json").read_text()), json.loads(Path("x.sarif").read_text())
     kinds = ["out-of-bounds-write", "out-of-bounds-read"]
@@ -80,12 +83,17 @@ def test_every_form_of_output(folder, capsys):
 
 def test_json_on_standard_output_is_nothing_but_json(folder, capsys):
     code, out, err = run(capsys, "kernel", "--launch", "launch.toml", "--json", "-", "--annotations")
-    assert code == 1 and json.loads(out)["exit_code"] == 1 and "::error" in err and "findings: 2 errors" in err
+    assert code == 1
+    assert json.loads(out)["exit_code"] == 1
+    assert "::error" in err
+    assert "findings: 2 errors" in err
 
 
 def test_a_clean_launch(folder, capsys):
     code, out, _ = run(capsys, "kernel", "--launch", "clean.toml", "--annotations", "--strict")
-    assert code == 0 and out.splitlines()[-1] == "ok: 0 errors, 0 warnings, 1 of 1 outputs right" and "::" not in out
+    assert code == 0
+    assert out.splitlines()[-1] == "ok: 0 errors, 0 warnings, 1 of 1 outputs right"
+    assert "::" not in out
 
 
 @pytest.mark.parametrize(("level", "said"), [("off", "memory accesses"), ("bounds", "uninitialised reads, data races"), ("", "")])
@@ -97,7 +105,8 @@ def test_what_a_level_leaves_out_is_said(folder, capsys, level, said):
     for words in [["--checks", level], ["--device", f"sim:adreno-650,checks={level}"]] if level else [[]]:
         code, out, _ = run(capsys, "kernel", "--launch", "clean.toml", "--json", "x.json", *words)
         report = json.loads(Path("x.json").read_text())
-        assert code == 0 and report["checks"] == (level or "full")
+        assert code == 0
+        assert report["checks"] == (level or "full")
         assert f"not checked: {said}" in out if said else "not checked" not in out
         assert [line.startswith(said) for line in report["unchecked"]] == [True] * bool(said)
 
@@ -122,7 +131,8 @@ def test_a_race_is_found_without_asking(folder, capsys):
     for barrier, wanted in [("", 1), ("  barrier(CLK_LOCAL_MEM_FENCE);\n", 0)]:
         Path("twice.cl").write_text(SILENT.replace("  y[", barrier + "  y["))
         code, out, _ = run(capsys, "kernel", "--launch", "race.toml")
-        assert code == wanted and ("data-race" in out) == bool(wanted)
+        assert code == wanted
+        assert ("data-race" in out) == bool(wanted)
 
 
 @pytest.mark.parametrize(
@@ -135,18 +145,22 @@ def test_a_result_that_says_nothing_is_not_right(folder, capsys, factor, why):
     code, out, _ = run(capsys, "kernel", "--launch", "clean.toml", "--json", "x.json")
     report = json.loads(Path("x.json").read_text())
     kinds = [found["kind"] for found in report["findings"] if found["kind"] != "nonfinite-born"]
-    assert code == 0 and kinds == ["vacuous-comparison"] * bool(why)
+    assert code == 0
+    assert kinds == ["vacuous-comparison"] * bool(why)
     if why:
         assert out.splitlines()[-1].startswith("ok, in part: 0 errors, ")
         assert out.splitlines()[-1].endswith("0 of 1 outputs right, 1 that says nothing")
-        assert why in out and "elements right" not in out and any("output y" in line for line in report["unchecked"])
+        assert why in out
+        assert "elements right" not in out
+        assert any("output y" in line for line in report["unchecked"])
     assert run(capsys, "kernel", "--launch", "clean.toml", "--strict")[0] == bool(why)
 
 
 def test_an_infinite_error_is_not_told_as_none(folder, capsys):
     Path("twice.cl").write_text(SOURCE.replace("2 *", "3e38f * 1e9f *"))
     code, out, _ = run(capsys, "kernel", "--launch", "clean.toml")
-    assert code == 1 and "y: 8 of 8 elements WRONG (max abs inf)" in out
+    assert code == 1
+    assert "y: 8 of 8 elements WRONG (max abs inf)" in out
 
 
 @pytest.mark.parametrize("expires, code", [("2999-01-01", 1), ("2020-01-01", 1)])
@@ -155,9 +169,11 @@ def test_allow_lists(folder, capsys, expires, code):
     found, out, _ = run(capsys, "kernel", "--launch", "launch.toml")
     assert found == code
     if expires > "2026":
-        assert "allowed: error: out-of-bounds-write at twice.cl:twice:4:8: padding" in out and "1 error, " in out.splitlines()[-1]
+        assert "allowed: error: out-of-bounds-write at twice.cl:twice:4:8: padding" in out
+        assert "1 error, " in out.splitlines()[-1]
     else:
-        assert "expired allow-list entry: " in out and "2 errors, " in out.splitlines()[-1]
+        assert "expired allow-list entry: " in out
+        assert "2 errors, " in out.splitlines()[-1]
 
 
 def test_everything_allowed_is_ok_but_listed(folder, capsys):
@@ -166,9 +182,12 @@ def test_everything_allowed_is_ok_but_listed(folder, capsys):
     )
     Path("adreno-sim.toml").write_text(both)
     code, out, _ = run(capsys, "kernel", "--launch", "launch.toml", "--sarif", "x.sarif")
-    assert code == 0 and out.count("allowed: error: ") == 2 and "2 allowed" in out.splitlines()[-1]
+    assert code == 0
+    assert out.count("allowed: error: ") == 2
+    assert "2 allowed" in out.splitlines()[-1]
     results = json.loads(Path("x.sarif").read_text())["runs"][0]["results"]
-    assert len(results) == 2 and all(result["suppressions"] for result in results)
+    assert len(results) == 2
+    assert all(result["suppressions"] for result in results)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +214,11 @@ def test_bad_input_is_one_error_without_traceback(folder, capsys, change, args, 
         Path(name).write_bytes(content)
     before = {path.name for path in folder.iterdir()}
     code, out, err = run(capsys, "kernel", *args)
-    assert code == 2 and not out and err.startswith(("error: ", "twice.cl:")) and message in err and "Traceback" not in err
+    assert code == 2
+    assert not out
+    assert err.startswith(("error: ", "twice.cl:"))
+    assert message in err
+    assert "Traceback" not in err
     if change != {"twice.cl": b"kernel void twice("}:
         assert err.count("\n") == 1
     assert {path.name for path in folder.iterdir()} == before
@@ -206,7 +229,10 @@ def test_variables_too_large_for_any_machine_are_refused(folder, capsys):
     body = "float huge[1000000000]; huge[get_global_id(0)] = 1.0f; if (huge[3] == 2.0f) return;"
     Path("twice.cl").write_text(text.replace("{", "{ " + body, 1))
     code, out, err = run(capsys, "kernel", "--launch", "launch.toml")
-    assert code == 3 and not out and "variable huge of 4000000000 bytes: expected at most" in err and err.count("\n") == 1
+    assert code == 3
+    assert not out
+    assert "variable huge of 4000000000 bytes: expected at most" in err
+    assert err.count("\n") == 1
 
 
 @pytest.fixture
@@ -227,20 +253,27 @@ def test_a_failing_launch_of_a_model_is_reproduced(stock, capsys):
     assert next(line for line in out.splitlines() if line.startswith("reproduction: ")).startswith("reproduction: case: kernel ")
     assert f"::error file={stock},line=1,title=wrong-value::kernel " in out
     (artifact, *_) = json.loads(Path("x.sarif").read_text())["runs"][0]["artifacts"]
-    assert artifact["location"]["uri"].endswith(".cl") and "kernel void" in artifact["contents"]["text"]
+    assert artifact["location"]["uri"].endswith(".cl")
+    assert "kernel void" in artifact["contents"]["text"]
     code, out, _ = run(capsys, "kernel", "--launch", "case/launch.toml", "--explain")
-    assert code == 1 and "[wrong-value]" in out and "write_image" in out
+    assert code == 1
+    assert "[wrong-value]" in out
+    assert "write_image" in out
     code, _, err = run(capsys, "reproduce", stock, "--to", "case")
-    assert code == 2 and "exists and is not an empty folder" in err
+    assert code == 2
+    assert "exists and is not an empty folder" in err
 
 
 @pytest.mark.tvm
 def test_check_writes_a_reproduction_only_where_something_fails(stock, capsys):
     code, _, _ = run(capsys, "check", stock, "--pipeline", "stock", "--reproduce", "case", "--json", "x.json")
-    assert code == 1 and json.loads(Path("x.json").read_text())["reproduction"].startswith("case: kernel ")
+    assert code == 1
+    assert json.loads(Path("x.json").read_text())["reproduction"].startswith("case: kernel ")
     assert {"kernel.cl", "launch.toml"} <= {path.name for path in Path("case").iterdir()}
     code, out, _ = run(capsys, "reproduce", stock, "--to", "none")
-    assert code == 0 and not Path("none").exists() and "no launch failed: nothing was written to none" in out
+    assert code == 0
+    assert not Path("none").exists()
+    assert "no launch failed: nothing was written to none" in out
 
 
 @pytest.mark.tvm
@@ -248,7 +281,9 @@ def test_what_check_allows_is_listed(stock, capsys):
     Path("adreno-sim.toml").write_text(ALLOW.format(kind="wrong-value", expires="2999-01-01").replace('"twice"', '"*"'))
     code, out, _ = run(capsys, "check", stock, "--pipeline", "stock", "--json", "x.json")
     report = json.loads(Path("x.json").read_text())
-    assert code == 0 and "allowed: error: wrong-value" in out and "1 allowed" in report["verdict"]
+    assert code == 0
+    assert "allowed: error: wrong-value" in out
+    assert "1 allowed" in report["verdict"]
     assert report["allowed"][0]["reason"] == "padding"
     assert "wrong-value" not in [finding["kind"] for finding in report["findings"]]
 
@@ -267,15 +302,22 @@ def test_an_end_without_a_report_is_written_where_reports_are(folder, capsys, ch
     found, out, err = run(
         capsys, "kernel", "--launch", "clean.toml", "--json", "x.json", "--sarif", "x.sarif", "--html", "x.html", "--annotations"
     )
-    assert found == code and (err.startswith(said) if said else True)
+    assert found == code
+    assert err.startswith(said) if said else True
     report, sarif = json.loads(Path("x.json").read_text()), json.loads(Path("x.sarif").read_text())["runs"][0]
     validator("failure").validate(report)
-    assert report["exit_code"] == code and report["error"] == err.rstrip("\n")
+    assert report["exit_code"] == code
+    assert report["error"] == err.rstrip("\n")
     told = sarif["invocations"][0]
-    assert not told["executionSuccessful"] and len(told["toolExecutionNotifications"]) >= 1 and not sarif["results"]
+    assert not told["executionSuccessful"]
+    assert len(told["toolExecutionNotifications"]) >= 1
+    assert not sarif["results"]
     assert sum("locations" in each for each in told["toolExecutionNotifications"]) >= places == min(1, len(report["diagnostics"]))
     assert "exit code 2" in Path("x.html").read_text()
     found, out, _ = run(capsys, "kernel", "--launch", "clean.toml", "--json", "-")
-    assert found == code and json.loads(out)["exit_code"] == code
+    assert found == code
+    assert json.loads(out)["exit_code"] == code
     found, _, err = run(capsys, "kernel", "--launch", "clean.toml", "--json", "clean.toml")  # a refused output stays as it is
-    assert found == 2 and "would overwrite" in err and "twice" in Path("clean.toml").read_text()
+    assert found == 2
+    assert "would overwrite" in err
+    assert "twice" in Path("clean.toml").read_text()

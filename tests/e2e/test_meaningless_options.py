@@ -46,7 +46,8 @@ def files(folder, monkeypatch):
 def refused(capsys, *args: str) -> str:
     assert main([*args]) == 2
     out, err = capsys.readouterr()
-    assert not out and err.count("\n") == 1
+    assert not out
+    assert err.count("\n") == 1
     return err.removeprefix("error: ").rstrip("\n")
 
 

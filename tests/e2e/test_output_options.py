@@ -79,7 +79,9 @@ def test_it_is_refused_in_one_line_and_nothing_is_written(capsys, args, reason):
     before = contents()
     assert main(args.split()) == 2
     out, err = capsys.readouterr()
-    assert err.startswith(f"error: {reason}") and err.count("\n") == 1 and not out
+    assert err.startswith(f"error: {reason}")
+    assert err.count("\n") == 1
+    assert not out
     assert contents() == before
 
 
@@ -95,7 +97,8 @@ def test_it_is_refused_in_one_line_and_nothing_is_written(capsys, args, reason):
 )
 def test_different_files_and_one_device_are_fine(capfd, args):
     assert main(args.split()) == 0, capfd.readouterr().err
-    assert Path("null").is_symlink() and stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert Path("null").is_symlink()
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
     assert Path("link").is_symlink()
 
 
@@ -134,4 +137,5 @@ def test_a_failure_replaces_reports_alone(tmp_path, monkeypatch):
     words = [word for pair in outputs.items() for word in pair]
     assert command_line.main(["kernel", "k.cl", "--launch", "k.toml", *words]) == 2
     assert (tmp_path / "a.npy").read_bytes() == b"elements"
-    assert "executionSuccessful" in (tmp_path / "old.sarif").read_text() and "exit code 2" in (tmp_path / "new.html").read_text()
+    assert "executionSuccessful" in (tmp_path / "old.sarif").read_text()
+    assert "exit code 2" in (tmp_path / "new.html").read_text()

@@ -71,7 +71,8 @@ def wait_for(condition, process=None, seconds=60):
     """Until `condition`, while `process` runs."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end and (process is None or process.poll() is None), "did not come"
+        assert time.monotonic() < end, "did not come"
+        assert process is None or process.poll() is None, "did not come"
         time.sleep(0.05)
 
 
@@ -90,9 +91,11 @@ def test_one_table_and_failures_on_their_own(models, capsys):
         ("broken", "failed"),
     ]
     shown = capsys.readouterr().out
-    assert "3 cases: 2 ok, 1 failed" in shown and "broken on sim:adreno-740: " in shown
+    assert "3 cases: 2 ok, 1 failed" in shown
+    assert "broken on sim:adreno-740: " in shown
     assert all(Path("adreno-sweep", f"{case['key']}.report.json").exists() for case in data["cases"][:2])
-    assert main(args) == 2 and all(case["resumed"] for case in read()["cases"])
+    assert main(args) == 2
+    assert all(case["resumed"] for case in read()["cases"])
     assert "3 of them done before" in capsys.readouterr().out
 
 
@@ -100,9 +103,13 @@ def test_a_time_limit_is_a_result_and_retry_runs_it_again(models):
     args = ["sweep", models[0], "--json", "sweep.json"]
     assert main([*args, "--time-limit", "0.05"]) == 1
     (case,) = read()["cases"]
-    assert case["status"] == "hung" and "did not end within 0.05 s" in case["message"] and case["plan"] is None
-    assert main(args) == 1 and read()["cases"][0]["resumed"]
-    assert main([*args, "--retry"]) == 0 and not read()["cases"][0]["resumed"]
+    assert case["status"] == "hung"
+    assert "did not end within 0.05 s" in case["message"]
+    assert case["plan"] is None
+    assert main(args) == 1
+    assert read()["cases"][0]["resumed"]
+    assert main([*args, "--retry"]) == 0
+    assert not read()["cases"][0]["resumed"]
 
 
 def test_findings_for_code_hosts(models, capsys):
@@ -146,7 +153,8 @@ def test_killed_and_resumed(models):
     first.kill()
     first.communicate()
     before = len(done_cases())
-    assert 1 <= before < 4 and not Path("sweep.json").exists()
+    assert 1 <= before < 4
+    assert not Path("sweep.json").exists()
     wait_for(lambda: not any(map(alive, running)), seconds=10)  # what it had started went with it
     assert main(["sweep", *args]) == 0
     resumed = read()
@@ -190,9 +198,11 @@ def test_a_worker_of_dask_is_killed_and_nothing_lost(models, scheduler):
     said, _ = running.communicate(timeout=200)
     assert running.returncode == 0, said
     data = read()
-    assert data["counts"]["ok"] == len(data["cases"]) == 6 and lost in {case["key"] for case in data["cases"]}
+    assert data["counts"]["ok"] == len(data["cases"]) == 6
+    assert lost in {case["key"] for case in data["cases"]}
     assert main(["sweep", *args[:-2]]) == 0
-    assert all(case["resumed"] for case in read()["cases"]) and facts(data) == facts(read())
+    assert all(case["resumed"] for case in read()["cases"])
+    assert facts(data) == facts(read())
 
 
 @pytest.mark.slow
@@ -256,7 +266,8 @@ def test_a_case_is_told_from_others(models):
 def test_bad_input(models, capsys, args, said):
     assert main(["sweep", *args]) == 2
     shown = capsys.readouterr()
-    assert said in shown.err and "Traceback" not in shown.err
+    assert said in shown.err
+    assert "Traceback" not in shown.err
     assert not done_cases()
 
 
@@ -275,7 +286,8 @@ def test_predicted_times(models, capsys):
     data = json.loads(Path("sweep.json").read_text())
     validator("sweep").validate(data)
     assert all(0 < case["time"]["low"] < case["time"]["seconds"] < case["time"]["high"] for case in data["cases"])
-    assert "predicted" in capsys.readouterr().out and "predicted" in Path("sweep.md").read_text()
+    assert "predicted" in capsys.readouterr().out
+    assert "predicted" in Path("sweep.md").read_text()
     assert main(["sweep", *models, *flags, "--time"]) == 0
     assert main(["sweep", *models, *flags, "--time", "--max-time", "1us"]) == 1
     assert main(["sweep", *models, *flags, "--max-time", "1us"]) == 2

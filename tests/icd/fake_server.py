@@ -112,7 +112,8 @@ class FakeServer:
         data, files, _, _ = socket.recv_fds(self.socket, protocol.REQUEST.size, 2)
         size, kind, _ = protocol.REQUEST.unpack(data)
         body = self.receive(size)
-        assert kind == Request.HELLO and struct.unpack_from("<I", body)[0] == protocol.VERSION
+        assert kind == Request.HELLO
+        assert struct.unpack_from("<I", body)[0] == protocol.VERSION
         self.link = mmap.mmap(files[0], protocol.LINK_BYTES)
         self.staging = mmap.mmap(files[1], protocol.STAGING_BYTES)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.link))
@@ -206,7 +207,8 @@ class FakeServer:
             idle = 0
             start = base + tail % protocol.RING_BYTES
             size, kind, waits, number, _, _, _ = protocol.COMMAND.unpack_from(self.link, start)
-            assert size % 8 == 0 and 0 < size <= protocol.RING_BYTES - tail % protocol.RING_BYTES, (size, tail)
+            assert size % 8 == 0, (size, tail)
+            assert 0 < size <= protocol.RING_BYTES - tail % protocol.RING_BYTES, (size, tail)
             if kind != Command.PAD:
                 first = start + protocol.COMMAND.size
                 waited = struct.unpack_from(f"<{waits}Q", self.link, first)

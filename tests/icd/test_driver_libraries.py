@@ -30,12 +30,15 @@ def test_the_loader_has_all_of_opencl_and_the_driver_what_loaders_ask_for() -> N
     libraries = build.build_libraries()
     names = [word.strip() for line in build.version_script().splitlines() for word in line.split("global:")[1].split(";")]
     functions = [name for name in names if name.startswith("cl")]
-    assert len(functions) > 120 and {"clGetPlatformIDs", "clCreateImage", "clCloneKernel"} <= set(functions)
+    assert len(functions) > 120
+    assert {"clGetPlatformIDs", "clCreateImage", "clCloneKernel"} <= set(functions)
     loader, driver = ctypes.CDLL(str(libraries.loader / build.LOADER)), ctypes.CDLL(str(libraries.driver))
     assert all(hasattr(loader, name) for name in functions)
-    assert hasattr(driver, "clIcdGetPlatformIDsKHR") and hasattr(driver, "clGetExtensionFunctionAddress")
+    assert hasattr(driver, "clIcdGetPlatformIDsKHR")
+    assert hasattr(driver, "clGetExtensionFunctionAddress")
     assert not hasattr(driver, "clCreateBuffer")  # a loader's own would take its place, or it a loader's
-    assert build.version_script().startswith("OPENCL_1.0 {") and "OPENCL_3.0 {" in build.version_script()
+    assert build.version_script().startswith("OPENCL_1.0 {")
+    assert "OPENCL_3.0 {" in build.version_script()
 
 
 def test_a_process_with_two_loaders_has_one_driver() -> None:
@@ -71,10 +74,13 @@ def test_libraries_are_built_once_and_again_when_damaged(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(build, "compile_shim", compile_nothing)
     found = build.build_libraries()
-    assert found == build.build_libraries() and calls == [build.DRIVER, build.LOADER]
+    assert found == build.build_libraries()
+    assert calls == [build.DRIVER, build.LOADER]
     assert (found.vendors / "adreno-sim.icd").read_text() == f"{found.driver}\n"
     found.driver.unlink()
-    assert build.build_libraries() == found and found.driver.is_file() and len(calls) == 4
+    assert build.build_libraries() == found
+    assert found.driver.is_file()
+    assert len(calls) == 4
 
 
 def test_libraries_that_a_wheel_brings_along_are_not_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +93,8 @@ def test_libraries_that_a_wheel_brings_along_are_not_compiled(tmp_path: Path, mo
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "compile_shim", lambda *_: pytest.fail("compiled"))
     found = build.build_libraries()
-    assert found.driver.read_bytes() == known.driver.read_bytes() and found.driver.parent != known.driver.parent
+    assert found.driver.read_bytes() == known.driver.read_bytes()
+    assert found.driver.parent != known.driver.parent
     assert (found.vendors / "adreno-sim.icd").read_text() == f"{found.driver}\n"
 
 
@@ -105,7 +112,9 @@ def test_a_cache_that_takes_no_files_is_done_without(tmp_path: Path, monkeypatch
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "file"))
     found = build.build_libraries()
-    assert found.driver.is_file() and found == build.build_libraries() and tmp_path not in found.driver.parents
+    assert found.driver.is_file()
+    assert found == build.build_libraries()
+    assert tmp_path not in found.driver.parents
 
 
 def test_a_cache_that_is_taken_away_meanwhile_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +129,8 @@ def test_a_cache_that_is_taken_away_meanwhile_is_done_without(tmp_path: Path, mo
 
     monkeypatch.setattr(build, "compile_shim", compile_once)
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
-    assert build.build_libraries().driver.is_file() and gone
+    assert build.build_libraries().driver.is_file()
+    assert gone
 
 
 def test_no_folder_at_all_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,8 @@ def test_bodies_of_any_numbers_fail_or_run(here: Here, kind, numbers, tail, wait
     if here.head % protocol.RING_BYTES + size > protocol.RING_BYTES or kind in (Command.FREE, Command.FREE_PROGRAM):
         return
     here.run(head + body, here.head + size)
-    assert here.ring.completed == number and here.report.unsupported == []
+    assert here.ring.completed == number
+    assert here.report.unsupported == []
 
 
 @QUICK
@@ -118,7 +119,8 @@ def test_a_ring_of_any_bytes_ends_the_session_or_runs(here: Here, data, head) ->
     try:
         here.run(data, head)
     except BrokenLinkError as error:
-        assert "expected" in str(error) and "\n" not in str(error)
+        assert "expected" in str(error)
+        assert "\n" not in str(error)
 
 
 @QUICK
@@ -137,7 +139,8 @@ def test_requests_of_any_bytes_are_answered(here: Here, kind, body) -> None:
     ours.sendall(protocol.REQUEST.pack(len(body), kind, 1) + body)
     server._answer()
     length, status = protocol.REPLY.unpack(ours.recv(protocol.REPLY.size))
-    assert length == len(ours.recv(length) if length else b"") and status <= 0
+    assert length == len(ours.recv(length) if length else b"")
+    assert status <= 0
     assert server.report.unsupported == []
     ours.close()
     theirs.close()
@@ -151,7 +154,8 @@ def test_a_socket_of_any_bytes_ends_the_session_in_one_line(data) -> None:
     ours.sendall(data)
     ours.close()
     server.serve()
-    assert "\n" not in server.report.failed and not server.report.opened
+    assert "\n" not in server.report.failed
+    assert not server.report.opened
 
 
 def test_memory_files_that_could_shrink_are_refused() -> None:
@@ -159,7 +163,9 @@ def test_memory_files_that_could_shrink_are_refused() -> None:
     with pytest.raises(EOFError):
         shim.hello()
     status, _, said = shim.close()
-    assert status == 0 and said.count("\n") == 1 and "sealed against shrinking" in said
+    assert status == 0
+    assert said.count("\n") == 1
+    assert "sealed against shrinking" in said
 
 
 def test_a_device_that_is_none_ends_the_session_in_one_line() -> None:
@@ -167,7 +173,8 @@ def test_a_device_that_is_none_ends_the_session_in_one_line() -> None:
     with pytest.raises(EOFError):
         shim.hello()
     _, _, said = shim.close()
-    assert said.startswith("adreno-sim: device profile 'adreno-741' does not exist (did you mean") and said.count("\n") == 1
+    assert said.startswith("adreno-sim: device profile 'adreno-741' does not exist (did you mean")
+    assert said.count("\n") == 1
 
 
 def test_a_broken_ring_is_said_in_one_line_and_in_the_report(connect, report) -> None:
@@ -175,7 +182,8 @@ def test_a_broken_ring_is_said_in_one_line_and_in_the_report(connect, report) ->
     shim.put_raw(struct.pack("<IHHQIIQ", 32, 99, 0, 1, 0, 0, 0))
     shim.server.wait(timeout=10)
     data = report(shim)
-    assert "command 1 of kind 99" in data["failed"] and data["said"].count("\n") == 1
+    assert "command 1 of kind 99" in data["failed"]
+    assert data["said"].count("\n") == 1
 
 
 def test_a_client_that_goes_in_a_long_launch_is_not_waited_for(connect, report) -> None:
@@ -209,4 +217,5 @@ def test_many_commands_wrap_around_the_ring(connect) -> None:
         shim.put(Command.NOTHING, bytes(400))
     for _ in range(100):
         shim.put(Command.LAUNCH, body)
-    assert shim.finish() == 0 and shim.heap[place : place + 4].view(np.int32)[0] == 100
+    assert shim.finish() == 0
+    assert shim.heap[place : place + 4].view(np.int32)[0] == 100

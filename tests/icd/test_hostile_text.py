@@ -63,13 +63,16 @@ def test_what_a_server_prints_and_reports(tmp_path, text):
     finally:
         shim.server.kill()
         shim.server.communicate()
-    assert status == 0 and not log, (log, said)
+    assert status == 0, (log, said)
+    assert not log, (log, said)
     hostile_text.check_printed(out)
     hostile_text.check_printed(said)
     (path,) = tmp_path.glob("process-*.json")
     data = hostile_text.check_json(path.read_text(encoding="utf-8"))
     assert [found["kind"] for found in data["findings"]] == ["out-of-bounds-write", "never-unmapped"]
-    assert data["kernels"]["walk"]["launches"] == 2 and len(data["leaks"]) == 1 and not data["failed"]
+    assert data["kernels"]["walk"]["launches"] == 2
+    assert len(data["leaks"]) == 1
+    assert not data["failed"]
 
 
 def test_what_a_kernel_prints_is_no_command_however_it_is_cut(tmp_path):
@@ -160,7 +163,9 @@ def test_a_report_that_cannot_be_encoded_has_its_findings_kinds(tmp_path, failed
     subprocess.run([sys.executable, "-c", UNWRITABLE, str(tmp_path), failed], check=True)
     (report,) = collect_reports(tmp_path, "sim:adreno-740", 0)
     assert [(found.kind.label, found.kernel, found.line) for found in report.findings] == [("data-race", "caf\\xe9", 3)]
-    assert report.opened and report.checks == "full" and report.program == "p\\xe9"
+    assert report.opened
+    assert report.checks == "full"
+    assert report.program == "p\\xe9"
     assert report.failed.startswith(f"{failed}; " if failed else "internal error: TypeError while the report was written")
     assert not list(tmp_path.glob("*.open"))
 

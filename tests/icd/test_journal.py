@@ -54,8 +54,11 @@ def test_findings_outlive_a_server_that_dies(connect, tmp_path: Path, number: si
     (report,) = collect_reports(tmp_path, "sim:adreno-740", 0)
     (found,) = report.findings
     assert (found.kind, found.line, report.opened, report.program) == (Kind.OUT_OF_BOUNDS_WRITE, 2, True, "test")
-    assert report.kernels["f"].launches == 1 and report.sources == {"f": SOURCE} and report.checks == "full"
-    assert report.failed.startswith("its server died") and report.failed.endswith("and not what was to come")
+    assert report.kernels["f"].launches == 1
+    assert report.sources == {"f": SOURCE}
+    assert report.checks == "full"
+    assert report.failed.startswith("its server died")
+    assert report.failed.endswith("and not what was to come")
 
 
 def test_a_client_that_ends_in_a_long_build_ends_its_session(connect, report) -> None:
@@ -69,5 +72,6 @@ def test_a_client_that_ends_in_a_long_build_ends_its_session(connect, report) ->
     time.sleep(0.5)
     data = report(shim)
     assert [found["kind"] for found in data["findings"]] == ["out-of-bounds-write"]
-    assert data["failed"] == "" and "socket" not in data["said"]
+    assert data["failed"] == ""
+    assert "socket" not in data["said"]
     assert data["unchecked"] == ["a request that had not ended when the client did"]

@@ -65,7 +65,8 @@ def kill(client: str, side: str, moment: str, delay: float, folder: Path) -> Non
     with subprocess.Popen([client, moment], env={**os.environ, **more}, text=True, **pipes) as running:
         try:
             if moment != "start":
-                assert running.stdout is not None and running.stdout.readline() == "working\n"
+                assert running.stdout is not None
+                assert running.stdout.readline() == "working\n"
             time.sleep(delay)
             others = sorted(set(marked(mark)) - {running.pid})
             os.kill(running.pid if side == "client" or not others else others[0], signal.SIGKILL)

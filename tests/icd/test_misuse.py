@@ -56,10 +56,13 @@ def test_a_misuse_is_a_finding_of_the_run_and_of_its_replay(client: str, name: s
     done = run([*words, "--json", str(report), "--", client, name])
     label = name.replace("_", "-")
     assert done.returncode == 1, done.stderr
-    assert f"adreno-sim: error: {label}: " in done.stderr and re.search(r"^  at call \d+ of thread \d+$", done.stderr, re.M)
+    assert f"adreno-sim: error: {label}: " in done.stderr
+    assert re.search(r"^  at call \d+ of thread \d+$", done.stderr, re.M)
     data = json.loads(report.read_text())
     (finding,) = data["findings"]
-    assert finding["kind"] == label and finding.get("kernel", "") == ("append" if name == "argument_not_set" else "")
+    assert finding["kind"] == label
+    assert finding.get("kernel", "") == ("append" if name == "argument_not_set" else "")
     assert main(["replay", str(trace), "--json", str(again)]) == 1
     replayed = json.loads(again.read_text())
-    assert replayed["findings"] == [finding] and replayed["processes"][0]["leaks"] == data["processes"][0]["leaks"]
+    assert replayed["findings"] == [finding]
+    assert replayed["processes"][0]["leaks"] == data["processes"][0]["leaks"]

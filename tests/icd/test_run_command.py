@@ -58,32 +58,43 @@ def test_a_report_on_standard_output_is_alone_there(client, capfd) -> None:
     words = ["--", "sh", "-c", 'echo said; exec "$@"', "sh", *client, "4", "0"]
     assert main(["run", "--json", "-", *words]) == 0
     shown = capfd.readouterr()
-    assert json.loads(shown.out)["ok"] and "said\n" in shown.err
+    assert json.loads(shown.out)["ok"]
+    assert "said\n" in shown.err
     assert main(["run", *words]) == 0
     shown = capfd.readouterr()
-    assert shown.out == "said\n" and "said" not in shown.err
+    assert shown.out == "said\n"
+    assert "said" not in shown.err
 
 
 def test_a_clean_command_passes(tmp_path, client, capfd) -> None:
     status, data = run(tmp_path, "--", *client, "4", "0")
-    assert status == 0 and data["ok"] and data["findings"] == [] and data["checks"] == "full" and not data["unchecked"]
+    assert status == 0
+    assert data["ok"]
+    assert data["findings"] == []
+    assert data["checks"] == "full"
+    assert not data["unchecked"]
     assert data["processes"][0]["kernels"]["f"]["launches"] == 1
     assert "ok: 0 errors, 0 warnings, 1 launch of 1 kernel, 1 process" in capfd.readouterr().err
 
 
 def test_a_level_below_full_says_what_it_leaves_out(tmp_path, client) -> None:
     status, data = run(tmp_path, "--checks", "bounds", "--", *client, "4", "0")
-    assert status == 0 and data["checks"] == "bounds" and data["unchecked"] == [LEVEL_BOUNDS]
+    assert status == 0
+    assert data["checks"] == "bounds"
+    assert data["unchecked"] == [LEVEL_BOUNDS]
 
 
 def test_findings_fail_a_command_that_ends_well(tmp_path, client, capfd) -> None:
     status, data = run(tmp_path, "--sarif", str(tmp_path / "s.sarif"), "--html", str(tmp_path / "r.html"), "--annotations",
                        "--", *client, "5", "0")  # fmt: skip
-    assert status == data["exit_code"] == 1 and data["status"] == 0
+    assert status == data["exit_code"] == 1
+    assert data["status"] == 0
     (found,) = data["findings"]
     assert (found["kind"], found["kernel"], found["line"]) == ("out-of-bounds-write", "f", 2)
     shown = capfd.readouterr()
-    assert "enqueued by call" in shown.err and "findings: 1 error" in shown.err and "::error title=out-of-bounds" in shown.out
+    assert "enqueued by call" in shown.err
+    assert "findings: 1 error" in shown.err
+    assert "::error title=out-of-bounds" in shown.out
     assert json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["results"]
     assert "enqueued by call" in (tmp_path / "r.html").read_text()
 
@@ -91,7 +102,8 @@ def test_findings_fail_a_command_that_ends_well(tmp_path, client, capfd) -> None
 def test_findings_of_all_processes_are_merged(tmp_path, client) -> None:
     words = " ".join(client)
     status, data = run(tmp_path, "--", "sh", "-c", f"{words} 5 0 & {words} 6 0; wait")
-    assert status == 1 and len(data["processes"]) == 2
+    assert status == 1
+    assert len(data["processes"]) == 2
     (found,) = data["findings"]
     assert found["count"] == 3
 
@@ -106,12 +118,16 @@ def test_an_allow_list_accepts(tmp_path, client) -> None:
     entry = '[[allow]]\nkernel = "f"\nkind = "out-of-bounds-write"\nreason = "known"\nexpires = 2999-01-01\n'
     listed.write_text(entry)
     status, data = run(tmp_path, "--allow", str(listed), "--", *client, "5", "0")
-    assert status == 0 and data["findings"] == [] and data["allowed"][0]["reason"] == "known"
+    assert status == 0
+    assert data["findings"] == []
+    assert data["allowed"][0]["reason"] == "known"
 
 
 def test_a_command_without_opencl_is_no_success(tmp_path, capfd) -> None:
     status, data = run(tmp_path, "--", "true")
-    assert status == 2 and data["processes"] == [] and not data["ok"]
+    assert status == 2
+    assert data["processes"] == []
+    assert not data["ok"]
     assert "no process opened the simulated device; no libOpenCL was seen" in capfd.readouterr().err
 
 
@@ -120,7 +136,8 @@ def test_a_library_that_was_loaded_instead_is_named(tmp_path, capfd) -> None:
     library.write_bytes(b"x" * 4096)
     script = f"import mmap, time; f = open({str(library)!r}, 'r+b'); m = mmap.mmap(f.fileno(), 0); time.sleep(1)"
     status, _ = run(tmp_path, "--", sys.executable, "-c", script)
-    assert status == 2 and f"loaded {library}" in capfd.readouterr().err
+    assert status == 2
+    assert f"loaded {library}" in capfd.readouterr().err
 
 
 def test_a_signal_ends_the_command_with_128_more(tmp_path) -> None:
@@ -130,7 +147,8 @@ def test_a_signal_ends_the_command_with_128_more(tmp_path) -> None:
 def test_ctrl_c_is_the_commands_own_affair(tmp_path) -> None:
     words = [sys.executable, "-m", "adreno_sim", "run", "--", "sh", "-c", "trap 'exit 5' INT; echo up; sleep 10 & wait"]
     running = subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE)
-    assert running.stdout is not None and running.stdout.readline() == b"up\n"
+    assert running.stdout is not None
+    assert running.stdout.readline() == b"up\n"
     time.sleep(0.1)
     os.killpg(running.pid, signal.SIGINT)
     assert running.wait(timeout=120) == 5
@@ -151,7 +169,8 @@ def test_ctrl_c_is_the_commands_own_affair(tmp_path) -> None:
 def test_bad_usage_is_one_line(words, said, capsys) -> None:
     assert main(["run", *words]) == 2
     shown = capsys.readouterr().err
-    assert said in shown and shown.count("\n") == 1
+    assert said in shown
+    assert shown.count("\n") == 1
 
 
 def test_a_signal_for_the_command_reaches_all_that_it_started(tmp_path) -> None:
@@ -209,7 +228,8 @@ def test_a_server_that_dies_is_no_success(tmp_path, client, capfd, number, said)
     ended = f"shim.server.send_signal({int(number)}); shim.server.wait()"
     path.write_text(path.read_text().replace("sys.stderr.write(shim.close()[2])", ended))
     status, data = run(tmp_path, "--", *client, "4", "0")
-    assert status == 2 and data["processes"][0]["failed"].startswith(f"its server died{said}: what it had")
+    assert status == 2
+    assert data["processes"][0]["failed"].startswith(f"its server died{said}: what it had")
     assert data["processes"][0]["kernels"]["f"]["launches"] == 1
     assert f"its server died{said}: what it had found is here" in capfd.readouterr().err
 

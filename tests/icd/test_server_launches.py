@@ -44,7 +44,9 @@ def add(shim, size: int, c: float = 2, **more) -> int:
 
 def test_a_kernel_says_what_it_takes(shim) -> None:
     (kernel,) = shim.kernels
-    assert kernel["name"] == "add" and kernel["multiple"] == 128 and kernel["sure"] == 256
+    assert kernel["name"] == "add"
+    assert kernel["multiple"] == 128
+    assert kernel["sure"] == 256
     assert [(p[0], p[1], p[2], p[4], p[5], p[6]) for p in kernel["params"]] == [
         (1, 0, 0x119B, 0, "a", "float*"), (1, 0, 0x119B, 1, "b", "float*"), (0, 4, 0x119E, 0, "c", "float"),
     ]  # fmt: skip
@@ -70,7 +72,8 @@ MANY_REGISTERS = (
 def test_a_kernel_has_the_limit_that_its_registers_leave_room_for(connect) -> None:
     made = connect(device="sim:adreno-650")
     made.build(1, MANY_REGISTERS + ADD)
-    assert made.group_limit(1, 0) == 128 and made.group_limit(1, 1) == 1024
+    assert made.group_limit(1, 0) == 128
+    assert made.group_limit(1, 1) == 1024
 
 
 def test_a_right_launch_computes_and_finds_nothing(shim, report) -> None:
@@ -81,7 +84,10 @@ def test_a_right_launch_computes_and_finds_nothing(shim, report) -> None:
     started, ended, _ = shim.result(shim.number)
     assert 0 < started <= ended
     data = report(shim)
-    assert data["findings"] == [] and data["said"] == "" and data["opened"] and not data["failed"]
+    assert data["findings"] == []
+    assert data["said"] == ""
+    assert data["opened"]
+    assert not data["failed"]
     assert data["kernels"]["add"]["launches"] == 1
 
 
@@ -97,10 +103,13 @@ def test_a_write_out_of_bounds_is_found_with_the_hosts_call(shim, report) -> Non
     (found,) = [f for f in data["findings"] if f["kind"] == "out-of-bounds-write"]
     assert (found["kernel"], found["line"], found["count"]) == ("add", 3, 4)
     called = found["detail"]["host_call"]
-    assert called["number"] == call and called["thread"] > 0 and called["global_size"] == [COUNT + 1]
+    assert called["number"] == call
+    assert called["thread"] > 0
+    assert called["global_size"] == [COUNT + 1]
     assert called["arguments"] == ["a = buffer 1 of 1024 bytes", "b = buffer 2 of 1024 bytes", "c = 2"]
     assert data["said"].count("out-of-bounds-write") == 1, "each place is printed once"
-    assert f"enqueued by call {call} of thread" in data["said"] and "a[i] = b[i] + c;" in data["said"]
+    assert f"enqueued by call {call} of thread" in data["said"]
+    assert "a[i] = b[i] + c;" in data["said"]
 
 
 def test_bytes_that_nobody_wrote_are_found_and_those_written_are_not(shim, report) -> None:
@@ -111,7 +120,8 @@ def test_bytes_that_nobody_wrote_are_found_and_those_written_are_not(shim, repor
     shim.host_read(1, 4 * COUNT - 4, 4)
     shim.finish()
     (found,) = report(shim)["findings"]
-    assert found["kind"] == "uninitialized-read" and found["count"] == 1
+    assert found["kind"] == "uninitialized-read"
+    assert found["count"] == 1
 
 
 def test_an_undefined_value_that_the_host_does_not_read_is_no_finding(shim, report) -> None:
@@ -151,11 +161,13 @@ def test_a_null_buffer_is_legal_until_it_is_accessed(connect, report) -> None:
     shim.build(1, "kernel void f(global int *a, global int *b) { a[0] = b ? 1 : 2; }\nkernel void g(global int *a) { a[1] = 1; }")
     (place, *_) = shim.buffer(1, 4)
     shim.launch(1, 0, (1,), (), [buffer(1), null()])
-    assert shim.finish() == 0 and shim.heap[place] == 2
+    assert shim.finish() == 0
+    assert shim.heap[place] == 2
     shim.launch(1, 1, (1,), (), [null()])
     assert shim.finish() == 0
     (found,) = report(shim)["findings"]
-    assert found["kind"] == "out-of-bounds-write" and found["kernel"] == "g"
+    assert found["kind"] == "out-of-bounds-write"
+    assert found["kernel"] == "g"
 
 
 def test_a_refused_launch_is_a_finding_and_gives_its_code(shim, report) -> None:
@@ -232,5 +244,6 @@ def test_programs_are_compiled_with_headers_and_linked(shim, report) -> None:
     assert shim.link_programs(5, [3], "-create-library") == []
     assert [kernel["name"] for kernel in shim.link_programs(6, [2, 5])] == ["f"]
     shim.launch(6, 0, (1,), (), [buffer(1), buffer(2)])
-    assert shim.finish() == 0 and floats(shim, 1)[0] == 106
+    assert shim.finish() == 0
+    assert floats(shim, 1)[0] == 106
     assert report(shim)["findings"] == []

@@ -29,7 +29,8 @@ def is_unoptimised(node: str, path: Path) -> bool:
 def leave_unoptimised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have LLVM translate as it stands what this process compiles, under names of its own in the cache."""
     compile_text, identity = objects.Machine.compile, objects.Machine.identity
-    assert isinstance(identity, property) and identity.fget is not None
+    assert isinstance(identity, property)
+    assert identity.fget is not None
     name = identity.fget
     monkeypatch.setattr(objects.Machine, "compile", lambda machine, text: compile_text(machine, objects.UNOPTIMISED + text))
     monkeypatch.setattr(objects.Machine, "identity", property(lambda machine: f"{name(machine)} unoptimised"))

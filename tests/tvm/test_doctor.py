@@ -33,18 +33,25 @@ def doctor(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
 def test_a_defect_told_apart_by_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """texture-store came with 0.26; the plan is inflated in every version."""
     code, found = doctor(tmp_path, "--only", "texture-store,plan-coefficient")
-    assert code == 0 and found["ok"] and found["series"] == tvm_series()
+    assert code == 0
+    assert found["ok"]
+    assert found["series"] == tvm_series()
     store, plan = found["defects"]
-    assert store["present"] == (tvm_series() != "0.25") and store["mended"]
+    assert store["present"] == (tvm_series() != "0.25")
+    assert store["mended"]
     assert store["stock"] == store["alone"] == ("wrong-value in te_layout_transform_kernel" if store["present"] else "ok")
-    assert plan["present"] and plan["fixed"] == "ok" and "bytes planned where" in plan["stock"]
+    assert plan["present"]
+    assert plan["fixed"] == "ok"
+    assert "bytes planned where" in plan["stock"]
     said = capsys.readouterr().out
-    assert f"TVM {found['tvm']}" in said and "of 2 known defects in this TVM" in said
+    assert f"TVM {found['tvm']}" in said
+    assert "of 2 known defects in this TVM" in said
 
 
 def test_the_three_series_differ() -> None:
     names = {defect.name for defect in defects.DEFECTS}
-    assert set(defects.ABSENT) == set(SUPPORTED) and len(set(defects.ABSENT.values())) == len(SUPPORTED)
+    assert set(defects.ABSENT) == set(SUPPORTED)
+    assert len(set(defects.ABSENT.values())) == len(SUPPORTED)
     assert all(missing <= names for missing in defects.ABSENT.values())
 
 
@@ -53,7 +60,9 @@ def test_average_pooling_by_version(tmp_path: Path) -> None:
     """0.25 and 0.26 do not compile it; 0.27 does, and stores a channel four times with its own passes alone."""
     code, found = doctor(tmp_path, "--only", "average-pooling")
     (pooling,) = found["defects"]
-    assert code == 0 and pooling["fixed"] == "ok" and found["resembles"] == []
+    assert code == 0
+    assert pooling["fixed"] == "ok"
+    assert found["resembles"] == []
     assert pooling["present"] == (tvm_series() != "0.27")
     assert pooling["stock"].startswith("wrong-value" if tvm_series() == "0.27" else "does not compile")
 
@@ -64,7 +73,8 @@ def test_what_no_series_compiles(tmp_path: Path, capfd: pytest.CaptureFixture[st
     from adreno_sim.compiler.doctor import own_texture
 
     code, found = doctor(tmp_path, "--only", "own-texture,stacked-sum")
-    assert code == 0 and all(item["present"] and item["mended"] for item in found["defects"])
+    assert code == 0
+    assert all(item["present"] and item["mended"] for item in found["defects"])
     assert all(item["stock"].startswith("does not compile (") for item in found["defects"])
     assert "Warning:" not in capfd.readouterr().err
     assert own_texture.lowered_by_tvm(own_texture.make_scheduled("global")) == "ok"
@@ -73,7 +83,9 @@ def test_what_no_series_compiles(tmp_path: Path, capfd: pytest.CaptureFixture[st
 def test_a_report_reproduces_with_tvm_alone(tmp_path: Path) -> None:
     folder = tmp_path / "reports"
     code, _ = doctor(tmp_path, "--only", "constant-rank,pipeline-tuple,average-pooling", "--report", str(folder))
-    assert code == 0 and (folder / "constant-rank.md").is_file() and (folder / "pipeline-tuple.md").is_file()
+    assert code == 0
+    assert (folder / "constant-rank.md").is_file()
+    assert (folder / "pipeline-tuple.md").is_file()
     assert (folder / "average-pooling.md").exists() == (tvm_series() != "0.27")
     text = (folder / "constant-rank.md").read_text()
     for part in ("## Reproduce", "## Expected", "## Got", "## Cause", "## Proposed patch", "apache-tvm "):
@@ -82,7 +94,8 @@ def test_a_report_reproduces_with_tvm_alone(tmp_path: Path) -> None:
     script.write_text(text.partition("```python\n")[2].partition("```")[0])
     assert "adreno_sim" not in script.read_text()
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "Cannot broadcast from 5 to 4" in done.stderr
+    assert done.returncode == 1
+    assert "Cannot broadcast from 5 to 4" in done.stderr
 
 
 @pytest.mark.representative
@@ -90,7 +103,9 @@ def test_every_defect_has_a_script_a_cause_and_a_patch() -> None:
     for defect in defects.DEFECTS:
         text = upstream.script(defect, with_source=True)
         compile(text, defect.name, "exec")
-        assert "adreno_sim" not in text and upstream.cause(defect) and upstream.PATCHES[defect.name]
+        assert "adreno_sim" not in text
+        assert upstream.cause(defect)
+        assert upstream.PATCHES[defect.name]
 
 
 @pytest.mark.skipif(tvm_series() != "0.27", reason="TVM 0.27 prints a symbolic size as a type parameter")
@@ -100,7 +115,8 @@ def test_a_script_with_a_symbolic_size_reaches_its_defect(tmp_path: Path) -> Non
     script = tmp_path / "script.py"
     script.write_text(upstream.script(defect, with_source=False))
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "signature of target buffer" in done.stderr, done.stderr
+    assert done.returncode == 1, done.stderr
+    assert "signature of target buffer" in done.stderr, done.stderr
 
 
 def test_a_folder_of_reports_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,7 +138,9 @@ def test_warnings_of_a_library_are_shown_where_the_work_fails(capfd: pytest.Capt
 
 def test_strict_counts_a_fixed_defect(tmp_path: Path) -> None:
     code, found = doctor(tmp_path, "--strict", "--only", "pipeline-tuple")
-    assert code == 1 and found["ok"] and found["defects"][0]["present"]
+    assert code == 1
+    assert found["ok"]
+    assert found["defects"][0]["present"]
 
 
 def test_an_unknown_defect_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +152,8 @@ def test_an_unfixed_defect_fails(adreno: Any, monkeypatch: pytest.MonkeyPatch) -
     wrong = defects.Defect("wrong", "", "texture-store", "texture", lambda _device, _pipeline, _without: "wrong-value in k")
     monkeypatch.setattr("adreno_sim.compiler.doctor.examine.DEFECTS", (wrong,))
     found = examine(adreno)
-    assert not found.ok and not found.defects[0].is_fixed
+    assert not found.ok
+    assert not found.defects[0].is_fixed
 
 
 def test_every_fix_of_a_defect_is_known_to_the_doctor() -> None:
@@ -146,7 +165,8 @@ def test_every_fix_of_a_defect_is_known_to_the_doctor() -> None:
 @pytest.mark.skipif(tvm_series() != "0.27", reason="TVM 0.27 has these kernels")
 def test_attention_kernels_do_not_compile_without_their_fixes(tmp_path: Path) -> None:
     code, found = doctor(tmp_path, "--only", "texture-flatten,vector-store-address")
-    assert code == 0 and all(item["present"] and item["mended"] for item in found["defects"])
+    assert code == 0
+    assert all(item["present"] and item["mended"] for item in found["defects"])
     assert all(item["stock"].startswith("does not compile (") for item in found["defects"])
 
 
@@ -154,7 +174,8 @@ def test_attention_kernels_do_not_compile_without_their_fixes(tmp_path: Path) ->
 @pytest.mark.skipif(tvm_series() != "0.27", reason="TVM 0.27 has these kernels")
 def test_kernels_of_language_models_race_and_read_out_of_bounds_without_their_fixes(tmp_path: Path) -> None:
     code, found = doctor(tmp_path, "--only", "condition-range,neighbour-read,group-update")
-    assert code == 0 and all(item["present"] and item["mended"] for item in found["defects"])
+    assert code == 0
+    assert all(item["present"] and item["mended"] for item in found["defects"])
     said = {item["name"]: item["alone"].partition(" in ")[0] for item in found["defects"]}
     assert said == {"condition-range": "out-of-bounds-read", "neighbour-read": "data-race", "group-update": "data-race"}
     assert all(item["stock"] == item["alone"] for item in found["defects"])
@@ -171,7 +192,10 @@ def test_kernels_of_language_models_race_and_read_out_of_bounds_without_their_fi
 def test_operators_with_a_dispatch_do_not_compile_without_their_fixes(name: str, said: str, tmp_path: Path) -> None:
     code, found = doctor(tmp_path, "--only", name)
     (item,) = found["defects"]
-    assert code == 0 and item["present"] and item["mended"] and said in item["alone"]
+    assert code == 0
+    assert item["present"]
+    assert item["mended"]
+    assert said in item["alone"]
 
 
 @pytest.mark.slow

@@ -30,7 +30,8 @@ def test_the_same_constants_as_tvm(name: str, monkeypatch: pytest.MonkeyPatch) -
     tvms = constants(name)
     assert len(here) == len(tvms) > 0
     for ours, theirs in zip(here, tvms, strict=True):
-        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+        assert ours.dtype == theirs.dtype
+        assert ours.shape == theirs.shape
         np.testing.assert_array_equal(ours, theirs)
 
 

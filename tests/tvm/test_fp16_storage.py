@@ -25,7 +25,9 @@ def test_a_mobilenet_in_textures(dtype: str, adreno: Any) -> None:
     assert report.ok, str(report)
     assert any("packed_conv2d" in kernel.name for kernel in report.kernels)
     *_, output = report.outputs
-    assert output.reference == "TVM llvm" and output.ok and not output.vacuous
+    assert output.reference == "TVM llvm"
+    assert output.ok
+    assert not output.vacuous
     assert (output.max_abs > 1e-4 * output.rms) == (dtype == "float16")  # rounded to half, or not
 
 
@@ -47,11 +49,14 @@ def test_a_bundle_in_halves_keeps_how_far_off_results_may_be(adreno: Any, tmp_pa
     path = tmp_path / "half.asim"
     make_bundle(relax_models.mobilenet(), path, golden=True, device=adreno, dtype="float16")
     report = adreno_sim.check(path, device=adreno)
-    assert report.ok and report.outputs, str(report)
+    assert report.ok, str(report)
+    assert report.outputs, str(report)
     golden = CompiledModel.load(path).golden
-    assert golden is not None and golden.bound is None
+    assert golden is not None
+    assert golden.bound is None
     (output,) = golden.outputs("TVM llvm")
-    assert output.allowed is not None and 0 < output.allowed.max() < 0.1 * np.abs(output.array).max()
+    assert output.allowed is not None
+    assert 0 < output.allowed.max() < 0.1 * np.abs(output.array).max()
 
 
 @pytest.mark.each_value
@@ -59,7 +64,8 @@ def test_a_bundle_in_halves_keeps_how_far_off_results_may_be(adreno: Any, tmp_pa
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 def test_sums_of_either_type_are_right(target: str, accumulate: str, adreno: Any) -> None:
     report = adreno_sim.check(relax_models.convolutions(), device=adreno, target=target, dtype="float16", accumulate=accumulate)
-    assert report.ok and {output.reference for output in report.outputs} == {"float64", "TVM llvm"}, str(report)
+    assert report.ok, str(report)
+    assert {output.reference for output in report.outputs} == {"float64", "TVM llvm"}, str(report)
 
 
 def test_sums_take_the_type_asked_for() -> None:
@@ -72,7 +78,9 @@ def test_sums_take_the_type_asked_for() -> None:
 def test_constants_are_rounded_once() -> None:
     """Not by whatever pass comes to it: a weight's rounding is the same everywhere, so it is no error of a device."""
     text = with_storage(relax_models.mobilenet(), "float16")["main"].script()
-    assert "R.astype(lv" in text and "metadata[" in text and "R.astype(metadata[" not in text
+    assert "R.astype(lv" in text
+    assert "metadata[" in text
+    assert "R.astype(metadata[" not in text
 
 
 def test_another_type_is_refused() -> None:
@@ -96,4 +104,5 @@ def test_a_clip_of_a_convolution_in_halves(target: str, adreno: Any) -> None:
     text = with_storage(builder.get(), "float16")["main"].script()
     assert text.count("R.clip(") == text.count("R.maximum(") == text.count("R.minimum(") == 1
     report = adreno_sim.check(builder.get(), device=adreno, target=target, dtype="float16")
-    assert report.ok and any(output.ok and not output.vacuous for output in report.outputs), str(report)
+    assert report.ok, str(report)
+    assert any(output.ok and not output.vacuous for output in report.outputs), str(report)

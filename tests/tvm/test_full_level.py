@@ -32,7 +32,8 @@ def check(name: str, target: str, device: Device, pipeline: str) -> Any:
 
 def check_silent(name: str, target: str, device: Device) -> None:
     report = check(name, target, device, "fixed")
-    assert report.ok and report.checks == "full", str(report)
+    assert report.ok, str(report)
+    assert report.checks == "full", str(report)
     assert not [f for f in report.findings if f.severity > Severity.NOTE], str(report)
 
 

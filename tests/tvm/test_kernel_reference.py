@@ -34,7 +34,8 @@ class Functions:
 def test_arguments_keep_order_and_inputs_stay_as_they_were():
     reference = KernelReference(IRModule({"scale": Functions["scale"]}))
     x, y = np.arange(6, dtype="float32"), np.full(6, np.nan, "float32")
-    assert "scale" in reference and "other" not in reference
+    assert "scale" in reference
+    assert "other" not in reference
     got = reference.run("scale", [x, y, 3])
     assert got[2] is None
     np.testing.assert_array_equal(got[0], x)
@@ -45,6 +46,8 @@ def test_arguments_keep_order_and_inputs_stay_as_they_were():
 
 def test_a_function_for_a_gpu_is_left_out_with_its_reason():
     reference = KernelReference(Functions)
-    assert "scale" in reference and "bound" not in reference
-    assert list(reference.unavailable) == ["bound"] and "llvm" in reference.unavailable["bound"]
+    assert "scale" in reference
+    assert "bound" not in reference
+    assert list(reference.unavailable) == ["bound"]
+    assert "llvm" in reference.unavailable["bound"]
     assert isinstance(Functions["bound"], tirx.PrimFunc)

@@ -183,7 +183,8 @@ def test_check_plan_and_snapshot(run, pytester):
     again.stdout.fnmatch_lines(["planner 'nothing' does not exist; there are: naive, *"])
     again.stdout.fnmatch_lines(["sim:adreno-740: 3 tests, 1 failed, 0 skipped, 1 checks, * of * kernels, 0 findings"])
     properties = (pytester.path / "out.xml").read_text()
-    assert 'name="adreno.kernels-checked"' in properties and 'name="adreno.plan-bytes.tvm-fixed"' in properties
+    assert 'name="adreno.kernels-checked"' in properties
+    assert 'name="adreno.plan-bytes.tvm-fixed"' in properties
 
 
 def test_a_file_in_tvm_style_passes(run):
@@ -236,11 +237,15 @@ def test_stock_tvm_fails_with_the_store_named(run, pytester):
         "test_style.py", "test_checks.py", "--adreno-pipeline=stock", "--adreno-output=failures", "-k", "texture or check"
     )
     text = result.stdout.str()
-    assert "wrong-value" in text and "stores that touched this element, in order:" in text and "write_imagef" in text
+    assert "wrong-value" in text
+    assert "stores that touched this element, in order:" in text
+    assert "write_imagef" in text
     assert result.parseoutcomes()["failed"] >= 2
     report = pytester.path / "failures" / "test_checks.py_test_check_sim_adreno-740" / "report.json"
     assert any(finding["kind"] == "wrong-value" for finding in json.loads(report.read_text())["findings"])
     page = (report.parent / "report.html").read_text()
-    assert "wrong-value" in page and "<mark>" in page and "write_imagef" in page
+    assert "wrong-value" in page
+    assert "<mark>" in page
+    assert "write_imagef" in page
     assert {path.suffix for path in (report.parent / "reproduce").iterdir()} >= {".cl", ".toml"}
     assert (report.parent / "report.txt").read_text().splitlines()[-1].startswith("findings: ")

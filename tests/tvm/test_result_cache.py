@@ -78,7 +78,10 @@ def test_what_llvm_refuses_is_remembered_with_its_reason(compiled):
     assert list(first) == ["bound"]
     count = len(compiled)
     again = KernelReference(Functions)
-    assert again.unavailable == first and "bound" not in again and "scale" in again and len(compiled) == count
+    assert again.unavailable == first
+    assert "bound" not in again
+    assert "scale" in again
+    assert len(compiled) == count
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", None])
@@ -117,7 +120,8 @@ def test_with_the_cache_off_everything_is_computed(compiled, monkeypatch):
     monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
     scaled()
     scaled()
-    assert len(compiled) == 2 and not disk_cache.usage()
+    assert len(compiled) == 2
+    assert not disk_cache.usage()
 
 
 def test_keys_tell_types_shapes_and_borders_apart():

@@ -80,7 +80,8 @@ TEXTURES = {**ADRENO, "keys": ["adreno", "opencl", "gpu", "texture"]}
 )
 def test_whatever_tvm_makes_a_target_of_is_taken(given: Any, keys: set[str]) -> None:
     target = make_target(given)
-    assert target.kind.name == "opencl" and set(target.keys) - {"opencl", "gpu"} == keys
+    assert target.kind.name == "opencl"
+    assert set(target.keys) - {"opencl", "gpu"} == keys
     assert make_target(import_tvm().target.Target(given)).keys == target.keys
 
 
@@ -89,7 +90,8 @@ def test_a_described_target_is_checked_like_a_tag(adreno: Any, given: Any) -> No
     """The same kernels as with the tag of the same keys, right on the device and against TVM llvm."""
     textures = "texture" in str(given)
     report = adreno_sim.check(OPERATORS["residual_block"](), device=adreno, target=given)
-    assert report.ok and report.target == TAGS["texture" if textures else "buffer"], report
+    assert report.ok, report
+    assert report.target == TAGS["texture" if textures else "buffer"], report
     sources = lower(OPERATORS["residual_block"](), given).sources
     assert sources == lower(OPERATORS["residual_block"](), "texture" if textures else "buffer").sources
 

@@ -48,7 +48,8 @@ def picture(path: Path, turned: bool, shape: tuple[int, ...] = SHAPE) -> Path:
 def test_direction_of_text_in_textures(tmp_path: Path, adreno: Any) -> None:
     """Every kernel is right, and the whole network tells upright from upside down, as ONNX Runtime does."""
     model = load_model(classifier(), {"x": SHAPE})
-    assert model.onnx is not None and not model.seeded
+    assert model.onnx is not None
+    assert not model.seeded
     compiled = extract(lower(model.module, "texture"), "classifier")
     session = onnxruntime.InferenceSession(str(classifier()))
     classes = []
@@ -67,7 +68,8 @@ def test_direction_of_text_in_buffers(tmp_path: Path, adreno: Any) -> None:
     report = adreno_sim.check(classifier(), file, device=adreno, target="buffer", shapes={"x": SHAPE})
     assert report.ok, str(report)
     judges = {output.reference: output for output in report.outputs}
-    assert judges["ONNX Runtime"].ok and not judges["ONNX Runtime"].vacuous
+    assert judges["ONNX Runtime"].ok
+    assert not judges["ONNX Runtime"].vacuous
     assert judges["ONNX Runtime"].max_abs < 1e-3
 
 
@@ -78,5 +80,6 @@ def test_detector_and_recogniser_in_textures(name: str, shape: tuple[int, ...], 
     """Transposed convolutions in the one, attention in the other; every kernel is checked on what a real picture makes of it."""
     file = picture(tmp_path / "line.png", turned=False, shape=shape)
     report = adreno_sim.check(network(name), file, device=adreno, target="texture", shapes={"x": shape})
-    assert report.ok and report.checked == report.kernels_in_model > 150, str(report)
+    assert report.ok, str(report)
+    assert report.checked == report.kernels_in_model > 150, str(report)
     assert {output.reference for output in report.outputs if output.ok and not output.vacuous} == {"TVM llvm", "ONNX Runtime"}

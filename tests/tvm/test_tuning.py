@@ -103,7 +103,8 @@ def judged(judge: Judge, schedule: Any, path: Path) -> Verdict | Rejection:
 def test_the_space_of_a_packed_convolution(adreno: Any, tmp_path: Path) -> None:
     """Padding guarded or copied, each operand from every kind of memory; those of the latter half are looked at here."""
     (task,) = tasks_of(padded())
-    assert task.textures == {0} and task.anchor == "conv2d_NCHWc_OIHWo"
+    assert task.textures == {0}
+    assert task.anchor == "conv2d_NCHWc_OIHWo"
     assert all(info.scope == "global" for info in task.params)
     found = schedules(task)
     assert len(found) == 18
@@ -111,8 +112,11 @@ def test_the_space_of_a_packed_convolution(adreno: Any, tmp_path: Path) -> None:
     judge = Judge(task, adreno)
     name = "data texture, weight local, padding copied, registers"
     verdict = judged(judge, found[name], tmp_path)
-    assert isinstance(verdict, Verdict) and verdict.max_error < 1e-3
-    assert verdict.time["local memory"] and verdict.time["texture reads"] and verdict.seconds is None
+    assert isinstance(verdict, Verdict)
+    assert verdict.max_error < 1e-3
+    assert verdict.time["local memory"]
+    assert verdict.time["texture reads"]
+    assert verdict.seconds is None
 
 
 @pytest.mark.slow
@@ -149,11 +153,13 @@ def test_limits_are_told_before_anything_runs(tmp_path: Path) -> None:
         for variant, one in schedules(task, seed).items():
             verdict = judge.build(one, tmp_path / "candidate.asim")
             if isinstance(verdict, Rejection):
-                assert verdict.stage == "limits" and all(f.kind.label == "limit-exceeded" for f in verdict.findings), verdict
+                assert verdict.stage == "limits", verdict
+                assert all(f.kind.label == "limit-exceeded" for f in verdict.findings), verdict
                 for finding in verdict.findings:
                     said[finding.message.partition(": ")[2].partition(" ")[0]] = (variant, finding.message)
     assert {"MAX_WORK_GROUP_SIZE", "LOCAL_MEM_SIZE", "IMAGE2D_MAX_WIDTH"} <= set(said), said
-    assert "weight texture" in said["IMAGE2D_MAX_WIDTH"][0] and "of width 72" in said["IMAGE2D_MAX_WIDTH"][1]
+    assert "weight texture" in said["IMAGE2D_MAX_WIDTH"][0]
+    assert "of width 72" in said["IMAGE2D_MAX_WIDTH"][1]
     assert "weight local" in said["LOCAL_MEM_SIZE"][0]
 
 
@@ -165,8 +171,11 @@ def test_a_wrong_candidate_is_rejected_with_the_store_that_did_it(adreno: Any, t
     if tvm.__version__.startswith("0.25"):
         assert isinstance(verdict, Verdict)
         return
-    assert isinstance(verdict, Rejection) and verdict.stage == "values" and "wrong-value: task_kernel" in verdict.reason
-    assert verdict.findings[0].line > 0 and isinstance(judged(Judge(task, adreno), one, tmp_path), Verdict)
+    assert isinstance(verdict, Rejection)
+    assert verdict.stage == "values"
+    assert "wrong-value: task_kernel" in verdict.reason
+    assert verdict.findings[0].line > 0
+    assert isinstance(judged(Judge(task, adreno), one, tmp_path), Verdict)
 
 
 def test_an_access_outside_its_buffer_is_rejected(adreno: Any, tmp_path: Path) -> None:
@@ -182,8 +191,10 @@ def test_an_access_outside_its_buffer_is_rejected(adreno: Any, tmp_path: Path) -
     assert "< 63)" in first.source
     kernels = {**built.compiled.kernels, "task_kernel": replace(first, source=first.source.replace("< 63)", "< 99)"))}
     verdict = judge.run(replace(built.compiled, kernels=kernels))
-    assert isinstance(verdict, Rejection) and verdict.stage == "run"
-    assert verdict.findings[0].kind.label in ("out-of-bounds-read", "image-write-out-of-range") and verdict.findings[0].line
+    assert isinstance(verdict, Rejection)
+    assert verdict.stage == "run"
+    assert verdict.findings[0].kind.label in ("out-of-bounds-read", "image-write-out-of-range")
+    assert verdict.findings[0].line
 
 
 def test_a_texture_argument_cancels_its_staging_copy() -> None:
@@ -197,9 +208,11 @@ def test_a_texture_argument_cancels_its_staging_copy() -> None:
         return gone, [str(schedule.get(block).name_hint) for block in blocks_of(schedule)]
 
     gone, left = applied("data texture, weight texture, padding guarded")
-    assert len(gone) == 1 and len([name for name in left if "texture" in name]) == 1  # the weights are in a buffer
+    assert len(gone) == 1
+    assert len([name for name in left if "texture" in name]) == 1
     gone, left = applied("data texture, weight buffer, padding copied")
-    assert gone == [] and left[0].endswith("pad")  # from texture to texture: the image has other extents
+    assert gone == []
+    assert left[0].endswith("pad")
 
 
 def test_nothing_is_cancelled_where_the_argument_is_a_buffer() -> None:
@@ -219,25 +232,33 @@ def test_every_candidate_is_told(tuned: tuple[Path, Any]) -> None:
     _, report = tuned
     validator("tune").validate(report.as_json())
     (task,) = report.tasks
-    assert report.ok and not report.timed and "predicted time" in report.ranking
-    assert [trial.number for trial in task.trials] == list(range(8)) and task.accepted
+    assert report.ok
+    assert not report.timed
+    assert "predicted time" in report.ranking
+    assert [trial.number for trial in task.trials] == list(range(8))
+    assert task.accepted
     assert task.default is not None
     assert len({(trial.variant, trial.decisions) for trial in task.trials}) == 8
     rejected = [trial for trial in task.trials if not trial.accepted]
-    assert rejected and all(trial.stage == "limits" and "LOCAL_MEM_SIZE is 512" in trial.reason for trial in rejected)
-    assert task.best is not None and task.best.rank == min(trial.rank for trial in task.accepted)
+    assert rejected
+    assert all(trial.stage == "limits" and "LOCAL_MEM_SIZE is 512" in trial.reason for trial in rejected)
+    assert task.best is not None
+    assert task.best.rank == min(trial.rank for trial in task.accepted)
 
 
 def test_the_report_says_why_one_is_before_another(tuned: tuple[Path, Any]) -> None:
     """Each accepted candidate has its time, whose parts explain it, and the order is the time's."""
     (task,) = tuned[1].tasks
-    assert task.default_time is not None and task.default_time["seconds"] == task.default
+    assert task.default_time is not None
+    assert task.default_time["seconds"] == task.default
     for trial in task.accepted:
         whole, parts = trial.time["seconds"], [some for name, some in trial.time.items() if name != "seconds"]
-        assert trial.rank == whole and max(parts) <= whole <= sum(parts)
+        assert trial.rank == whole
+        assert max(parts) <= whole <= sum(parts)
     assert all(trial.time is None and trial.rank is None for trial in task.trials if not trial.accepted)
     listed = list_times(task)
-    assert listed[0] == (str(task.best.number), task.best.time) and listed[-1][0] == "default"
+    assert listed[0] == (str(task.best.number), task.best.time)
+    assert listed[-1][0] == "default"
     totals = [one["seconds"] for _, one in listed[:-1]]
     assert totals == sorted(totals)
 
@@ -254,7 +275,8 @@ def test_a_tuned_model_checks_ok(tuned: tuple[Path, Any], adreno: Any) -> None:
     folder, report = tuned
     best = report.tasks[0].best
     checked = adreno_sim.check(padded(), device=adreno, tuned=folder)
-    assert checked.ok and checked.checked == checked.kernels_in_model, checked
+    assert checked.ok, checked
+    assert checked.checked == checked.kernels_in_model, checked
     (said,) = checked.tuned.values()
     assert said.startswith(best.variant) or said.startswith("default schedule: no candidate was better")
     variant = said.partition(";")[0]
@@ -264,7 +286,8 @@ def test_a_tuned_model_checks_ok(tuned: tuple[Path, Any], adreno: Any) -> None:
 
 def test_another_model_is_left_alone(tuned: tuple[Path, Any], adreno: Any) -> None:
     checked = adreno_sim.check(matrix(), device=adreno, tuned=tuned[0])
-    assert checked.ok and checked.tuned == {}
+    assert checked.ok
+    assert checked.tuned == {}
 
 
 def copied(folder: Path, other: Path) -> Path:
@@ -284,7 +307,9 @@ def test_a_run_goes_on_where_it_was_ended(tuned: tuple[Path, Any], tmp_path: Pat
         file.write('[0, [[["GetS')
     again = tune(padded(), other, trials=9, device=SMALL, seed=1)
     (first,), (second,) = report.tasks, again.tasks
-    assert again.resumed == 7 and second.trials[:7] == first.trials[:7] and len(second.trials) == 9
+    assert again.resumed == 7
+    assert second.trials[:7] == first.trials[:7]
+    assert len(second.trials) == 9
     last, found = first.trials[7], second.trials[7]
     assert (found.variant, found.decisions, found.accepted, found.rank) == (
         last.variant,
@@ -303,7 +328,8 @@ def test_a_line_without_its_record_is_tried_again(tuned: tuple[Path, Any], tmp_p
     records = other / "database_tuning_record.json"
     records.write_text("".join(records.read_text().splitlines(keepends=True)[:-1]))
     again = tune(padded(), other, trials=8, device=SMALL, seed=1)
-    assert again.tasks[0].trials[:7] == report.tasks[0].trials[:7] and len(again.tasks[0].trials) == 8
+    assert again.tasks[0].trials[:7] == report.tasks[0].trials[:7]
+    assert len(again.tasks[0].trials) == 8
 
 
 def test_results_of_other_settings_do_not_mix(tuned: tuple[Path, Any], tmp_path: Path) -> None:
@@ -342,7 +368,8 @@ def test_builder_and_runner_serve_metaschedule_itself(adreno: Any, tmp_path: Pat
             database="memory", measure_callbacks=[ms.measure_callback.AddToDatabase()], seed=1, num_tuning_cores=1,
         )  # fmt: skip
     records = database.get_all_tuning_records()
-    assert len(records) == 2 and all(0 < float(record.run_secs[0]) < 1 for record in records)
+    assert len(records) == 2
+    assert all(0 < float(record.run_secs[0]) < 1 for record in records)
     assert not list(tmp_path.glob("*.asim*"))
 
 
@@ -351,7 +378,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     script.write_text(SCRIPT)
     code = main(["tune", str(script), "--db", str(tmp_path / "db"), "--trials", "2", "--json", str(tmp_path / "r.json")])
     said = capsys.readouterr().out
-    assert code == 0 and "predicted time" in said and "2 candidates" in said
+    assert code == 0
+    assert "predicted time" in said
+    assert "2 candidates" in said
     found = json.loads((tmp_path / "r.json").read_text())
     validator("tune").validate(found)
     assert main(["check", str(script), "--tuned", str(tmp_path / "db")]) == 0
@@ -386,15 +415,19 @@ def test_sixty_four_candidates_of_a_convolution(tmp_path: Path) -> None:
     validator("tune").validate(report)
     (task,) = report["tasks"]
     trials = task["trials"]
-    assert report["resumed"] >= 5 and len(trials) == 64
+    assert report["resumed"] >= 5
+    assert len(trials) == 64
     assert [trial["decisions"] for trial in trials[:4]] == [line["decisions"] for line in left if line["kind"] == "trial"][:4]
     rejected = [trial for trial in trials if not trial["accepted"]]
-    assert rejected and all(trial["stage"] and trial["reason"] for trial in rejected)
-    assert "limits" in task["rejected"] and task["best"] is not None
+    assert rejected
+    assert all(trial["stage"] and trial["reason"] for trial in rejected)
+    assert "limits" in task["rejected"]
+    assert task["best"] is not None
     assert main(["check", str(script), "--tuned", str(folder)]) == 0
     other = adreno_sim_process("check", str(script), "--tuned", str(folder), "--device", "cl:portable")
     said, _ = other.communicate(timeout=300)
-    assert other.returncode == 0 and "tuned " in said, said
+    assert other.returncode == 0, said
+    assert "tuned " in said, said
 
 
 @pytest.mark.slow
@@ -405,4 +438,6 @@ def test_a_device_times_candidates(tmp_path: Path) -> None:
         "tune", str(script), "--db", str(tmp_path / "db"), "--trials", "2", "--device", "cl:portable", "--all"
     )
     said, _ = run.communicate(timeout=300)
-    assert run.returncode == 0 and "ranking: device time" in said and "unverified" not in said
+    assert run.returncode == 0
+    assert "ranking: device time" in said
+    assert "unverified" not in said

@@ -69,11 +69,13 @@ def test_a_sample_ranks_as_the_whole_launch(
             patch.setattr(group_counts, "choose_groups", lambda grid: choose_groups(grid, 10**9))
             patch.setattr(group_counts, "STEPS", 10**12)
             whole = judge.run(built.compiled, judge.needless(one))
-        assert isinstance(sampled, Verdict) and isinstance(whole, Verdict)
+        assert isinstance(sampled, Verdict)
+        assert isinstance(whole, Verdict)
         assert sampled.time["seconds"] == pytest.approx(whole.time["seconds"], rel=0.15)
         pairs.append((sampled.time["seconds"], whole.time["seconds"]))
     same, other = count_pairs(pairs)
-    assert len(pairs) > 4 and min(pairs)[1] == min(whole for _, whole in pairs)
+    assert len(pairs) > 4
+    assert min(pairs)[1] == min(whole for _, whole in pairs)
     assert same - other >= 0.95 * (same + other)
 
 
@@ -88,18 +90,21 @@ def test_an_argument_that_the_model_passes_as_a_texture_costs_as_one(adreno: Any
     found = judged(judge, schedule, tmp_path).time
     judge = Judge(replace(task, textures=frozenset()), adreno)
     buffer = judged(judge, schedule, tmp_path).time
-    assert found["texture reads"] > 0 and buffer["buffer lines"] > found["buffer lines"]
+    assert found["texture reads"] > 0
+    assert buffer["buffer lines"] > found["buffer lines"]
     if data == "buffer":
         assert buffer["texture reads"] == 0
     else:
-        assert buffer["texture reads"] == found["texture reads"] and buffer["launch"] > found["launch"]
+        assert buffer["texture reads"] == found["texture reads"]
+        assert buffer["launch"] > found["launch"]
 
 
 @pytest.mark.slow
 def test_two_runs_rank_alike(tmp_path: Path) -> None:
     """As `test_tuning` has it for a convolution."""
     first, again = (tune(matrix(), tmp_path / name, trials=4, seed=5) for name in ("first", "again"))
-    assert first.tasks == again.tasks and first.tasks[0].accepted
+    assert first.tasks == again.tasks
+    assert first.tasks[0].accepted
 
 
 @pytest.mark.slow
@@ -114,8 +119,10 @@ def test_a_wrong_candidate_never_wins(tmp_path: Path, monkeypatch: pytest.Monkey
     if tvm.__version__.startswith("0.25"):
         assert not wrong
         return
-    assert wrong and all(trial.rank is None and trial.time is None and not trial.accepted for trial in wrong)
-    assert task.best not in wrong and all(trial in task.accepted for trial in ([task.best] if task.best else []))
+    assert wrong
+    assert all(trial.rank is None and trial.time is None and not trial.accepted for trial in wrong)
+    assert task.best not in wrong
+    assert all(trial in task.accepted for trial in ([task.best] if task.best else []))
 
 
 def test_what_cannot_be_counted_is_refused_at_once(tmp_path: Path, adreno: Any) -> None:
@@ -141,10 +148,13 @@ def test_registers_of_candidates_are_shown_where_they_are_asked_for(tmp_path: Pa
     (task,) = report["tasks"]
     found = [task["default_register_use"], *(trial["register_use"] for trial in task["trials"] if trial["accepted"])]
     by = "ir3" if is_installed("tinymesa") else "estimate"
-    assert len(found) > 1 and all(use["chip"] == "a650" and use["by"] == by for use in found)
+    assert len(found) > 1
+    assert all(use["chip"] == "a650" and use["by"] == by for use in found)
     chip = find_chip("a650")
     assert all(use["registers"][0] >= 4 and use["waves"][1] == chip.waves(use["registers"][0]) for use in found)
     shown = capsys.readouterr().out
-    assert "registers of" in shown and shown.count("a650") == len(found) and "group limit" in shown
+    assert "registers of" in shown
+    assert shown.count("a650") == len(found)
+    assert "group limit" in shown
     with pytest.raises(UnsupportedError, match="no machine code for reference"):
         tune(matrix(), tmp_path / "other", trials=1, device="sim:reference", isa=True)

@@ -157,7 +157,8 @@ def _is_same_index(a: ir.Value, b: ir.Value) -> bool:
 
 
 def _is_same_index_operand(a: ir.Value, b: ir.Value) -> bool:
-    assert isinstance(a, ir.Instr) and isinstance(b, ir.Instr)
+    assert isinstance(a, ir.Instr)
+    assert isinstance(b, ir.Instr)
     return a.operands[0] is b.operands[0] or _is_same_index(a.operands[0], b.operands[0])
 
 

@@ -111,7 +111,8 @@ def _decode_srgb(e: Emitter, format: Format, type: ir.Type, single: ir.Type, sto
 def _resize_int(e: Emitter, type: ir.Type, target: ir.Type, value: str, signed: bool) -> str:
     """Returns an integer (vector) with another width, cut or extended."""
     here, there = llvm_types.elem_of(type), llvm_types.elem_of(target)
-    assert isinstance(here, ir.Int) and isinstance(there, ir.Int)
+    assert isinstance(here, ir.Int)
+    assert isinstance(there, ir.Int)
     if here.bits == there.bits:
         return value
     word = "trunc" if there.bits < here.bits else ("sext" if signed else "zext")

@@ -183,7 +183,8 @@ class VectorDefinedness(Instrumentation):
             self._elements.emit_copy(there, variable, where, source, mask)
             return
         far, near = self._in_shadow(where), self._in_shadow(there)
-        assert far is not None and near is not None
+        assert far is not None
+        assert near is not None
         part = transfers.emit_load_at(self.e, far, source, elem, 1, mask, 1)
         transfers.emit_store_at(self.e, near, variable, elem, part, mask, 1)
 

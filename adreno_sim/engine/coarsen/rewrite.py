@@ -186,7 +186,8 @@ class _Rewriting:
         if name == "get_local_linear_id":
             return self._sum(self._local_id(0), self._times(self._local_id(1), self._local_size[0]))
         which = instr.operands[0]
-        assert isinstance(which, ir.Const) and isinstance(which.value, int)
+        assert isinstance(which, ir.Const)
+        assert isinstance(which.value, int)
         axis = which.value
         if name == "get_global_offset" or axis > 1:
             return ir.Const(_SIZE, int(name.endswith(("_size", "_groups"))))

@@ -279,7 +279,8 @@ def _gep(e: Emitter, instr: ir.Instr) -> None:
     steps, parent = [], None
     for number, index in enumerate(instr.operands[1:]):
         if number and isinstance(type, ir.Struct):
-            assert isinstance(index, ir.Const) and isinstance(index.value, int)
+            assert isinstance(index, ir.Const)
+            assert isinstance(index.value, int)
             pointer = offset_pointer(e, pointer, 1, llvm_types.field_offset(type, index.value))
             parent, type = type, type.fields[index.value]
             continue

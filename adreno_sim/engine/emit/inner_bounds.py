@@ -72,7 +72,8 @@ def _struct_of(pointer: ir.Value) -> ir.Type | None:
     for index in pointer.operands[2:]:
         parent = type
         if isinstance(type, ir.Struct):
-            assert isinstance(index, ir.Const) and isinstance(index.value, int)
+            assert isinstance(index, ir.Const)
+            assert isinstance(index.value, int)
             type = type.fields[index.value]
         else:
             type = type.elem if isinstance(type, (ir.Array, ir.Vector)) else None

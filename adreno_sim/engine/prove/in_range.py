@@ -148,7 +148,8 @@ class AccessAnalysis:
         type, found = gep.elem, False
         for index in gep.operands[2:]:
             if isinstance(type, ir.Struct):
-                assert isinstance(index, ir.Const) and isinstance(index.value, int)
+                assert isinstance(index, ir.Const)
+                assert isinstance(index.value, int)
                 type = type.fields[index.value]
                 continue
             assert isinstance(type, (ir.Array, ir.Vector))

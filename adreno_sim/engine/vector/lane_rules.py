@@ -31,7 +31,8 @@ def _make_shape(shapes: LaneShapes, instr: ir.Instr, lane_offsets: LaneOffsets, 
 
 
 def _add_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    assert a.lane_offsets is not None and b.lane_offsets is not None
+    assert a.lane_offsets is not None
+    assert b.lane_offsets is not None
     sign = -1 if instr.op == "sub" else 1
     lane_offsets = tuple(x + sign * y for x, y in zip(a.lane_offsets, b.lane_offsets, strict=True))
     return _make_shape(shapes, instr, lane_offsets, a.first.plus(b.first.times(sign)))

@@ -254,7 +254,8 @@ class LaneShapes:
 
     def never_wraps(self, value: ir.Value, shape: LaneShape) -> bool:
         """Returns whether the lane offsets hold in unbounded signed integers, for every active lane."""
-        assert shape.lane_offsets is not None and isinstance(value.type, ir.Int)
+        assert shape.lane_offsets is not None
+        assert isinstance(value.type, ir.Int)
         return shape.uniform or self.range_of_lanes(value, shape).fits(value.type.bits)
 
     def range_of_lanes(self, value: ir.Value, shape: LaneShape) -> Interval:

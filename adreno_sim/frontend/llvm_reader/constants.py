@@ -236,7 +236,9 @@ def _address(elem: Type | None, operands: list[ir.Value], type: Type) -> Const |
 
 
 def _signed(index: ir.Value) -> int:
-    assert isinstance(index, Const) and isinstance(index.value, int) and isinstance(index.type, Int)
+    assert isinstance(index, Const)
+    assert isinstance(index.value, int)
+    assert isinstance(index.type, Int)
     half = 1 << (index.type.bits - 1)
     return (index.value ^ half) - half
 

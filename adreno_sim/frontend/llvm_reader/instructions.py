@@ -306,7 +306,8 @@ def _join_switch_lines(line: str, lines: object) -> str:
 
 def _make_memory_instr(instr: Instr, op: str, operands: list[ir.Value]) -> Instr:
     volatile = operands[3]
-    assert len(operands) == 4 and isinstance(volatile, ir.Const)
+    assert len(operands) == 4
+    assert isinstance(volatile, ir.Const)
     instr.op = op
     instr.type = VOID
     instr.operands = operands[:3]

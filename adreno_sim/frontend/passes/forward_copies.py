@@ -59,7 +59,8 @@ def forward_copies(function: Function) -> bool:
         replaced[target] = source
         removed |= {target, copy, *(lost.instrs[place] for lost, place in here.losses)}
         there.reads += here.reads
-        assert isinstance(source, Instr) and isinstance(target, Instr)
+        assert isinstance(source, Instr)
+        assert isinstance(target, Instr)
         source.align = max(source.align, target.align)
     if removed:
         _replace(function, replaced, removed)

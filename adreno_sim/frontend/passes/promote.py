@@ -52,7 +52,8 @@ def _promotable(function: Function) -> set[Value]:
 
 
 def _is_whole_access(instr: Instr, index: int, variable: Value) -> bool:
-    assert isinstance(variable, Instr) and variable.elem is not None
+    assert isinstance(variable, Instr)
+    assert variable.elem is not None
     if instr.volatile or (instr.op == "load" and index != 0) or (instr.op == "store" and index != 1):
         return False
     if instr.op == "undefine":
@@ -115,7 +116,8 @@ class _Promotion:
                 self.replaced[instr] = self._as_type(current[variable], instr.type, instr, remaining)
             elif instr.op == "store" and instr.operands[1] in self.variables:
                 variable = instr.operands[1]
-                assert isinstance(variable, Instr) and variable.elem is not None
+                assert isinstance(variable, Instr)
+                assert variable.elem is not None
                 current[variable] = self._as_type(instr.operands[0], variable.elem, instr, remaining)
                 self._name_after(variable, instr.operands[0])
                 if variable.indices:
@@ -134,7 +136,8 @@ class _Promotion:
             value.name = variable.name
 
     def _live_in(self, block: Block, variable: Value) -> Instr:
-        assert isinstance(variable, Instr) and variable.elem is not None
+        assert isinstance(variable, Instr)
+        assert variable.elem is not None
         live_in = self.live_ins.setdefault(block, {})[variable] = Instr("livein", variable.elem)
         return live_in
 
@@ -162,7 +165,8 @@ class _Promotion:
 
     @staticmethod
     def _new_phi(variable: Value) -> Instr:
-        assert isinstance(variable, Instr) and variable.elem is not None
+        assert isinstance(variable, Instr)
+        assert variable.elem is not None
         return Instr("phi", variable.elem, loc=UNKNOWN_LOC, name=variable.name)
 
     def _assign_values(self, tree: Dominators) -> None:
@@ -194,7 +198,8 @@ class _Promotion:
 
     @staticmethod
     def _undefined(variable: Value) -> Const:
-        assert isinstance(variable, Instr) and variable.elem is not None
+        assert isinstance(variable, Instr)
+        assert variable.elem is not None
         return Const(variable.elem, UNDEF, variable.name)
 
     def _last(self, values: dict[Value, list[Value]], variable: Value) -> Value:

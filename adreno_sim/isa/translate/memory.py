@@ -279,7 +279,8 @@ def access_vector(translation: Translation, instr: ir.Instr) -> Values | None:
     """Translates vloadN, vstoreN, and those that keep halves in memory."""
     assert instr.callee is not None
     vector, match = builtin_of(instr).vector, _WIDTH.fullmatch(instr.callee.name)
-    assert vector is not None and match is not None
+    assert vector is not None
+    assert match is not None
     count, program = int(match[1] or 1), translation.program
     given = lane_type(ir.type_of(instr.operands[0]) if vector.stores else instr.type)
     memory = ir.Float(16) if vector.half else given

@@ -93,7 +93,8 @@ def count(one: Measured) -> LaunchFigures:
     finally:
         for storage in storages:
             device.free(storage)
-    assert estimate is not None and estimate.figures is not None
+    assert estimate is not None
+    assert estimate.figures is not None
     return estimate.figures
 
 

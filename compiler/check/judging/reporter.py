@@ -91,7 +91,8 @@ class ResultReporter:
         self, call: FunctionCall, position: int, golden: Expected, got: np.ndarray, result: Comparison, told: Comparison, how: str
     ) -> None:
         """A warning on a result with a larger error than expected, from rounding alone. told: what its rerun is."""
-        assert golden.allowed is not None and self._judges.rerun is not None
+        assert golden.allowed is not None
+        assert self._judges.rerun is not None
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
         param = call.function.params[position].name

@@ -137,7 +137,8 @@ class Trial:
             for path in map(self.folder.joinpath, left):
                 read_whole(path)
         again = self.outcome(name)
-        assert again[0] == code and again[1] == findings, f"{name}: {again[:2]} after a kill: expected {(code, findings)}"
+        assert again[0] == code, f"{name}: {again[:2]} after a kill: expected {(code, findings)}"
+        assert again[1] == findings, f"{name}: {again[:2]} after a kill: expected {(code, findings)}"
         assert files <= again[2], f"{name}: {files - again[2]} are missing after a kill"
 
 

@@ -88,4 +88,5 @@ def test_the_judge_knows_what_a_run_over_a_damaged_cache_should_say():
     case = Case("x", (), expected=(0, "ok\n"))
     good = Outcome(0, "ok\n", "", 0.1, 1 << 20)
     assert not complaints(case, good)
-    assert complaints(case, Outcome(1, "ok\n", "", 0.1, 1 << 20)) and complaints(case, Outcome(0, "other\n", "", 0.1, 1 << 20))
+    assert complaints(case, Outcome(1, "ok\n", "", 0.1, 1 << 20))
+    assert complaints(case, Outcome(0, "other\n", "", 0.1, 1 << 20))

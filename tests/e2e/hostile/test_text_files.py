@@ -63,7 +63,11 @@ def folder(tmp_path, monkeypatch):
 def refused(capsys, *args: str) -> None:
     code = main([*args])
     out, err = capsys.readouterr()
-    assert code == 2 and not out and err.startswith("error: ") and err.count("\n") == 1 and "internal error" not in err, err[:500]
+    assert code == 2, err[:500]
+    assert not out, err[:500]
+    assert err.startswith("error: "), err[:500]
+    assert err.count("\n") == 1, err[:500]
+    assert "internal error" not in err, err[:500]
     assert len(err) < 1300
 
 

@@ -46,13 +46,17 @@ def run(capsys, *args):
 
 def refused(capsys, *args):
     code, out, err = run(capsys, "init", *args)
-    assert code == 2 and not out and err.startswith(("error: ", "src/k.cl:")) and "Traceback" not in err
+    assert code == 2
+    assert not out
+    assert err.startswith(("error: ", "src/k.cl:"))
+    assert "Traceback" not in err
     return err.removeprefix("error: ")
 
 
 def test_a_launch_file_runs_as_it_stands(folder, capsys):
     code, out, err = run(capsys, "init", "src/k.cl", "--kernel", "scale", "--options=-DTILE=4", "-o", "launches/one.toml")
-    assert code == 0 and not err
+    assert code == 0
+    assert not err
     assert out.splitlines()[0] == "wrote launches/one.toml: kernel scale, 3 arguments"
     assert "the trial launch on adreno-740 has no errors" in out
     (lines,) = re.findall("to decide: lines (.*)", out)
@@ -77,7 +81,10 @@ def test_extents_are_no_larger_than_is_meant(folder, capsys):
         Path("shift.cl").write_text(source)
         code, out, _ = run(capsys, "init", "shift.cl", "--force")
         text = Path("launch.toml").read_text()
-        assert code == 0 and 'width = "items_x"' in text and 'count = "4 * items_x"' in text and "items_x = 1024" in text
+        assert code == 0
+        assert 'width = "items_x"' in text
+        assert 'count = "4 * items_x"' in text
+        assert "items_x = 1024" in text
         assert ("writes y at (1024, 0), outside its extents (1024, 1)" in out) == errs
         assert run(capsys, "kernel", "--launch", "launch.toml")[0] == errs
 
@@ -87,7 +94,8 @@ def test_files_that_exist_stay(folder, capsys):
     args = ("src/k.cl", "--kernel", "fill", "--options=-DTILE=4")
     assert refused(capsys, *args) == "launch.toml: exists; --force writes over it, -o FILE writes another\n"
     assert Path("launch.toml").read_text() == "mine"
-    assert run(capsys, "init", *args, "--force")[0] == 0 and 'kernel = "fill"' in Path("launch.toml").read_text()
+    assert run(capsys, "init", *args, "--force")[0] == 0
+    assert 'kernel = "fill"' in Path("launch.toml").read_text()
     assert "would overwrite an input, src/k.cl" in refused(capsys, *args, "-o", "src/k.cl", "--force")
 
 
@@ -127,7 +135,8 @@ def test_bad_input_is_one_line_and_writes_nothing(folder, capsys, args, message)
     empty_model("../elsewhere.asim")
     before = sorted(folder.rglob("*"))
     err = refused(capsys, *args)
-    assert message in err and (err.count("\n") == 1 or "undeclared" in err)
+    assert message in err
+    assert err.count("\n") == 1 or "undeclared" in err
     assert sorted(folder.rglob("*")) == before
 
 
@@ -135,17 +144,21 @@ def test_bad_input_is_one_line_and_writes_nothing(folder, capsys, args, message)
 def test_a_workflow_is_the_recipe_with_the_model_in_it(folder, capsys, host, written):
     empty_model("net.asim")
     code, out, _ = run(capsys, "init", "net.asim", "--workflow", host)
-    assert code == 0 and f"wrote {written}; to decide: line" in out and "wrote ci/adreno-ci.sh\n" in out
+    assert code == 0
+    assert f"wrote {written}; to decide: line" in out
+    assert "wrote ci/adreno-ci.sh\n" in out
     recipes = Path(adreno_sim.__file__).parent / "cli" / "init" / "recipes"
     recipe, made = (recipes / Path(written).name).read_text(), Path(written).read_text()
     added = [line for line in made.splitlines() if line not in recipe.splitlines()]
-    assert [line.strip() for line in added] == ['ADRENO_CI_MODELS: "net.asim"'] and Path("ci/adreno-ci.sh").is_file()
+    assert [line.strip() for line in added] == ['ADRENO_CI_MODELS: "net.asim"']
+    assert Path("ci/adreno-ci.sh").is_file()
     yaml = pytest.importorskip("yaml")
     assert yaml.safe_load(made)
     assert run(capsys, "init", "net.asim", "--workflow", host)[0] == 0  # nothing changes
     Path(written).write_text("mine")
     assert "exists; --force writes over it" in refused(capsys, "net.asim", "--workflow", host, "-o", "test_other.py")
-    assert Path(written).read_text() == "mine" and not Path("test_other.py").exists()
+    assert Path(written).read_text() == "mine"
+    assert not Path("test_other.py").exists()
 
 
 def pytest_run(*args):
@@ -165,8 +178,10 @@ def test_what_is_written_for_a_model_is_python(folder, capsys, name):
         written = Path(re.match("wrote (.*);", out)[1])
         text = written.read_text()
         compile(text, str(written), "exec")
-        assert re.search(r"\n\n\n(@pytest|def)", text) and "\n\n\n\n" not in text
-        assert ("parametrize" in text) == (not name.endswith(".asim")) and (':make"' in text) == ("make" in args[0])
+        assert re.search(r"\n\n\n(@pytest|def)", text)
+        assert "\n\n\n\n" not in text
+        assert ("parametrize" in text) == (not name.endswith(".asim"))
+        assert (':make"' in text) == ("make" in args[0])
 
 
 @pytest.mark.parametrize("installed, following", [(True, "next: pytest"), (False, "next: pip install pytest, then pytest")])
@@ -188,4 +203,5 @@ def test_tests_of_a_model_and_of_its_bundle_pass(folder, capsys, small_onnx):
     assert run(capsys, "bundle", str(small_onnx), "-o", "my model.asim")[0] == 0
     assert run(capsys, "init", "my model.asim")[0] == 0
     done = pytest_run("tests/test_open.py", "test_my_model.py")
-    assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout
+    assert done.returncode == 0, done.stdout
+    assert "5 passed" in done.stdout, done.stdout

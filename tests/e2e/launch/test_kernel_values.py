@@ -49,20 +49,26 @@ def test_another_size_on_two_devices_kept_in_a_file(folder, capsys):
     code, out, _ = run(
         capsys, "--set", "n=100", "--compare-with", "sim:adreno-650", "--save-outputs", "out.npz", "--json", "x.json"
     )  # fmt: skip
-    assert code == 0 and "file: 100 elements right" in out and "file: adreno-740 and adreno-650: 100 elements, same bits" in out
+    assert code == 0
+    assert "file: 100 elements right" in out
+    assert "file: adreno-740 and adreno-650: 100 elements, same bits" in out
     report = json.loads(Path("x.json").read_text())
     validator("launch-report").validate(report)
-    assert report["values"] == {"n": 100} and report["compared"]["arguments"][0]["same"] is True
+    assert report["values"] == {"n": 100}
+    assert report["compared"]["arguments"][0]["same"] is True
     saved = np.load("out.npz")
-    assert saved.files == ["file"] and saved["file"].shape == (100,)  # also a name that numpy's writer takes for its own
+    assert saved.files == ["file"]
+    assert saved["file"].shape == (100,)
     Path("launch.toml").write_text(
         LAUNCH.replace('expected = "reference.py:twice"\n', "")
         + '[variant.saved]\noutput = [{argument = 1, data = {file = "out.npz", array = "file"}}]\n'
     )
     code, out, _ = run(capsys, "--set", "n=100", "--variant", "saved")
-    assert code == 0 and "file: 100 elements right" in out
+    assert code == 0
+    assert "file: 100 elements right" in out
     code, _, err = run(capsys, "--variant", "saved", "--save-outputs", "out.npz")
-    assert code == 2 and "--save-outputs out.npz: would overwrite an input, out.npz" in err
+    assert code == 2
+    assert "--save-outputs out.npz: would overwrite an input, out.npz" in err
 
 
 def test_devices_that_differ_are_findings(folder, capsys):
@@ -70,7 +76,9 @@ def test_devices_that_differ_are_findings(folder, capsys):
     code, out, _ = run(
         capsys, "--compare-with", "sim:adreno-650,flush_denormals=false", "--device", "sim:adreno-740,flush_denormals=true"
     )
-    assert code == 1 and "adreno-740 and adreno-650: 8 of 8 elements DIFFER" in out and "adreno-740 not as expected" in out
+    assert code == 1
+    assert "adreno-740 and adreno-650: 8 of 8 elements DIFFER" in out
+    assert "adreno-740 not as expected" in out
 
 
 @pytest.mark.parametrize(
@@ -94,11 +102,17 @@ def test_what_is_refused(folder, capsys, args, message):
         out, err = capsys.readouterr()
     else:
         code, out, err = run(capsys, *args)
-    assert code == 2 and not out and err.startswith("error: ") and err.count("\n") == 1 and message in err
+    assert code == 2
+    assert not out
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
     assert sorted(path.name for path in folder.iterdir()) == ["launch.toml", "reference.py", "twice.cl"]
 
 
 def test_outputs_of_a_launch_that_is_refused(folder, capsys):
     Path("launch.toml").write_text(LAUNCH.replace("[values]", "local_size = [3]\n[values]"))
     code, out, _ = run(capsys, "--save-outputs", "out.npz")
-    assert code == 1 and "outputs: out.npz was not written, as the kernel was not run" in out and not Path("out.npz").exists()
+    assert code == 1
+    assert "outputs: out.npz was not written, as the kernel was not run" in out
+    assert not Path("out.npz").exists()

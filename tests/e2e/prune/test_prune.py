@@ -62,8 +62,10 @@ def test_a_folder_that_is_a_link_is_left_alone(package, tmp_path):
 
 def test_what_is_not_needed_is_removed_once(package):
     remove(package, paths_of(package), lambda: "")
-    assert not any((package / path).exists() for path in (*GOES, ASIDE)) and all((package / path).exists() for path in STAYS)
-    assert paths_of(package) == [] and not restore(package)
+    assert not any((package / path).exists() for path in (*GOES, ASIDE))
+    assert all((package / path).exists() for path in STAYS)
+    assert paths_of(package) == []
+    assert not restore(package)
 
 
 def test_what_is_needed_comes_back(package):
@@ -85,7 +87,8 @@ def test_what_a_killed_call_left_aside_comes_back(package):
     for path in GOES[:2]:  # as if it ended in the middle
         (package / ASIDE).mkdir(exist_ok=True)
         os.rename(package / path, package / ASIDE / path.replace("/", "+"))
-    assert restore(package) and is_whole(package)
+    assert restore(package)
+    assert is_whole(package)
 
 
 @pytest.fixture
@@ -114,42 +117,55 @@ def test_what_was_removed_in_part_does_not_come_back(package, monkeypatch):
     monkeypatch.setattr(shutil, "rmtree", lambda folder, ignore_errors: None)  # as if it was killed here
     remove(package, paths_of(package), lambda: "")
     monkeypatch.undo()
-    assert not restore(package) and paths_of(package) == [] and sorted(os.listdir(package)) == ["docs", "lib", "zig"]
+    assert not restore(package)
+    assert paths_of(package) == []
+    assert sorted(os.listdir(package)) == ["docs", "lib", "zig"]
 
 
 def test_the_command_lists_and_removes_nothing_without_yes(own, capsys):
     assert main(["prune"]) == 0
     said = capsys.readouterr().out
-    assert all(f"    {path}\n" in said for path in GOES) and not any(f"    {path}\n" in said for path in STAYS)
-    assert "nothing was removed: --yes does that" in said and "--force-reinstall --no-deps ziglang==" in said and is_whole(own)
-    assert main(["prune", "--compile-driver"]) == 2 and "give --yes" in capsys.readouterr().err
+    assert all(f"    {path}\n" in said for path in GOES)
+    assert not any(f"    {path}\n" in said for path in STAYS)
+    assert "nothing was removed: --yes does that" in said
+    assert "--force-reinstall --no-deps ziglang==" in said
+    assert is_whole(own)
+    assert main(["prune", "--compile-driver"]) == 2
+    assert "give --yes" in capsys.readouterr().err
 
 
 def test_a_package_of_another_environment_is_refused(own, monkeypatch, capsys):
     monkeypatch.setattr(sysconfig, "get_path", lambda name: "/elsewhere")
     assert main(["prune", "--yes"]) == 2
-    assert "lies outside this environment" in capsys.readouterr().err and is_whole(own)
+    assert "lies outside this environment" in capsys.readouterr().err
+    assert is_whole(own)
 
 
 def test_the_command_removes_in_its_own_environment(own, capsys):
     assert main(["prune", "--yes"]) == 0
-    assert paths_of(own) == [] and "work without" in capsys.readouterr().out
+    assert paths_of(own) == []
+    assert "work without" in capsys.readouterr().out
     assert main(["prune", "--yes"]) == 0  # again
 
 
 def test_all_c_libraries_go_where_the_driver_is_compiled(own, driver, capsys):
     assert main(["prune", "--yes", "--compile-driver"]) == 0
-    assert not os.listdir(own / "lib") and (own / "docs").is_dir() and (own / "zig").is_file()
+    assert not os.listdir(own / "lib")
+    assert (own / "docs").is_dir()
+    assert (own / "zig").is_file()
     (kept,) = driver.iterdir()
-    assert sorted(os.listdir(kept)) == sorted([build.DRIVER, build.LOADER]) and build.find_brought_along() == kept
-    assert main(["prune", "--yes"]) == 0 and "0 MB of it are not needed" in capsys.readouterr().out
+    assert sorted(os.listdir(kept)) == sorted([build.DRIVER, build.LOADER])
+    assert build.find_brought_along() == kept
+    assert main(["prune", "--yes"]) == 0
+    assert "0 MB of it are not needed" in capsys.readouterr().out
 
 
 def test_a_driver_of_another_version_does_not_count(own, driver, monkeypatch):
     build.bring_along()
     monkeypatch.setattr(build, "FLAGS", (*build.FLAGS, "-DOTHER"))
     assert main(["prune", "--yes"]) == 0
-    assert (own / "lib" / "libc" / "glibc").is_dir() and build.find_brought_along() is None
+    assert (own / "lib" / "libc" / "glibc").is_dir()
+    assert build.find_brought_along() is None
 
 
 def test_the_driver_names_what_brings_the_c_library_back(own, monkeypatch, tmp_path):
@@ -172,7 +188,8 @@ def test_two_calls_at_the_same_time_do_not_meet(own, capsys):
 
     with changing(own):
         remove(own, paths_of(own), call_again)
-    assert paths_of(own) == [] and not (own / ASIDE).exists()
+    assert paths_of(own) == []
+    assert not (own / ASIDE).exists()
     handle = os.open(own, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock is free again
     os.close(handle)

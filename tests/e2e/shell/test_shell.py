@@ -32,8 +32,10 @@ def test_options_are_grouped_and_none_is_lost(capsys):
     main(["check", "--help"])
     text = capsys.readouterr().out
     places = [text.index(f"\n{title}:") for title in ("model", "device", "looking", "output")]
-    assert places == sorted(places) and places[1] < text.index("\n  --device DEVICE") < places[2]
-    assert main([]) == 0 and capsys.readouterr().out.count("\n  adreno-sim ") == 3
+    assert places == sorted(places)
+    assert places[1] < text.index("\n  --device DEVICE") < places[2]
+    assert main([]) == 0
+    assert capsys.readouterr().out.count("\n  adreno-sim ") == 3
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,8 @@ def test_the_word_that_was_meant(tmp_path, monkeypatch, capsys, words, meant):
     monkeypatch.chdir(tmp_path)
     assert main(words) == 2
     err = capsys.readouterr().err
-    assert meant in err and err.count("\n") == 1
+    assert meant in err
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)
@@ -93,7 +96,8 @@ def test_a_project_sets_defaults_behind_the_command_line(tmp_path, monkeypatch, 
 
     found = report()
     assert (found["device"], found["strict"], found["checks"]) == ("adreno-650", True, "full")
-    assert report("--device", "sim:adreno-740")["device"] == "adreno-740" and report("--checks", "bounds")["checks"] == "bounds"
+    assert report("--device", "sim:adreno-740")["device"] == "adreno-740"
+    assert report("--checks", "bounds")["checks"] == "bounds"
     monkeypatch.setenv("ADRENO_SIM_DEVICE", "sim:adreno-660")
     assert report()["device"] == "adreno-660"
 
@@ -116,4 +120,6 @@ def test_a_project_lowers_no_check(tmp_path, monkeypatch, capsys, line, said):
     Path("pyproject.toml").write_text(f"[tool.adreno-sim]\n{line}\n")
     assert main(["kernel", "k.cl"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("error: pyproject.toml: ") and said in err and err.count("\n") == 1
+    assert err.startswith("error: pyproject.toml: ")
+    assert said in err
+    assert err.count("\n") == 1

@@ -32,7 +32,8 @@ def test_a_kernel_is_checked_without_a_cache(case: str, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "adreno_sim", "kernel", "--launch", "l.toml"]
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    assert "ok: 0 errors" in done.stdout and "Traceback" not in done.stderr
+    assert "ok: 0 errors" in done.stdout
+    assert "Traceback" not in done.stderr
 
 
 def test_a_working_folder_that_is_gone(
@@ -63,4 +64,5 @@ def test_no_folder_takes_a_temporary_file(
     capsys.readouterr()
     assert main(words.split()) == 2
     (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("error: no temporary file can be written") and "TMPDIR" in said
+    assert said.startswith("error: no temporary file can be written")
+    assert "TMPDIR" in said

@@ -37,7 +37,8 @@ def test_a_launch_is_debugged_with_the_memory_that_it_found(trace, tmp_path):
     command = ["debug", "--replay", str(trace), "--launch", "2", "--commands", str(script)]
     done = subprocess.run([sys.executable, "-m", "adreno_sim", *command], capture_output=True, text=True, check=True)
     said = done.stdout
-    assert "i[x] = 15.0" in said and "by = 100" in said
+    assert "i[x] = 15.0" in said
+    assert "by = 100" in said
     assert "work-item (5) made it 115.0 at kernel.cl:3" in said
 
 

@@ -87,7 +87,9 @@ def places(findings) -> list[tuple]:
 def test_what_cannot_be_exported_is_refused(trace, tmp_path, words, said, capsys) -> None:
     assert main(["replay", str(trace), "--export", str(tmp_path / "case"), *words]) == 2
     error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1 and not (tmp_path / "case").exists()
+    assert said in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "case").exists()
 
 
 def test_a_linked_program_makes_no_folder(tmp_path, capsys) -> None:
@@ -99,7 +101,8 @@ shim.launch(2, 0, (16,), (), [buffer(1)])
 """
     trace = record(tmp_path, body)[2]
     assert main(["replay", str(trace), "--launch", "1", "--export", str(tmp_path / "case")]) == 2
-    assert "linked of compiled ones" in capsys.readouterr().err and not (tmp_path / "case").exists()
+    assert "linked of compiled ones" in capsys.readouterr().err
+    assert not (tmp_path / "case").exists()
 
 
 def test_a_folder_is_written_through_the_wall(trace, tmp_path) -> None:
@@ -107,6 +110,9 @@ def test_a_folder_is_written_through_the_wall(trace, tmp_path) -> None:
     folder, known = tmp_path / "case", tmp_path / "known.toml"
     command = [sys.executable, "-m", "adreno_sim", "replay", str(trace)]
     exported = subprocess.run([*command, "--launch", "5", "--export", str(folder)], capture_output=True, text=True, check=False)
-    assert exported.returncode == 0 and (folder / "kernel.cl").is_file(), exported.stderr
+    assert exported.returncode == 0, exported.stderr
+    assert (folder / "kernel.cl").is_file(), exported.stderr
     listed = subprocess.run([*command, "--list", "--write-allow", str(known)], capture_output=True, text=True, check=False)
-    assert listed.returncode == 1 and "out-of-bounds-read" in known.read_text() and "half_written" in listed.stdout
+    assert listed.returncode == 1
+    assert "out-of-bounds-read" in known.read_text()
+    assert "half_written" in listed.stdout

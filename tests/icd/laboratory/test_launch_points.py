@@ -40,12 +40,14 @@ def test_memory_is_that_before_the_launch(chain) -> None:
         with open_launch(chain, number, checks="full") as point:
             view = point.launch.arguments[0]
             written = view.marks().view(np.uint8).astype(bool)
-            assert written.sum() == 4 * left and point.number == number
+            assert written.sum() == 4 * left
+            assert point.number == number
             expected = 2 * np.arange(8, dtype=np.float32) + (5 if number == 3 else 0)
             assert (view.array().view(np.float32)[:left] == expected[:left]).all()
     with open_launch(chain, 3, checks="full") as point:
         assert (point.launch.kernel.name, point.launch.global_size, point.launch.local_size) == ("add", (16,), (8,))
-        assert point.launch.arguments[1] == b"\x07\0\0\0" and "by = 7" in str(point.call)
+        assert point.launch.arguments[1] == b"\x07\0\0\0"
+        assert "by = 7" in str(point.call)
         assert {found.kind.label for found in point.device.run_prepared(point.prepare()).findings} == {"uninitialized-read"}
         assert (point.launch.arguments[0].array().view(np.float32)[:8] == 2 * np.arange(8) + 12).all()
 
@@ -69,4 +71,5 @@ def test_settings_are_the_recorded_ones_or_the_caller_s(chain) -> None:
 def test_what_cannot_be_taken_out_is_refused_in_one_line(chain, number, limit, said) -> None:
     with pytest.raises(AdrenoSimError, match=said) as refused, open_launch(chain, number, time_limit=limit):
         pass
-    assert "\n" not in str(refused.value) and json.dumps(chain)[1:-1] in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert json.dumps(chain)[1:-1] in str(refused.value)

@@ -49,11 +49,13 @@ def test_a_recording_is_replayed_under_each_reading(tmp_path: Path) -> None:
     assert run([*words, "--", sys.executable, str(client)]).returncode == 0
     assert readings_in(report) == [("waves", "wave-size", 4)]  # level full tries this one by itself
     assert main(["replay", str(trace), "--checks", "bounds", "--json", str(report)]) == 0
-    assert readings_in(report) == [] and "readings" not in json.loads(report.read_text())
+    assert readings_in(report) == []
+    assert "readings" not in json.loads(report.read_text())
     assert main(["replay", str(trace), "--checks", "bounds", "--every-reading", "--json", str(report)]) == 0
     assert readings_in(report) == [("waves", "wave-size", 4)]
     told = json.loads(report.read_text())["readings"]
-    assert told["repeated"] == 1 and ("adds", "contraction") in {(one["kernel"], one["reading"]) for one in told["tried"]}
+    assert told["repeated"] == 1
+    assert ("adds", "contraction") in {(one["kernel"], one["reading"]) for one in told["tried"]}
 
 
 def test_run_says_that_it_takes_a_recording(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,16 +30,21 @@ def test_a_race_of_the_second_launch(tmp_path):
     _, _, trace = record(tmp_path, CLIENT, "--checks", "full")
     page = tmp_path / "page.html"
     status, data = replay(tmp_path, trace, "--html", str(page))
-    assert status == 1 and [found["kind"] for found in data["findings"]] == ["data-race"]
+    assert status == 1
+    assert [found["kind"] for found in data["findings"]] == ["data-race"]
     drawn = json.loads(re.search(r'id="view">(.*?)</script>', page.read_text())[1])
     assert [call[:2] for call in drawn["calls"]] == [["scale", "launch 1"], ["fold", "launch 2"]]
-    assert drawn["calls"][0][4] == drawn["calls"][1][3] == ["buffer 2"] and drawn["calls"][1][4] == ["buffer 3"]
+    assert drawn["calls"][0][4] == drawn["calls"][1][3] == ["buffer 2"]
+    assert drawn["calls"][1][4] == ["buffer 3"]
     (found,) = drawn["findings"]
-    assert found["calls"] == [1] and found["at"] >= 0 and drawn["arrays"][found["array"]]["dtype"] == "float32"
+    assert found["calls"] == [1]
+    assert found["at"] >= 0
+    assert drawn["arrays"][found["array"]]["dtype"] == "float32"
     values = {store[0] for store in found["stores"]}
     first = 4 * found["at"]
     assert values == {f"{3 * (first + n)}" for n in range(4)}, "what the first launch left, read by four work-items"
-    assert {store[4] for store in found["stores"]} == {7} and not drawn["cut"]
+    assert {store[4] for store in found["stores"]} == {7}
+    assert not drawn["cut"]
 
 
 def test_a_clean_replay_has_nothing_to_look_into(tmp_path):
@@ -47,4 +52,7 @@ def test_a_clean_replay_has_nothing_to_look_into(tmp_path):
     page = tmp_path / "page.html"
     status, _ = replay(tmp_path, trace, "--html", str(page))
     drawn = json.loads(re.search(r'id="view">(.*?)</script>', page.read_text())[1])
-    assert status == 0 and len(drawn["calls"]) == 2 and not drawn["arrays"] and not drawn["findings"]
+    assert status == 0
+    assert len(drawn["calls"]) == 2
+    assert not drawn["arrays"]
+    assert not drawn["findings"]

@@ -51,14 +51,18 @@ def launches(data: dict) -> dict[str, int]:
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 def test_a_replay_finds_what_the_run_found(tmp_path, body, values, checks) -> None:
     status, recorded, trace = record(tmp_path, body, "--checks", checks, **values)
-    assert recorded["unsupported"] == [] and all(process["unchecked"] == [] for process in recorded["processes"])
+    assert recorded["unsupported"] == []
+    assert all(process["unchecked"] == [] for process in recorded["processes"])
     again, replayed = replay(tmp_path, trace)
     assert again == status == (0 if values.get("ITEMS") == 16 else 1)
-    assert replayed["findings"] == recorded["findings"] and replayed["command"] == recorded["command"]
+    assert replayed["findings"] == recorded["findings"]
+    assert replayed["command"] == recorded["command"]
     counts = [
         {name: count["launches"] for name, count in data["processes"][0]["kernels"].items()} for data in (recorded, replayed)
     ]
-    assert counts[0] == counts[1] and replayed["unchecked"] == recorded["unchecked"] and replayed["unsupported"] == []
+    assert counts[0] == counts[1]
+    assert replayed["unchecked"] == recorded["unchecked"]
+    assert replayed["unsupported"] == []
 
 
 def test_a_replay_looks_closer_and_on_another_device(tmp_path) -> None:
@@ -66,7 +70,8 @@ def test_a_replay_looks_closer_and_on_another_device(tmp_path) -> None:
     status, _, trace = record(tmp_path, body, "--checks", "bounds", ITEMS=16)
     assert status == 0
     status, data = replay(tmp_path, trace, "--checks", "full", "--device", "sim:adreno-650")
-    assert status == 1 and data["device"] == "sim:adreno-650"
+    assert status == 1
+    assert data["device"] == "sim:adreno-650"
     assert {found["kind"] for found in data["findings"]} == {"uninitialized-read"}
 
 
@@ -100,7 +105,8 @@ shim.launch(2, 0, (1,), (), [buffer(1)])
     status, data = replay(tmp_path, trace)
     assert status == 0
     (sentence,) = data["unchecked"]
-    assert "BUILD failed: CL_BUILD_PROGRAM_FAILURE: " in sentence and "nothing" in sentence
+    assert "BUILD failed: CL_BUILD_PROGRAM_FAILURE: " in sentence
+    assert "nothing" in sentence
 
 
 @pytest.mark.parametrize("words", [(), ("--strict",)])
@@ -108,24 +114,30 @@ def test_a_replay_in_which_nothing_builds_is_not_ok(tmp_path, words) -> None:
     """By a recording whose program did not build then either, and by one that somebody changed."""
     _, _, trace = record(tmp_path, BUILT_NOT)
     status, data = replay(tmp_path, trace, *words)
-    assert status == 2 and data["verdict"].startswith("failed: 0 errors, 0 warnings, none of 1 programs was built")
-    assert not data["ok"] and data["processes"][0]["differs"] == []
+    assert status == 2
+    assert data["verdict"].startswith("failed: 0 errors, 0 warnings, none of 1 programs was built")
+    assert not data["ok"]
+    assert data["processes"][0]["differs"] == []
     _, _, trace = record(tmp_path, GOOD)
     assert replay(tmp_path, trace, *words)[0] == 0
     for manifest in ({}, {"format": 1}):
         rewrite(trace, lambda event: with_source(event, "kernel void g(global int *o) { nothing; }"), **manifest)
         status, data = replay(tmp_path, trace, *words)
-        assert status == 2 and "none of 1 programs was built" in data["verdict"] and data["processes"][0]["kernels"] == {}
+        assert status == 2
+        assert "none of 1 programs was built" in data["verdict"]
+        assert data["processes"][0]["kernels"] == {}
 
 
 def test_a_replay_in_which_nothing_runs_is_not_ok(tmp_path) -> None:
     _, _, trace = record(tmp_path, GOOD)
     rewrite(trace, lambda event: replace(event, body=event.body[:16]) if event.kind is EventKind.LAUNCH else event, format=1)
     status, data = replay(tmp_path, trace)
-    assert status == 2 and "none of 1 launches ran" in data["verdict"]
+    assert status == 2
+    assert "none of 1 launches ran" in data["verdict"]
     rewrite(trace, lambda event: None)
     status, data = replay(tmp_path, trace)
-    assert status == 2 and "nothing in the recording runs" in data["verdict"]
+    assert status == 2
+    assert "nothing in the recording runs" in data["verdict"]
 
 
 def test_what_builds_or_copies_without_a_launch_is_replayed(tmp_path) -> None:
@@ -138,23 +150,29 @@ def test_calls_end_as_they_were_recorded(tmp_path, capfd) -> None:
     """A program that fails and goes on is replayed as it was; what ends otherwise is said, and is not ok."""
     _, _, trace = record(tmp_path, BUILT_NOT + GOOD)
     status, data = replay(tmp_path, trace)
-    assert status == 0 and data["processes"][0]["differs"] == []
+    assert status == 0
+    assert data["processes"][0]["differs"] == []
     original = trace.read_bytes()
 
     rewrite(trace, lambda event: with_source(event, "kernel void f(global int *o) { o[0] = 1; }"))
     status, data = replay(tmp_path, trace)
     (said,) = data["processes"][0]["differs"]
-    assert status == 2 and "BUILD ended with success, and with CL_BUILD_PROGRAM_FAILURE when it was recorded" in said
-    assert "1 call ended otherwise than recorded" in data["verdict"] and said in capfd.readouterr().err
+    assert status == 2
+    assert "BUILD ended with success, and with CL_BUILD_PROGRAM_FAILURE when it was recorded" in said
+    assert "1 call ended otherwise than recorded" in data["verdict"]
+    assert said in capfd.readouterr().err
     status, data = replay(tmp_path, trace, "--device", "sim:adreno-650")
-    assert status == 0 and said in data["unchecked"]  # what fails on one device need not on another
+    assert status == 0
+    assert said in data["unchecked"]
 
     trace.write_bytes(original)
     rewrite(trace, lambda event: None if event.kind is EventKind.FAILED else event)
     for words in ((), ("--device", "sim:adreno-650")):
         status, data = replay(tmp_path, trace, *words)
         (said,) = data["processes"][0]["differs"]
-        assert status == 2 and "BUILD ended with CL_BUILD_PROGRAM_FAILURE" in said and "with success when it was" in said
+        assert status == 2
+        assert "BUILD ended with CL_BUILD_PROGRAM_FAILURE" in said
+        assert "with success when it was" in said
 
 
 def test_launches_with_findings_end_as_they_were_recorded(tmp_path) -> None:
@@ -162,16 +180,19 @@ def test_launches_with_findings_end_as_they_were_recorded(tmp_path) -> None:
     for words in ((), ("--strict",)):
         _, _, trace = record(tmp_path, SCALE, *words, ITEMS=20)
         status, data = replay(tmp_path, trace)
-        assert status == 1 and data["processes"][0]["differs"] == []
+        assert status == 1
+        assert data["processes"][0]["differs"] == []
     refused = GOOD.replace("(1,), ()", "(4,), (3,)")
     _, recorded, trace = record(tmp_path, GOOD + refused.replace("build(2", "build(3").replace("buffer(2, 16)", "buffer(3, 16)"))
     status, data = replay(tmp_path, trace)
-    assert data["processes"][0]["differs"] == [] and data["findings"] == recorded["findings"]
+    assert data["processes"][0]["differs"] == []
+    assert data["findings"] == recorded["findings"]
 
 
 def test_nothing_is_written_of_a_command_without_opencl(tmp_path) -> None:
     trace = tmp_path / "trace.asim"
-    assert main(["run", "--record", str(trace), "--", "true"]) == 2 and not trace.exists()
+    assert main(["run", "--record", str(trace), "--", "true"]) == 2
+    assert not trace.exists()
 
 
 def test_findings_are_reported_where_the_recording_cannot_be_written(tmp_path, monkeypatch, capfd) -> None:
@@ -180,7 +201,9 @@ def test_findings_are_reported_where_the_recording_cannot_be_written(tmp_path, m
 
     monkeypatch.setattr("adreno_sim.icd.trace.archive.write_trace", fail)
     status, data, trace = record(tmp_path, SCALE, ITEMS=20)
-    assert status == 2 and not trace.exists() and len(data["findings"]) == 2
+    assert status == 2
+    assert not trace.exists()
+    assert len(data["findings"]) == 2
     assert "No space left" in capfd.readouterr().err
 
 
@@ -192,7 +215,8 @@ def test_a_client_that_is_killed_leaves_its_recording(tmp_path) -> None:
     _, recorded, trace = record(tmp_path, body, ITEMS=20)
     assert "its server died" in recorded["processes"][0]["failed"]
     status, data = replay(tmp_path, trace)
-    assert status == 1 and {found["kind"] for found in data["findings"]} == {"out-of-bounds-read", "out-of-bounds-write"}
+    assert status == 1
+    assert {found["kind"] for found in data["findings"]} == {"out-of-bounds-read", "out-of-bounds-write"}
 
 
 def test_pyopencl_is_recorded_through_the_shim(tmp_path) -> None:
@@ -200,9 +224,11 @@ def test_pyopencl_is_recorded_through_the_shim(tmp_path) -> None:
     client, trace = Path(fake_shim_file).with_name("pyopencl_client.py"), tmp_path / "trace.asim"
     words = [sys.executable, "-m", "adreno_sim", "run", "--record", str(trace), "--", sys.executable, str(client)]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert ran.returncode == 1 and zipfile.is_zipfile(trace), ran.stderr
+    assert ran.returncode == 1, ran.stderr
+    assert zipfile.is_zipfile(trace), ran.stderr
     status, data = replay(tmp_path, trace)
-    assert status == 1 and {found["kind"] for found in data["findings"] if found["severity"] == "error"} == {
+    assert status == 1
+    assert {found["kind"] for found in data["findings"] if found["severity"] == "error"} == {
         "out-of-bounds-read",
         "out-of-bounds-write",
     }
@@ -245,10 +271,14 @@ def test_a_real_device_is_compared_launch_by_launch(tmp_path, bad, request) -> N
     status = subprocess.run(words, timeout=300, check=False).returncode
     data = json.loads(report.read_text())
     (process,) = data["processes"]
-    assert process["compared"] == 2 and process["unchecked"] == []
+    assert process["compared"] == 2
+    assert process["unchecked"] == []
     if bad == 99:
-        assert status == 0 and data["findings"] == []
+        assert status == 0
+        assert data["findings"] == []
         return
     (found,) = data["findings"]
-    assert status == 1 and (found["kind"], found["kernel"]) == ("wrong-value", "which")
-    assert "1 of 16 elements" in found["message"] and "out on " in found["message"]
+    assert status == 1
+    assert (found["kind"], found["kernel"]) == ("wrong-value", "which")
+    assert "1 of 16 elements" in found["message"]
+    assert "out on " in found["message"]

@@ -35,7 +35,8 @@ def test_a_recording_reads_no_file_of_the_machine_that_replays_it(tmp_path, capf
     path = tmp_path / "stranger.asim"
     write_trace(path, Trace(("x",), "sim:adreno-740", "bounds", (RecordedSession("x", 1, "session-0"),)), [events])
     status, data = replay(tmp_path, path)
-    assert status == 2 and "none of 1 programs was built" in data["verdict"]
+    assert status == 2
+    assert "none of 1 programs was built" in data["verdict"]
     shown = capfd.readouterr()
     assert "secret words" not in json.dumps(data) + shown.out + shown.err
     assert [sentence for sentence in data["unchecked"] if "BUILD failed" in sentence and "not found" in sentence]
@@ -59,23 +60,34 @@ shim.launch(1, 0, (1,), (), [buffer(1)])
     for device, checks in (("sim:adreno-740", "off"), ("sim:adreno-740,checks=off,unsafe_includes=true", "")):
         rewrite(trace, lambda event: event, device=device, checks=checks)
         status, data = replay(tmp_path, trace)
-        assert status == 1 and data["checks"] == "bounds" and data["findings"] == recorded["findings"]
+        assert status == 1
+        assert data["checks"] == "bounds"
+        assert data["findings"] == recorded["findings"]
         (said,) = [sentence for sentence in data["unchecked"] if "checks=off" in sentence]
-        assert "not as recorded: checks=off: a recording may ask for bounds or full" in said and "--checks off" in said
+        assert "not as recorded: checks=off: a recording may ask for bounds or full" in said
+        assert "--checks off" in said
         assert said in capfd.readouterr().err
 
 
 def test_level_off_is_said_by_every_report(tmp_path, capfd) -> None:
     _, recorded, trace = record(tmp_path, SCALE, "--checks", "off", ITEMS=16)
     said = "level off checks none and keeps no kernel inside its memory"
-    assert said in recorded["unchecked"][0] and "level off: no access was checked" in recorded["verdict"]
+    assert said in recorded["unchecked"][0]
+    assert "level off: no access was checked" in recorded["verdict"]
     page, sarif = tmp_path / "page.html", tmp_path / "found.sarif"
     status, data = replay(tmp_path, trace, "--checks", "off", "--html", str(page), "--sarif", str(sarif))
-    assert status == 0 and said in data["unchecked"][0] and data["checks"] == "off"
-    assert said in page.read_text() and said in sarif.read_text() and said in capfd.readouterr().err
+    assert status == 0
+    assert said in data["unchecked"][0]
+    assert data["checks"] == "off"
+    assert said in page.read_text()
+    assert said in sarif.read_text()
+    assert said in capfd.readouterr().err
     status, data = replay(tmp_path, trace, "--sarif", str(sarif))
-    assert status == 0 and data["checks"] == "bounds" and said not in sarif.read_text()
-    assert "level off" not in data["verdict"] and not any(said in sentence for sentence in data["unchecked"])
+    assert status == 0
+    assert data["checks"] == "bounds"
+    assert said not in sarif.read_text()
+    assert "level off" not in data["verdict"]
+    assert not any(said in sentence for sentence in data["unchecked"])
 
 
 def test_a_recording_names_no_other_device(tmp_path, capfd) -> None:
@@ -100,7 +112,9 @@ def test_mutations_are_refused_in_one_line(tmp_path, good, data, capfd) -> None:
     path.write_bytes(changed)
     status = main(["replay", str(path)])
     error = capfd.readouterr().err
-    assert status in (0, 1, 2, 3) and "Traceback" not in error and "internal error" not in error
+    assert status in (0, 1, 2, 3)
+    assert "Traceback" not in error
+    assert "internal error" not in error
     assert status != 2 or error.count("\n") == 1, error
 
 
@@ -158,7 +172,8 @@ def test_an_order_that_makes_no_sense_is_refused(tmp_path, bodies, expected, cap
     write_trace(path, Trace(("x",), "sim:adreno-740", "bounds", (RecordedSession("x", 1, "session-0"),)), [events])
     assert main(["replay", str(path)]) == 2
     error = capfd.readouterr().err
-    assert expected in error and error.count("\n") == 1
+    assert expected in error
+    assert error.count("\n") == 1
 
 
 def test_sessions_are_cut_short_anywhere(tmp_path, good) -> None:
@@ -171,4 +186,5 @@ def test_sessions_are_cut_short_anywhere(tmp_path, good) -> None:
     for end in range(len(MAGIC), len(data)):
         part = list(read_events(io.BytesIO(data[:end])))
         found = [event for event in part if event is not None]
-        assert found == whole[: len(found)] and part.count(None) == (len(MAGIC + b"".join(map(encode_event, found))) != end)
+        assert found == whole[: len(found)]
+        assert part.count(None) == (len(MAGIC + b"".join(map(encode_event, found))) != end)

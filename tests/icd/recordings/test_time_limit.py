@@ -23,10 +23,12 @@ def test_launches_that_never_end_are_cut_off_together(tmp_path, capfd) -> None:
     _, recorded, trace = record(tmp_path, ENDLESS, "--device", "sim:adreno-740,timeout=0.4")
     assert recorded["processes"][0]["kernels"]["f"]["launches"] == 4
     whole = replay(tmp_path, trace)[1]
-    assert whole["processes"][0]["kernels"]["f"]["launches"] == 4 and "--time-limit" not in whole["verdict"]
+    assert whole["processes"][0]["kernels"]["f"]["launches"] == 4
+    assert "--time-limit" not in whole["verdict"]
     _, data = replay(tmp_path, trace, "--time-limit", "0.5")
     assert data["processes"][0]["kernels"]["f"]["launches"] in (1, 2)
-    assert [finding["kind"] for finding in data["findings"]] == ["watchdog"] and "--time-limit" in data["verdict"]
+    assert [finding["kind"] for finding in data["findings"]] == ["watchdog"]
+    assert "--time-limit" in data["verdict"]
     assert any("what was recorded from call" in said and "0.5 s (--time-limit" in said for said in data["unchecked"])
     assert "what was recorded from call" in capfd.readouterr().err
 
@@ -44,7 +46,8 @@ def test_processes_share_the_limit(tmp_path) -> None:
     status, data = replay(tmp_path, trace)
     assert (status, len(data["processes"])) == (0, 3)
     status, data = replay(tmp_path, trace, "--time-limit", "1e-9")
-    assert (status, len(data["processes"])) == (2, 1) and "--time-limit" in data["verdict"]
+    assert (status, len(data["processes"])) == (2, 1)
+    assert "--time-limit" in data["verdict"]
     assert any("2 of 3 processes" in said for said in data["unchecked"])
 
 

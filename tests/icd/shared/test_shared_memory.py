@@ -49,7 +49,8 @@ def simulate(folder: Path, *words: str, device: str = "adreno-740", more: tuple[
 def test_right_programs_are_right_and_silent(client: str, device: str, tmp_path: Path) -> None:
     done, report = simulate(tmp_path, client, device=device)
     assert done.returncode == 0, done.stderr
-    assert report["findings"] == [] and not report["processes"][0]["leaks"]
+    assert report["findings"] == []
+    assert not report["processes"][0]["leaks"]
 
 
 def test_wrong_calls_are_refused_as_drivers_do(client: str, tmp_path: Path) -> None:
@@ -92,7 +93,8 @@ def test_a_recording_shows_the_same_again(client: str, tmp_path: Path) -> None:
 def test_a_device_without_it_has_none(client: str, tmp_path: Path) -> None:
     """Under Windows an X1 has no shared virtual memory."""
     done, _ = simulate(tmp_path, client, device="adreno-x1-85")
-    assert "shared.c" in done.stderr and "found" in done.stderr  # clSVMAlloc returns NULL
+    assert "shared.c" in done.stderr
+    assert "found" in done.stderr
 
 
 @pytest.mark.parametrize("judge", ["pocl", "intel"])

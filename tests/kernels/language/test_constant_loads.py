@@ -56,7 +56,8 @@ def test_each_wave_reads_what_it_loaded():
     steps = w.reshape(STEPS, 2, 16).astype(np.float64)
     want = sum(x[:ACTIVE, None] * first + second for first, second in steps)
     np.testing.assert_array_equal(result[:ACTIVE], want)
-    assert not result[ACTIVE:].any() and not found
+    assert not result[ACTIVE:].any()
+    assert not found
 
 
 def test_a_load_beyond_its_source_is_out_of_bounds():

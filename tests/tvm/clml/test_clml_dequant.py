@@ -26,13 +26,15 @@ def _inputs():
 def test_packed_product_runs_and_agrees():
     device = adreno_sim.open_device("sim:adreno-830")
     report = adreno_sim.check(modules.packed_product(), _inputs(), device=device, target="clml", clml_min_flops=0)
-    assert report.ok and [graph.operators for graph in report.subgraphs] == [("dequant_matmul",)], str(report)
+    assert report.ok, str(report)
+    assert [graph.operators for graph in report.subgraphs] == [("dequant_matmul",)], str(report)
     assert (report.subgraphs[0].bound, report.subgraphs[0].copies_in) == (4, 0)
 
 
 def test_older_interface_keeps_it_in_kernels(adreno):
     report = adreno_sim.check(modules.packed_product(), _inputs(), device=adreno, target="clml", clml_min_flops=0)
-    assert report.ok and not report.subgraphs
+    assert report.ok
+    assert not report.subgraphs
 
 
 def test_another_way_of_unpacking_is_not_offloaded():

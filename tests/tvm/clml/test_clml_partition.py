@@ -48,7 +48,8 @@ def table_names() -> list[str]:
 
 def test_the_table_has_tvms_patterns():
     ours, theirs = table_names(), [name for name, *_ in clml_pattern_table()]
-    assert len(theirs) == 86 and set(theirs) <= set(ours)
+    assert len(theirs) == 86
+    assert set(theirs) <= set(ours)
     assert set(ours) - set(theirs) == {"openclml.nn.dense", "openclml.concatenate"}
 
 
@@ -105,7 +106,8 @@ def test_parameters_become_constants():
             out = builder.emit_output(nn.conv2d(x, w))
         builder.emit_func_output(out)
     mod = partition_for_clml(builder.get(), {"w": np.ones((8, 4, 3, 3), "float32")})
-    assert len(mod["main"].params) == 1 and _composites(mod) == ["openclml.nn.conv2d"]
+    assert len(mod["main"].params) == 1
+    assert _composites(mod) == ["openclml.nn.conv2d"]
 
 
 def test_runtime_is_there():
@@ -122,8 +124,11 @@ def test_code_generation_writes_what_tvms_runtime_reads():
     graph, names, mod = _graph(lambda x: relax.op.clip(conv(x, 8, padding=1) + constant(1, 8, 1, 1), 0, 6), IMAGE)
     assert [node.op for node in graph.nodes] == ["input", "const", "const", "kernel"]
     kernel = graph.nodes[-1]
-    assert kernel.name == "openclml.clip.bias.nn.conv2d" and kernel.attrs["activation_type"] == "relu6"
-    assert kernel.attrs["padding"] == [1, 1, 1, 1] and kernel.attrs["groups"] == 1 and kernel.attrs["out_dtype"] == ""
+    assert kernel.name == "openclml.clip.bias.nn.conv2d"
+    assert kernel.attrs["activation_type"] == "relu6"
+    assert kernel.attrs["padding"] == [1, 1, 1, 1]
+    assert kernel.attrs["groups"] == 1
+    assert kernel.attrs["out_dtype"] == ""
     assert graph.constants == names == [str(name) for name in mod.attrs["const_name_to_constant"]]
     assert parse(graph.to_json()) == graph
 
@@ -131,7 +136,8 @@ def test_code_generation_writes_what_tvms_runtime_reads():
 def test_depthwise_weights_are_the_same_bytes_under_another_shape():
     graph, _, mod = _graph(lambda x: conv(x, 4, inputs=1, groups=4), IMAGE)
     kernel = graph.nodes[-1]
-    assert kernel.name == "openclml.nn.depthwise_conv2d" and graph.nodes[1].shape == (1, 4, 3, 3)
+    assert kernel.name == "openclml.nn.depthwise_conv2d"
+    assert graph.nodes[1].shape == (1, 4, 3, 3)
     (weights,) = mod.attrs["const_name_to_constant"].values()
     assert weights.numpy().shape == (4, 1, 3, 3)
 
@@ -167,7 +173,8 @@ def test_the_module_given_stays_as_it_is():
     mod = module(lambda x: nn.relu(norm(conv(x, 8) + constant(1, 8, 1, 1), 8)[0]), IMAGE)
     before = mod.script(show_meta=True)
     partition_for_clml(mod)
-    assert mod.script(show_meta=True) == before and "Codegen" not in before
+    assert mod.script(show_meta=True) == before
+    assert "Codegen" not in before
 
 
 def _tvms_composites(mod):

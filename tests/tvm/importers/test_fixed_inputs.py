@@ -53,7 +53,8 @@ def by_rate() -> Any:
 @pytest.mark.parametrize("rate", [8000, 16000])
 def test_the_branch_of_a_value_is_what_onnx_runtime_runs(rate: int) -> None:
     model = load_model(by_rate(), {"x": X.shape}, values={"sr": rate})
-    assert [item.name for item in model.inputs] == ["x"] and model.onnx is not None
+    assert [item.name for item in model.inputs] == ["x"]
+    assert model.onnx is not None
     assert "If" not in [node.op_type for node in model.onnx.proto.graph.node]
     expected = onnxruntime.InferenceSession(by_rate().SerializeToString()).run(None, {"x": X, "sr": np.array(rate)})
     found = run_onnx(model.onnx, {"x": X})
@@ -64,7 +65,8 @@ def test_the_branch_of_a_value_is_what_onnx_runtime_runs(rate: int) -> None:
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 def test_a_model_with_a_value_is_checked(target: str) -> None:
     report = adreno_sim.check(by_rate(), target=target, shapes={"x": X.shape}, input_values={"sr": 16000})
-    assert report.ok and [item.name for item in report.inputs] == ["x"], report
+    assert report.ok, report
+    assert [item.name for item in report.inputs] == ["x"], report
 
 
 def test_without_one_the_refusal_says_how() -> None:
@@ -104,7 +106,8 @@ def relax_module(columns: Any = 8) -> Any:
 
 def test_a_parameter_of_a_relax_module_is_bound() -> None:
     report = adreno_sim.check(relax_module(), [X], input_values={"scale": 3})
-    assert report.ok and report.inputs[0].name == "x", report
+    assert report.ok, report
+    assert report.inputs[0].name == "x", report
     with pytest.raises(AdrenoSimError, match=r"input 'scale', which is 2xn: give its shape too \(--shape\)"):
         load_model(relax_module("n"), values={"scale": 3})
     assert load_model(relax_module("n"), {"scale": (2, 8)}, values={"scale": 3}).inputs[0].shape == (2, 8)
@@ -119,4 +122,5 @@ def test_a_program_of_torch_is_still_judged_by_torch() -> None:
 
     program = torch.export.export(Scaled(), (torch.ones(2, 8), torch.ones(2, 8)))
     report = adreno_sim.check(program, input_values={"scale": 3})
-    assert report.ok and {output.reference for output in report.outputs} == {"TVM llvm", "PyTorch"}, report
+    assert report.ok, report
+    assert {output.reference for output in report.outputs} == {"TVM llvm", "PyTorch"}, report

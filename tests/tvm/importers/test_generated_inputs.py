@@ -114,7 +114,9 @@ class Bounds:
 def test_slices_are_not_empty_and_scatters_write_inside():
     for seed in range(5):
         drawn = make_inputs(load_model(Bounds), seed=seed)
-        assert (drawn["begin"] >= 0).all() and (drawn["begin"] < drawn["end"]).all() and (drawn["end"] <= (30, 5)).all()
+        assert (drawn["begin"] >= 0).all()
+        assert (drawn["begin"] < drawn["end"]).all()
+        assert (drawn["end"] <= (30, 5)).all()
         assert (drawn["steps"] == 1).all()
         for name, bounds in {"rows": (0, 4), "lengths": (1, 4)}.items():
             assert (drawn[name].min(), drawn[name].max()) == bounds
@@ -129,7 +131,8 @@ def test_masks_leave_something_in_each_row():
 def test_embeddings_are_judged_on_rows_of_the_whole_table(target):
     assert make_inputs(load_model(Embedding))["ids"].max() > 100
     report = adreno_sim.check(Embedding, target=target)
-    assert report.ok and all(kernel.status != "wrong" for kernel in report.kernels), report.findings
+    assert report.ok, report.findings
+    assert all(kernel.status != "wrong" for kernel in report.kernels), report.findings
 
 
 @pytest.mark.representative
@@ -138,7 +141,8 @@ def test_a_bundle_knows_the_ranges_of_its_inputs(tmp_path):
     compile_model(Embedding, target="buffer").save(tmp_path / "m.asim")
     assert [info.bounds for info in CompiledModel.load(tmp_path / "m.asim").inputs] == [(0, 2999), (0, 1), None, None]
     report = adreno_sim.check(tmp_path / "m.asim")
-    assert report.ok and not report.findings
+    assert report.ok
+    assert not report.findings
     wrong = {"ids": np.zeros((1, 6), "int64"), "sentence": np.full((1, 6), 2)}
     tables = {"words": np.ones((3000, 8), "float32"), "sentences": np.ones((2, 8), "float32")}
     report = adreno_sim.check(tmp_path / "m.asim", {**wrong, **tables})
@@ -196,7 +200,8 @@ def test_functions_that_take_what_they_load_as_an_index():
     drawn = make_inputs(load_model(Written))["ids"]
     assert (drawn.min(), drawn.max()) == (0, 4)
     report = adreno_sim.check(Written, target="buffer")
-    assert report.ok and report.checked == report.kernels_in_model
+    assert report.ok
+    assert report.checked == report.kernels_in_model
 
 
 def onnx_gather(tmp_path, index, nodes, count=7):
@@ -219,7 +224,8 @@ def onnx_gather(tmp_path, index, nodes, count=7):
 def test_gather_is_given_indices_that_onnxruntime_takes(tmp_path):
     pytest.importorskip("onnxruntime")
     report = adreno_sim.check(onnx_gather(tmp_path, "ids", []))
-    assert report.ok and {output.reference for output in report.outputs} == {"TVM llvm", "ONNX Runtime"}
+    assert report.ok
+    assert {output.reference for output in report.outputs} == {"TVM llvm", "ONNX Runtime"}
 
 
 @gathers
@@ -229,7 +235,9 @@ def test_indices_that_no_range_fits_are_no_finding(tmp_path, capsys):
     path = onnx_gather(tmp_path, "sum", [onnx.helper.make_node("ReduceSum", ["ids"], ["sum"])], count=1)
     assert command(["check", str(path)]) == 2
     said = capsys.readouterr()
-    assert "give --input" in said.err and "Traceback" not in said.err and "wrong-value" not in said.out
+    assert "give --input" in said.err
+    assert "Traceback" not in said.err
+    assert "wrong-value" not in said.out
     np.savez(tmp_path / "given.npz", ids=np.array([0, 1, -1, 0, 1, 0, 1]))
     assert command(["check", str(path), "--input", str(tmp_path / "given.npz")]) == 0
 

@@ -33,7 +33,8 @@ def test_onnx_inputs_keep_their_order_and_get_valid_names(tmp_path: Path) -> Non
     model = load_model(file)
     assert model.name == "m"
     assert model.inputs == (ModelInput("gpu_0_data_0", (1, 3, 8, 8), "float32"),)
-    assert model.onnx is not None and model.onnx.proto.graph.input[0].name == "gpu_0_data_0"
+    assert model.onnx is not None
+    assert model.onnx.proto.graph.input[0].name == "gpu_0_data_0"
 
 
 def test_the_file_is_not_changed_by_importing_it(tmp_path: Path) -> None:
@@ -167,8 +168,10 @@ PAIR = Model("m", None, (ModelInput("a", ("n", 4), "float32"), ModelInput("b", (
 
 def test_seeded_inputs_follow_seed_and_name() -> None:
     first, again, other = (make_inputs(PAIR, seed=seed) for seed in (1, 1, 2))
-    assert first["a"].shape == (2, 4) and first["b"].shape == (2, 2)
-    assert first["a"].dtype == np.float32 and first["b"].dtype == np.int64
+    assert first["a"].shape == (2, 4)
+    assert first["b"].shape == (2, 2)
+    assert first["a"].dtype == np.float32
+    assert first["b"].dtype == np.int64
     np.testing.assert_array_equal(first["a"], again["a"])
     assert not np.array_equal(first["a"], other["a"])
     assert make_inputs(PAIR, shapes={"a": (7, 4)})["b"].shape == (7, 2)
@@ -178,7 +181,8 @@ def test_inputs_from_npz(tmp_path: Path) -> None:
     arrays = {"a": np.ones((3, 4), "float32"), "b": np.zeros((3, 2), "int32")}
     np.savez(tmp_path / "in.npz", **arrays)
     read = make_inputs(PAIR, tmp_path / "in.npz")
-    assert list(read) == ["a", "b"] and read["b"].dtype == np.int64
+    assert list(read) == ["a", "b"]
+    assert read["b"].dtype == np.int64
 
 
 @pytest.mark.parametrize(
@@ -199,7 +203,8 @@ def test_a_picture_is_resized_and_scaled(tmp_path: Path) -> None:
     pillow = pytest.importorskip("PIL.Image")
     pillow.new("RGB", (16, 12), (255, 0, 128)).save(tmp_path / "p.png")
     array = make_inputs(IMAGE, tmp_path / "p.png")["image"]
-    assert array.shape == (1, 3, 6, 8) and array.flags.c_contiguous
+    assert array.shape == (1, 3, 6, 8)
+    assert array.flags.c_contiguous
     np.testing.assert_allclose(array[0, :, 2, 3], [1.0, -1.0, 128 / 127.5 - 1], atol=1e-6)
 
 

@@ -51,7 +51,8 @@ def test_a_module_or_what_makes_it_is_named(file):
     names = [load_model(source).name for source in (file, f"{file}:One", f"{file}:make")]
     assert names == ["net", "net", "net"]
     assert all("main" in str(find_module(f"{file}:{name}")) for name in ("One", "make"))
-    assert split_name("net.py:make")[1] == "make" and split_name("a.onnx:make")[1] == ""
+    assert split_name("net.py:make")[1] == "make"
+    assert split_name("a.onnx:make")[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,8 @@ def test_a_module_that_tvm_saved(file, tmp_path):
     saved, other = tmp_path / "net.json", tmp_path / "other.json"
     saved.write_text(tvm.ir.save_json(find_module(file)))
     other.write_text('{"schema": "adreno-sim/plan/1"}')
-    assert is_model(saved) and not is_model(other)
+    assert is_model(saved)
+    assert not is_model(other)
     assert load_model(saved).inputs == load_model(file).inputs
     with pytest.raises(AdrenoSimError, match=r"other\.json: no module that this TVM"):
         load_model(other)

@@ -68,7 +68,9 @@ def cases(names, default):
 @pytest.mark.parametrize(("name", "target"), cases(MODELS, [("topk", "texture"), ("cumsum backwards, exclusive", "buffer")]))
 def test_onnx_operators_are_right(name, target):
     report = check(MODELS[name](), target=target)
-    assert report.ok and not report.findings and all_are_judged(report)
+    assert report.ok
+    assert not report.findings
+    assert all_are_judged(report)
     assert {(output.reference, output.ok) for output in report.outputs} == {("TVM llvm", True), ("ONNX Runtime", True)}
 
 
@@ -89,7 +91,10 @@ OPERATORS = {
 @pytest.mark.parametrize(("name", "target"), cases(OPERATORS, []))
 def test_relax_operators_are_right(name, target):
     report = check(one_block(OPERATORS[name], ROWS), target=target)
-    assert report.ok and not report.findings and [output.ok for output in report.outputs] == [True] and all_are_judged(report)
+    assert report.ok
+    assert not report.findings
+    assert [output.ok for output in report.outputs] == [True]
+    assert all_are_judged(report)
 
 
 def sampling():
@@ -102,13 +107,18 @@ def sampling():
 @pytest.mark.parametrize("target", [pytest.param("buffer", marks=pytest.mark.slow), "texture"])
 def test_samples_of_generated_distributions_are_right(target):
     report = check(sampling(), target=target, checks="full")
-    assert report.ok and not report.findings and [output.ok for output in report.outputs] == [True] and all_are_judged(report)
+    assert report.ok
+    assert not report.findings
+    assert [output.ok for output in report.outputs] == [True]
+    assert all_are_judged(report)
 
 
 def test_distributions_are_generated_as_such():
     inputs = seeded_inputs(load_model(sampling()))
     np.testing.assert_allclose(inputs["prob"].sum(axis=1), 1, rtol=1e-5)
-    assert (inputs["prob"] >= 0).all() and (inputs["numbers"] >= 0).all() and (inputs["numbers"] < 1).all()
+    assert (inputs["prob"] >= 0).all()
+    assert (inputs["numbers"] >= 0).all()
+    assert (inputs["numbers"] < 1).all()
     assert set(inputs["rows"].flat) <= {0, 1}
 
 

@@ -38,8 +38,10 @@ def test_modules_are_told_by_their_class_alone():
     module = type("Module", (), {"__module__": "torch.nn.modules.module"})
     network = type("Network", (module,), {"__module__": "models"})
     program = type("ExportedProgram", (), {"__module__": "torch.export.exported_program"})
-    assert torch_import.is_module(network()) and not torch_import.is_module(program())
-    assert torch_import.is_program(program()) and not torch_import.is_program(network())
+    assert torch_import.is_module(network())
+    assert not torch_import.is_module(program())
+    assert torch_import.is_program(program())
+    assert not torch_import.is_program(network())
     with pytest.raises(AdrenoSimError, match=r"model of type Network: expected a program: torch\.export\.save"):
         load_model(network())
 
@@ -77,7 +79,8 @@ def test_a_program_is_checked_and_judged_by_pytorch_too(exported, tmp_path):
     assert main(["check", str(path), "--json", str(report)]) == 0
     data = json.loads(report.read_text())
     assert {output["reference"] for output in data["outputs"]} == {"TVM llvm", "PyTorch"}
-    assert len(data["outputs"]) == 4 and all(output["ok"] for output in data["outputs"])
+    assert len(data["outputs"]) == 4
+    assert all(output["ok"] for output in data["outputs"])
     assert len(data["kernels"]) == data["kernels_in_model"] > 4
 
 
@@ -97,7 +100,8 @@ def test_a_wrong_reference_would_be_seen(exported):
 
     x = np.random.default_rng(0).standard_normal((1, 4, 16, 16)).astype("float32")
     first, second = run_torch(exported[0], [x]), run_torch(exported[0], [x + 1])
-    assert [array.shape for array in first] == [(1, 10), (1, 8)] and not np.allclose(first[1], second[1])
+    assert [array.shape for array in first] == [(1, 10), (1, 8)]
+    assert not np.allclose(first[1], second[1])
     with pytest.raises(AdrenoSimError, match="PyTorch: "):
         run_torch(exported[0], [x[:, :3]])
 

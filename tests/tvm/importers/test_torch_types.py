@@ -22,14 +22,17 @@ def positive_so_far(x):
 def test_a_sum_of_booleans_counts_them():
     x = np.random.default_rng(0).standard_normal((3, 40), np.float32)
     report = check(sum_as_torch(module(positive_so_far, (3, 40))), {"x": x}, target="buffer")
-    assert report.ok and not report.findings and [output.ok for output in report.outputs] == [True]
+    assert report.ok
+    assert not report.findings
+    assert [output.ok for output in report.outputs] == [True]
 
 
 def test_a_sum_that_stays_boolean_is_refused_by_name():
     with pytest.raises(UnsupportedError) as refused:
         check(module(positive_so_far, (3, 40)), target="buffer")
     said = str(refused.value)
-    assert "stores vectors of bool, which OpenCL C has not; next: cast to int8 or int64" in said and "\n" not in said
+    assert "stores vectors of bool, which OpenCL C has not; next: cast to int8 or int64" in said
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])

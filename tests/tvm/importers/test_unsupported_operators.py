@@ -64,8 +64,10 @@ def test_what_the_importer_refuses(case):
     with pytest.raises(UnsupportedError) as refused:
         compile_model(source, target="buffer")
     text = str(refused.value)
-    assert text.startswith(f"unsupported: ONNX operator {operator} (node n1): ") and whose in text
-    assert "; next: " in text and "\n" not in text
+    assert text.startswith(f"unsupported: ONNX operator {operator} (node n1): ")
+    assert whose in text
+    assert "; next: " in text
+    assert "\n" not in text
 
 
 @pytest.mark.skipif(tvm_series() != "0.27", reason="what fails, and where, differs between versions")
@@ -75,7 +77,8 @@ def test_what_lowering_does_not_take(case):
     with pytest.raises(UncompiledError) as refused:
         compile_model(source, target=target)
     text = str(refused.value)
-    assert f"; it begins with ONNX operator {operator} (node n1); next: " in text and "\n" not in text
+    assert f"; it begins with ONNX operator {operator} (node n1); next: " in text
+    assert "\n" not in text
     assert "TVM's fixed pipeline fails" in text or "adreno-sim does not have" in text
     assert ("--target buffer, where it compiles" in text) == (case == "groups")
 
@@ -101,8 +104,10 @@ def test_the_operator_of_a_relax_module_is_found_by_bisection():
             raise UncompiledError("fails")
 
     culprit = find_culprit(RelaxBeginnings(convolutions()), attempt)
-    assert culprit is not None and culprit.name.startswith("relax.nn.max_pool2d (which gives lv")
-    assert "R.nn.max_pool2d" in culprit.module.script() and culprit.module.script().count("R.nn.conv2d") == 1
+    assert culprit is not None
+    assert culprit.name.startswith("relax.nn.max_pool2d (which gives lv")
+    assert "R.nn.max_pool2d" in culprit.module.script()
+    assert culprit.module.script().count("R.nn.conv2d") == 1
     assert len(tried) <= 4
 
 

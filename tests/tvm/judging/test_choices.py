@@ -57,7 +57,8 @@ def test_every_element_of_a_resize_is_known_and_a_neighbour_is_wrong(method, sca
         _, truth, native = judge_resize(method, coordinates, SIZES[scale], dtype)
         expected = expect(truth, dtype, UNITS)
         result = compare(native, expected)
-        assert result.ok and not result.uninformative, (coordinates, result)
+        assert result.ok, (coordinates, result)
+        assert not result.uninformative, (coordinates, result)
         assert truth.sigma.max() < (3e-5 if dtype == "float32" else 2e-3)
         for defect in (np.roll(native, 1, -1), np.roll(native, 1, -2), native * native.dtype.type(1.01)):
             assert compare(defect, expected).wrong > 0.9 * np.count_nonzero(defect != native)
@@ -66,7 +67,9 @@ def test_every_element_of_a_resize_is_known_and_a_neighbour_is_wrong(method, sca
 def test_a_cubic_resize_by_three_is_known():
     _, truth, native = judge_resize("cubic", "half_pixel", SIZES["3"], "float32")
     result = compare(native, expect(truth, "float32", UNITS))
-    assert result.ok and not result.uninformative and truth.sigma.max() < 3e-5
+    assert result.ok
+    assert not result.uninformative
+    assert truth.sigma.max() < 3e-5
 
 
 def test_either_neighbour_is_right_where_rounding_decides_and_a_third_is_not():
@@ -75,7 +78,8 @@ def test_either_neighbour_is_right_where_rounding_decides_and_a_third_is_not():
     assert compare(native, expect(truth, "float32", UNITS)).ok
     either = native.copy()
     either[..., 1, 1] = x[..., 0, 0] + x[..., 1, 1] - native[..., 1, 1]
-    assert np.isfinite(truth.sigma).all() and compare(either, expect(truth, "float32", UNITS)).ok
+    assert np.isfinite(truth.sigma).all()
+    assert compare(either, expect(truth, "float32", UNITS)).ok
     other = native.copy()
     other[..., 0, 0] = x[..., 0, 1]
     assert compare(other, expect(truth, "float32", UNITS)).wrong == 2
@@ -85,7 +89,8 @@ def test_coordinates_that_are_exact_are_decided():
     """Every second element, and a half that is rounded to even: as TVM's targets do."""
     for coordinates, sizes in (("asymmetric", ((4, 4), (8, 8))), ("half_pixel", ((8, 8), (4, 4)))):
         _, truth, native = judge_resize("nearest_neighbor", coordinates, sizes, "float32")
-        assert truth.sigma.max() == 0 and np.array_equal(truth.value, native)
+        assert truth.sigma.max() == 0
+        assert np.array_equal(truth.value, native)
 
 
 @T.prim_func(private=True, s_tir=True)
@@ -125,7 +130,8 @@ def gathered(x: T.Buffer((32,), "float32"), y: T.Buffer((32,), "float32")):
 
 def test_a_choice_that_leaves_the_tensor_is_none():
     truth, native = judge(outside, np.arange(3, dtype=np.float32) ** 2, (9,))
-    assert compare(native, expect(truth, "float32", UNITS)).ok and np.isfinite(truth.sigma).all()
+    assert compare(native, expect(truth, "float32", UNITS)).ok
+    assert np.isfinite(truth.sigma).all()
 
 
 def test_of_more_than_two_places_nothing_is_known():
@@ -137,7 +143,8 @@ def test_of_more_than_two_places_nothing_is_known():
 def test_places_that_tensors_hold_are_chosen_too():
     x = np.arange(32, dtype=np.float32) * 10
     truth, native = judge(gathered, x, (32,))
-    assert np.isfinite(truth.sigma).all() and compare(native, expect(truth, "float32", UNITS)).ok
+    assert np.isfinite(truth.sigma).all()
+    assert compare(native, expect(truth, "float32", UNITS)).ok
 
 
 DEFECTS = {
@@ -172,4 +179,5 @@ def test_a_resize_by_three_is_judged(defect, dtype, target, monkeypatch):
         monkeypatch.setattr(prepare, "extract_model", spoil)
     report = check(resize("linear", "half_pixel", ((6, 6), (10, 18)), dtype), target=target)
     found = {finding.kind for finding in report.findings}
-    assert found == (set() if defect == "clean" else {Kind.WRONG_VALUE}) and report.checked == report.kernels_in_model
+    assert found == (set() if defect == "clean" else {Kind.WRONG_VALUE})
+    assert report.checked == report.kernels_in_model

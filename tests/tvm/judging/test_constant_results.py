@@ -67,7 +67,8 @@ def with_half_of_it(monkeypatch, pattern=r"\{\n", by="{\n  if (get_global_id(0) 
 @pytest.mark.parametrize("function", [zeros, masked], ids=["zeros", "mask"])
 def test_a_constant_result_is_judged(function):
     report = check_kernel(function, target="buffer")
-    assert report.verdict.startswith("ok: 1 of 1 kernels checked") and not report.findings, report.findings
+    assert report.verdict.startswith("ok: 1 of 1 kernels checked"), report.findings
+    assert not report.findings, report.findings
 
 
 @pytest.mark.parametrize("function", [zeros, masked], ids=["zeros", "mask"])
@@ -82,7 +83,8 @@ def test_a_constant_that_is_not_written_everywhere_is_wrong(function, monkeypatc
 @pytest.mark.parametrize("function", [unmasked, small], ids=["-inf", "below a bound"])
 def test_a_comparison_is_judged_on_what_it_looks_for(function):
     report = check_kernel(function, target="buffer")
-    assert report.verdict.startswith("ok: 1 of 1 kernels checked") and not report.findings, report.findings
+    assert report.verdict.startswith("ok: 1 of 1 kernels checked"), report.findings
+    assert not report.findings, report.findings
 
 
 @pytest.mark.parametrize("function", [unmasked, small], ids=["-inf", "below a bound"])

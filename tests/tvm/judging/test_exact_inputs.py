@@ -51,9 +51,12 @@ def test_a_term_that_a_driver_drops_is_found_and_no_right_result_is_blamed(make,
     (x,) = (array for array, item in zip(arrays, problem.inputs, strict=True) if item.draw == "data" and item.shape[-1] == 4096)
     x[..., 11] = 0.01  # the term that is dropped: halves do not show it
     right = bench.judge(arrays, Planted())
-    assert right.by_exact is False and not right.found, "judged, and right"
+    assert right.by_exact is False, "judged, and right"
+    assert not right.found, "judged, and right"
     wrong = bench.judge(arrays, Planted(Defect.DROPPED_TERM, at=11))
-    assert wrong.by_exact and not wrong.by_bound and not wrong.by_rerun
+    assert wrong.by_exact
+    assert not wrong.by_bound
+    assert not wrong.by_rerun
     found = [f.message for f in bench._observer.found.findings.as_list() if f.kind is Kind.WRONG_VALUE]
     assert any("on whole numbers that it sums exactly" in message for message in found)
 
@@ -63,7 +66,8 @@ def test_what_does_more_than_add_and_multiply_is_not_judged_so(make):
     problem = make(64, "float16", "tree")
     bench = bench_of(problem)
     right = bench.judge(draw_inputs(problem, SIGNS[0], np.random.default_rng(0)), Planted())
-    assert right.by_exact is None and not right.found
+    assert right.by_exact is None
+    assert not right.found
 
 
 def expectations(compute, *shapes, dtype="float16"):
@@ -79,7 +83,8 @@ def test_a_text_that_rounds_where_its_primfunc_does_not_tells_nothing():
     assert body.count("3.0h") == 2
     bench = bench_of(replace(problem, body=body))
     right = bench.judge(draw_inputs(problem, SIGNS[0], np.random.default_rng(0)), Planted())
-    assert right.by_exact is None and not right.found
+    assert right.by_exact is None
+    assert not right.found
 
 
 @pytest.mark.parametrize(
@@ -120,7 +125,8 @@ def test_what_is_said_to_be_exact_is_so_in_any_order(seed, most):
     sums = np.zeros((3, 2), "float16")
     for k in rng.permutation(16):
         sums = (sums + (x[:, k, None] * w[None, k]).astype("float16")).astype("float16")
-    assert np.array_equal(sums, golden.array) and not golden.allowed.any()
+    assert np.array_equal(sums, golden.array)
+    assert not golden.allowed.any()
 
 
 EXPECTED = expectations(product, (3, 16), (16, 2))

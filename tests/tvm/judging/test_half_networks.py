@@ -123,8 +123,10 @@ def test_a_network_in_halves(name: str, mode: str, target: str, adreno: Any, mon
     make, defects = NETWORKS[name]
     model = make("float16" if mode == "native" else "float32")
     right = adreno_sim.check(model, device=adreno, target=target, **MODES[mode])
-    assert right.ok and {kernel.status for kernel in right.kernels} <= {"ok", "part"}, str(right)
-    assert right.outputs and not any("low power" in reason for reason in right.unchecked), str(right)
+    assert right.ok, str(right)
+    assert {kernel.status for kernel in right.kernels} <= {"ok", "part"}, str(right)
+    assert right.outputs, str(right)
+    assert not any("low power" in reason for reason in right.unchecked), str(right)
 
     planted = []
 
@@ -137,4 +139,5 @@ def test_a_network_in_halves(name: str, mode: str, target: str, adreno: Any, mon
     monkeypatch.setattr(prepared, "extract_model", extract_wrong)
     report = adreno_sim.check(model, device=adreno, target=target, **MODES[mode])
     (finding,) = [finding for finding in report.findings if finding.severity.name == "ERROR"]
-    assert finding.kind is Kind.WRONG_VALUE and planted[0].startswith(finding.detail["function"]), str(report)
+    assert finding.kind is Kind.WRONG_VALUE, str(report)
+    assert planted[0].startswith(finding.detail["function"]), str(report)

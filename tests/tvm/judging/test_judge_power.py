@@ -24,7 +24,8 @@ from adreno_sim.results.expected import Expected
 def test_no_right_kernel_is_blamed_and_hardly_a_defect_passes():
     problems = choose_problems(quick=True, only="")[::4]
     tally = tally_runs(run_campaign(problems, repeats=1, seed=0, say=lambda text: None))
-    assert tally.runs > 25 and tally.total.detectable > 0.8 * tally.runs
+    assert tally.runs > 25
+    assert tally.total.detectable > 0.8 * tally.runs
     assert not tally.alarms, tally.alarms
     assert not tally.without_rerun, tally.without_rerun
     assert tally.total.missed <= (1 - LEAST_FOUND) * tally.total.detectable, tally.misses
@@ -46,9 +47,11 @@ def test_a_defect_that_halves_flush_away_is_seen_in_the_rerun(softmax):
     x = np.random.default_rng(0).uniform(-1, 1, (16, 64)).astype("float16")
     x[:, 10], x[:, 11] = -11, -7
     right = softmax.judge([x], Planted())
-    assert not right.found and not right.no_rerun
+    assert not right.found
+    assert not right.no_rerun
     wrong = softmax.judge([x], Planted(Defect.SWAPPED_CHANNEL, at=10))
-    assert wrong.by_rerun and not wrong.by_bound
+    assert wrong.by_rerun
+    assert not wrong.by_bound
 
 
 def test_what_reads_bits_has_no_rerun_and_what_halves_may_round_is():

@@ -108,7 +108,8 @@ __kernel void f(__global float* restrict y_ptr, __global float* restrict w_ptr, 
 
 def test_elements_are_widened_where_they_are_read() -> None:
     text = widen_floats(widen_where_read(FLOATS, "w_ptr") or "").replace("narrow_elements_of_", "")
-    assert text.count("__global float* restrict w_ptr") == 2 and text.count("__global double* restrict x_ptr") == 2
+    assert text.count("__global float* restrict w_ptr") == 2
+    assert text.count("__global double* restrict x_ptr") == 2
     assert "((double)w_ptr[(int)((double)w_ptr[1])]) * ((double)w_ptr[2]) + x_ptr[0]" in text
 
 
@@ -123,7 +124,8 @@ def test_a_large_tensor_keeps_its_type_only_where_every_kernel_can() -> None:
     function, width = model.host_functions[name], Width(halves=False, doubles=True)
     read = [param.name for param in function.params if getattr(param, "access", "") == "read"]
     wide, kept = widen_model(model, name, width, large=read)
-    assert kept == set(read) and [p.dtype for p in wide.host_functions[name].params if p.name in kept] == ["float32"] * len(read)
+    assert kept == set(read)
+    assert [p.dtype for p in wide.host_functions[name].params if p.name in kept] == ["float32"] * len(read)
     assert widen_model(model, name, width)[1] == frozenset()
 
 
@@ -146,6 +148,7 @@ def test_a_truth_reads_floats_as_it_reads_doubles(monkeypatch: pytest.MonkeyPatc
         assert truth.programs["f"].large == ((1,) if large == 1 << 10 else ())
         truths += [truth.run("f", args, Units()), truth.run("f", [a.astype("float64") for a in args], Units())]
     for _, _, found in truths[1:]:
-        assert found is not None and truths[0][2] is not None
+        assert found is not None
+        assert truths[0][2] is not None
         np.testing.assert_array_equal(found.value, truths[0][2].value)
         np.testing.assert_array_equal(found.sigma, truths[0][2].sigma)

@@ -50,14 +50,18 @@ def test_softmax_behind_a_mask_is_right(dtype, mask):
 def test_only_an_exact_result_has_no_deviation():
     variances = np.array([0.0, 1e-300, 1e-92, 1.0, np.inf, np.nan])
     found = standard_deviation(variances)
-    assert found[0] == 0 and found.dtype == np.float32
+    assert found[0] == 0
+    assert found.dtype == np.float32
     assert (found[1:3] > 0).all(), "what float32 cannot hold is not nothing"
-    assert found[3] == 1 and np.isinf(found[4:]).all()
+    assert found[3] == 1
+    assert np.isinf(found[4:]).all()
 
 
 @pytest.mark.parametrize("family", ["softmax", pytest.param("layer_norm", marks=pytest.mark.slow)])
 def test_rows_of_any_magnitude_are_judged_right(family):
     problems = [problem for problem in choose_problems(quick=False, only=family) if problem.terms <= 64]
     tally = tally_runs(run_campaign(problems, repeats=1, seed=0, say=lambda text: None, signs=RANGES))
-    assert tally.runs >= 12 and not tally.alarms, tally.alarms
-    assert tally.total.detectable > 5 and not tally.misses, tally.misses
+    assert tally.runs >= 12, tally.alarms
+    assert not tally.alarms, tally.alarms
+    assert tally.total.detectable > 5, tally.misses
+    assert not tally.misses, tally.misses

@@ -81,7 +81,8 @@ def test_scans_of_axes(name, axis, exclusive):
 def test_scans_of_integers_are_exact_and_wrap_around():
     x = np.array([[100, 100, 100]], np.int8)
     (expected,) = results(operator("cumsum", axis=-1, exclusive=False), [x], ["int8"])
-    assert expected.array.tolist() == [[100, -56, 44]] and expected.allowed is None
+    assert expected.array.tolist() == [[100, -56, 44]]
+    assert expected.allowed is None
     (counted,) = results(operator("cumsum", axis=-1, exclusive=False), [x > 0], ["int64"])
     assert counted.array.tolist() == [[1, 2, 3]]
 
@@ -99,7 +100,8 @@ def test_equal_values_keep_their_order(descending):
     assert places.array.tolist() == ([[0, 2, 4, 1, 3]] if descending else [[1, 3, 0, 2, 4]])
     assert not compare(np.flip(places.array, -1), places).ok
     values, first = results(operator("topk", axis=-1, k=2, largest=descending, ret_type="both"), [x], ["float32", "int64"])
-    assert first.array.tolist() == places.array[:, :2].tolist() and values.array[0, 0] == (2 if descending else 1)
+    assert first.array.tolist() == places.array[:, :2].tolist()
+    assert values.array[0, 0] == (2 if descending else 1)
 
 
 def test_rows_with_nan_have_no_order():
@@ -113,8 +115,11 @@ def test_what_rounding_may_exchange_is_not_known():
     sigma = np.full(x.shape, 1e-4, np.float32)
     which = operator("topk", axis=-1, k=3, largest=True, ret_type="both")
     values, places = results(which, [x], ["float32", "int64"], sigma)
-    assert places.array[0, 0] == 0 and places.allowed[0, 0] == 0 and np.isinf(places.allowed[0, 1:]).all()
-    assert compare(np.float32([[0.5, 0.3001, 0.3]]), values).ok and compare(np.float32([[0.5, 0.3, 0.3]]), values).ok
+    assert places.array[0, 0] == 0
+    assert places.allowed[0, 0] == 0
+    assert np.isinf(places.allowed[0, 1:]).all()
+    assert compare(np.float32([[0.5, 0.3001, 0.3]]), values).ok
+    assert compare(np.float32([[0.5, 0.3, 0.3]]), values).ok
     assert not compare(np.float32([[0.5, 0.31, 0.3]]), values).ok
 
 
@@ -137,7 +142,8 @@ def sample(prob, numbers, tokens, dtype="float32"):
 def test_a_token_is_right_on_either_side_of_a_boundary_and_nowhere_else():
     quarters = [0.25] * 4
     assert sample(quarters, [0.3, 0.6], [1, 2])
-    assert not sample(quarters, [0.3, 0.6], [1, 3]) and not sample(quarters, [0.3], [0])
+    assert not sample(quarters, [0.3, 0.6], [1, 3])
+    assert not sample(quarters, [0.3], [0])
     for token, right in enumerate([False, True, True, False]):
         assert sample(quarters, [0.5], [token]) == right
         assert sample(quarters, [np.float32(0.5) - np.float32(5e-7)], [token]) == right
@@ -148,7 +154,9 @@ def test_a_token_without_probability_is_wrong_even_at_a_boundary():
     prob = [0, 0.5, 0, 0, 0.5, 0]
     for token, right in enumerate([False, True, False, False, True, False]):
         assert sample(prob, [0.5], [token]) == right
-    assert sample(prob, [0.0, 1 - 2**-24], [1, 4]) and not sample(prob, [0.0], [0]) and not sample(prob, [0.7], [5])
+    assert sample(prob, [0.0, 1 - 2**-24], [1, 4])
+    assert not sample(prob, [0.0], [0])
+    assert not sample(prob, [0.7], [5])
 
 
 def test_a_number_above_the_whole_sum_gives_one_of_the_last_tokens():
@@ -199,7 +207,9 @@ needs_fixes = pytest.mark.skipif(tvm_series() != "0.27", reason="sampling is men
 def test_kernels_are_judged_by_their_operators(name, monkeypatch):
     make, arrays = MODELS[name]
     clean = check(make(), arrays, target="buffer")
-    assert clean.ok and not clean.findings and not any("function" in reason for reason in clean.unchecked), str(clean)
+    assert clean.ok, str(clean)
+    assert not clean.findings, str(clean)
+    assert not any("function" in reason for reason in clean.unchecked), str(clean)
     assert {kernel.status for kernel in clean.kernels} <= {"ok", "part"}
 
     def extract_wrong(*args):
@@ -259,7 +269,8 @@ def test_outputs_behind_a_tie_are_judged_by_the_devices_choice():
     scores = np.tile(np.float16([[4, 4, 2, 1]]), (5, 1)) + np.arange(5, dtype=np.float16)[:, None] / 8
     scores[1:4, 0] -= 2
     report = check(best_of(scores.shape, 3), [scores], target="buffer")
-    assert report.ok and not [row for row in report.outputs if row.reference == "float64" and row.vacuous], str(report)
+    assert report.ok, str(report)
+    assert not [row for row in report.outputs if row.reference == "float64" and row.vacuous], str(report)
     (said,) = [reason for reason in report.unchecked if reason.startswith("an order of sorted values")]
     assert "on which 6 elements of the outputs depend" in said
 
@@ -294,8 +305,10 @@ def test_scatters_are_right_and_wrong_by_one_place(reduction, dtype):
 def test_of_several_updates_of_one_place_each_is_right_and_no_other():
     data, index, update = np.zeros((1, 4), np.float32), np.array([[1, 1, 2]]), np.float32([[5, 6, 7]])
     expected = scatter(data, index, update)
-    assert compare(np.float32([[0, 5, 7, 0]]), expected).ok and compare(np.float32([[0, 6, 7, 0]]), expected).ok
-    assert not compare(np.float32([[0, 7, 7, 0]]), expected).ok and not compare(np.float32([[0, 0, 7, 0]]), expected).ok
+    assert compare(np.float32([[0, 5, 7, 0]]), expected).ok
+    assert compare(np.float32([[0, 6, 7, 0]]), expected).ok
+    assert not compare(np.float32([[0, 7, 7, 0]]), expected).ok
+    assert not compare(np.float32([[0, 0, 7, 0]]), expected).ok
     assert compare(np.float32([[0, 11, 7, 0]]), scatter(data, index, update, "add")).ok, "a sum has no order"
 
 
@@ -319,4 +332,5 @@ def test_scatters_of_a_model_are_judged(name, dtype):
     inputs = [make("x", kind, [4, 6]), make("i", kinds.INT64, index), make("u", kind, update)]
     graph = onnx.helper.make_graph([onnx.helper.make_node(name, ["x", "i", "u"], ["y"])], "g", inputs, [make("y", kind, [4, 6])])
     report = check(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8))
-    assert not report.findings and report.checked == report.kernels_in_model, (report.findings, report.unchecked)
+    assert not report.findings, (report.findings, report.unchecked)
+    assert report.checked == report.kernels_in_model, (report.findings, report.unchecked)

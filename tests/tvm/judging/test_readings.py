@@ -36,6 +36,9 @@ def test_each_kernel_of_a_check_runs_under_each_reading() -> None:
     for function, expected in ((decides, ["contraction"]), (adds, [])):
         report = check_kernel(function, given, every_reading=True, keep_going=True)
         found = [one for one in report.findings if one.kind is Kind.DEPENDS_ON_READING]
-        assert [one.detail["reading"] for one in found] == expected and all(one.line for one in found)
-        assert report.readings is not None and report.readings.tried and report.readings.left_out
+        assert [one.detail["reading"] for one in found] == expected
+        assert all(one.line for one in found)
+        assert report.readings is not None
+        assert report.readings.tried
+        assert report.readings.left_out
         assert {one.kernel for one in report.readings.tried} == {kernel.name for kernel in report.kernels}

@@ -67,18 +67,21 @@ def test_what_a_reference_is_off_by_is_no_finding(bias: float, reshaped: bool) -
 def test_what_it_is_not_off_by_is_one(shifted: Any) -> None:
     shifted(1e-6)
     report = adreno_sim.check(gate(-16), INPUTS, target="buffer")
-    assert not report.ok and [row.reference for row in report.outputs if not row.ok] == [REFERENCE]
+    assert not report.ok
+    assert [row.reference for row in report.outputs if not row.ok] == [REFERENCE]
     assert Kind.WRONG_VALUE in {finding.kind for finding in report.findings}
 
 
 def test_a_reference_that_is_right_judges_alone() -> None:
     report = adreno_sim.check(gate(0), INPUTS, target="buffer")
-    assert report.ok and not any("off from" in reason for reason in report.unchecked)
+    assert report.ok
+    assert not any("off from" in reason for reason in report.unchecked)
 
 
 def test_only_the_last_operator_is_measured() -> None:
     ((operator, error),) = last_errors(take_model(gate(-16)), {"x": INPUTS[0]}).values()
-    assert operator == "Sigmoid" and 1e-9 < error.max() < 1e-6
+    assert operator == "Sigmoid"
+    assert 1e-9 < error.max() < 1e-6
     (_, exact) = last_errors(take_model(gate(0, "Tanh")), {"x": INPUTS[0]})[0]
     assert exact.max() < 1e-6
     assert last_errors(take_model(gate(0, "Relu")), {"x": INPUTS[0]}) == {}

@@ -31,17 +31,20 @@ AGREES, SAYS_NOTHING, DIFFERS = (True, False), (True, True), (False, False)
 
 def test_tvms_reference_decides_nothing_against_the_models_own_runtime():
     rows, kinds = judge(RIGHT, {"TVM llvm": [RIGHT + 1], "ONNX Runtime": [RIGHT]})
-    assert rows == {"TVM llvm": SAYS_NOTHING, "ONNX Runtime": AGREES} and kinds == [Kind.UNINFORMATIVE]
+    assert rows == {"TVM llvm": SAYS_NOTHING, "ONNX Runtime": AGREES}
+    assert kinds == [Kind.UNINFORMATIVE]
 
 
 def test_the_models_own_runtime_decides_against_the_device():
     rows, kinds = judge(RIGHT + 1, {"TVM llvm": [RIGHT + 1], "ONNX Runtime": [RIGHT]})
-    assert rows == {"TVM llvm": AGREES, "ONNX Runtime": DIFFERS} and kinds == [Kind.WRONG_VALUE]
+    assert rows == {"TVM llvm": AGREES, "ONNX Runtime": DIFFERS}
+    assert kinds == [Kind.WRONG_VALUE]
 
 
 def test_a_device_that_equals_no_reference_is_wrong():
     rows, kinds = judge(RIGHT + 2, {"TVM llvm": [RIGHT + 1], "ONNX Runtime": [RIGHT]})
-    assert rows == {"TVM llvm": DIFFERS, "ONNX Runtime": DIFFERS} and kinds == [Kind.WRONG_VALUE] * 2
+    assert rows == {"TVM llvm": DIFFERS, "ONNX Runtime": DIFFERS}
+    assert kinds == [Kind.WRONG_VALUE] * 2
 
 
 IMPORT, PASS = "TVM's import of the model changed the meaning", "a pass before scheduling changed the meaning: Some"
@@ -74,7 +77,8 @@ def test_an_output_that_its_reference_does_not_settle_says_nothing(moved, row):
         return [moved]
 
     rows, kinds = judge(RIGHT + 1, {"ONNX Runtime": [RIGHT]}, movement)
-    assert rows == {"ONNX Runtime": row} and asked == ["ONNX Runtime"]
+    assert rows == {"ONNX Runtime": row}
+    assert asked == ["ONNX Runtime"]
     assert kinds == [Kind.UNINFORMATIVE if row is SAYS_NOTHING else Kind.WRONG_VALUE]
     judge(RIGHT, {"ONNX Runtime": [RIGHT]}, movement)
     assert asked == ["ONNX Runtime"], "it is measured only where something differs"
@@ -89,7 +93,8 @@ def test_a_nudge_is_one_unit_in_the_last_place():
     rng = np.random.default_rng(0)
     x = np.float32([1, -3, 1e-20, 0, np.inf])
     moved = nudge(x, rng)
-    assert (np.abs(moved[:3] - x[:3]) == np.spacing(np.abs(x[:3]))).all() and (moved[3:] == x[3:]).all()
+    assert (np.abs(moved[:3] - x[:3]) == np.spacing(np.abs(x[:3]))).all()
+    assert (moved[3:] == x[3:]).all()
     assert abs(nudge(np.float32([1]), rng, "float16")[0] - 1) == 2.0**-10
     assert (nudge(np.arange(3), rng) == np.arange(3)).all()
     assert measure_movement(lambda rng: [nudge(x[:3], rng)])[0] in (0, 2 * np.spacing(np.float32(3)), np.spacing(np.float32(3)))
@@ -139,7 +144,8 @@ def test_movement_is_measured_with_each_runtime(scale, moves):
     arrays = make_inputs(model, None, 0, {})
     for name in ("ONNX Runtime", "TVM llvm"):
         (moved,) = measure(model, "float32", arrays, name)
-        assert (moved > 0.1) == moves and (moves or moved < 1e-5), name
+        assert (moved > 0.1) == moves, name
+        assert moves or moved < 1e-5, name
     assert measure(model, "float32", arrays, "float64") is None
 
 
@@ -154,4 +160,5 @@ def test_a_newer_file_format_keeps_its_runtime(version):
     model = bucketed(1.0)
     model.ir_version = version
     report = adreno_sim.check(model, target="buffer")
-    assert {row.reference for row in report.outputs} == {"TVM llvm", "ONNX Runtime"} and report.unchecked == [LEVEL_BOUNDS]
+    assert {row.reference for row in report.outputs} == {"TVM llvm", "ONNX Runtime"}
+    assert report.unchecked == [LEVEL_BOUNDS]

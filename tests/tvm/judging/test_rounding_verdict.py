@@ -64,9 +64,11 @@ def alternating(dtype, shape=(64, 1024), size=4.0):
 def test_no_right_kernel_is_blamed_where_signs_take_turns():
     problems = [problem for problem in choose_problems(quick=False, only="") if problem.terms in (1024, 1026)]
     tally = tally_runs(run_campaign(problems, repeats=1, seed=0, say=lambda text: None, signs=(ALTERNATING,)))
-    assert tally.runs > 50 and not tally.alarms, tally.alarms
+    assert tally.runs > 50, tally.alarms
+    assert not tally.alarms, tally.alarms
     assert tally.rounding > 10, "these inputs do what they are for"
-    assert tally.total.detectable > 40 and not tally.misses, tally.misses
+    assert tally.total.detectable > 40, tally.misses
+    assert not tally.misses, tally.misses
 
 
 @pytest.mark.parametrize("order", ["split", "tree"])
@@ -74,14 +76,19 @@ def test_no_right_kernel_is_blamed_where_signs_take_turns():
 def test_an_order_that_rounds_more_is_a_warning_and_a_defect_in_it_an_error(dtype, order):
     bench = bench_of(rows.make_sum(1024, dtype, order))
     right = bench.judge([alternating(dtype)], Planted())
-    assert right.rounding and not right.found
+    assert right.rounding
+    assert not right.found
     (message,) = messages(bench, Kind.LARGE_ROUNDING)
-    assert "its order of operations rounds more than its PrimFunc's" in message and " was expected" in message
-    assert "Evaluated in float64 it is right" in message and not messages(bench, Kind.WRONG_VALUE)
+    assert "its order of operations rounds more than its PrimFunc's" in message
+    assert " was expected" in message
+    assert "Evaluated in float64 it is right" in message
+    assert not messages(bench, Kind.WRONG_VALUE)
     (row,) = bench._observer.finish()
-    assert row.status == "ok" and row.warnings == 1
+    assert row.status == "ok"
+    assert row.warnings == 1
     wrong = bench.judge([alternating(dtype)], Planted(Defect.DROPPED_TERM, at=7))
-    assert wrong.by_bound and not wrong.rounding
+    assert wrong.by_bound
+    assert not wrong.rounding
     (message,) = messages(bench, Kind.WRONG_VALUE)
     assert "still wrong in float64: not a rounding error" in message
 
@@ -95,8 +102,11 @@ def test_a_term_of_a_long_sum_of_positive_numbers_is_missed(dtype):
     x[0, 5] = 0.01
     given = [array.astype(dtype) for array in (x, w / 128, bias)]
     right, wrong = bench.judge(given, Planted()), bench.judge(given, Planted(Defect.DROPPED_TERM, at=5, where=3))
-    assert not right.found and not right.rounding and not right.no_rerun
-    assert wrong.by_rerun and not wrong.by_bound
+    assert not right.found
+    assert not right.rounding
+    assert not right.no_rerun
+    assert wrong.by_rerun
+    assert not wrong.by_bound
 
 
 def test_halves_that_have_no_rerun_in_doubles_have_one_in_floats():
@@ -106,7 +116,8 @@ def test_halves_that_have_no_rerun_in_doubles_have_one_in_floats():
     x = alternating("float16", size=2.0)
     x[:, 9] = 0.2
     right, wrong = bench.judge([x], Planted()), bench.judge([x], Planted(Defect.DROPPED_TERM, at=9))
-    assert not right.found and not right.no_rerun
+    assert not right.found
+    assert not right.no_rerun
     assert wrong.by_rerun or wrong.by_bound
     widths = {message.partition("Evaluated in ")[2].partition(" it")[0] for message in messages(bench, Kind.LARGE_ROUNDING)}
     assert widths <= {"float32"}
@@ -122,7 +133,8 @@ def test_what_a_driver_alone_computes_wrongly_is_no_rounding():
     model = bench._rerun.model
     bench._rerun.model = replace(model, kernels={problem.name: replace(model.kernels[problem.name], source=right)})
     wrong = bench.judge([alternating("float32")], Planted(Defect.DROPPED_TERM, at=7))
-    assert wrong.by_bound and not wrong.rounding
+    assert wrong.by_bound
+    assert not wrong.rounding
     (message,) = messages(bench, Kind.WRONG_VALUE)
     assert "right in float64, but in its own types" in message
     assert bench.judge([alternating("float32")], Planted()).rounding
@@ -139,7 +151,8 @@ def test_an_overflow_is_no_rounding():
     x = alternating("float16", size=900)
     assert bench_of(rows.make_sum(1024, "float16", "split")).judge([x], Planted()).by_bound
     sequential = bench_of(rows.make_sum(1024, "float16", "sequential")).judge([x], Planted())
-    assert not sequential.found and not sequential.rounding
+    assert not sequential.found
+    assert not sequential.rounding
 
 
 @pytest.mark.parametrize(("printed", "right"), [("2.040816e-02f", True), ("0.020408163f", True), ("2.040836e-02f", False)])
@@ -148,7 +161,9 @@ def test_a_constant_may_lack_the_digits_that_were_not_printed(printed, right):
     problem = rows.make_mean(49, "float32", "sequential")
     bench = bench_of(replace(problem, body=problem.body.replace("s / (float)49", f"s * {printed}")))
     judged = bench.judge([np.random.default_rng(0).uniform(1, 2, (64, 49)).astype("float32")], Planted())
-    assert judged.found != right and not judged.rounding and not judged.no_rerun
+    assert judged.found != right
+    assert not judged.rounding
+    assert not judged.no_rerun
 
 
 @pytest.mark.parametrize(
@@ -175,7 +190,8 @@ def test_what_takes_the_bits_of_floats_has_no_wider_rerun(text):
 )  # fmt: skip
 def test_other_text_is_read_as_that_of_doubles(text, wide):
     kernel = f"kernel void k(global float *x, global float *y, global int *counts) {{ {text} }}"
-    assert wide in widen_floats(kernel) and "global double *y" in widen_floats(kernel)
+    assert wide in widen_floats(kernel)
+    assert "global double *y" in widen_floats(kernel)
 
 
 def test_constants_of_many_digits_alone_are_nudged():
@@ -217,7 +233,8 @@ def test_outputs_behind_large_rounding_are_warned_of():
         (False, ["k"], Kind.WRONG_VALUE),
     ):
         _, (finding,) = compare_outputs("TVM llvm", ["y"], got, golden, Circumstances(agree, rounding=rounding))
-        assert finding.kind is kind and ("large in k" in finding.message) == (kind is Kind.LARGE_ROUNDING)
+        assert finding.kind is kind
+        assert ("large in k" in finding.message) == (kind is Kind.LARGE_ROUNDING)
 
 
 FUNCTIONS = {
@@ -266,8 +283,11 @@ def test_texels_stay_floats_and_what_is_computed_of_them_does_not(adreno, monkey
     for dtype in ("float32", "float16"):
         asked.clear()
         report = adreno_sim.check(relax_models.convolutions(), device=adreno, target="texture", dtype=dtype)
-        assert report.ok and {what for what, _ in asked} == {"float64"}, asked
-        assert asked and all(right for _, right in asked) and not any("low power" in line for line in report.unchecked)
+        assert report.ok, asked
+        assert {what for what, _ in asked} == {"float64"}, asked
+        assert asked
+        assert all(right for _, right in asked)
+        assert not any("low power" in line for line in report.unchecked)
 
 
 @pytest.mark.skipif(tvm_series() == "0.25", reason="its texture stores are right")
@@ -290,7 +310,8 @@ def test_outputs_of_floats_that_cancel_are_warned_of_and_others_are_not(adreno):
     report = adreno_sim.check(reduction("float32", (64, 4096)), [cancelling()], device=adreno, target="buffer")
     assert report.ok, str(report)
     (finding,) = (f for f in report.findings if not f.kernel)
-    assert finding.kind is Kind.LARGE_ROUNDING and "no more than rounding may take it there" in finding.message
+    assert finding.kind is Kind.LARGE_ROUNDING
+    assert "no more than rounding may take it there" in finding.message
     assert {row.reference for row in report.outputs} == {"float64", "TVM llvm"}
     usual = adreno_sim.check(reduction("float32", (64, 4096)), device=adreno, target="buffer")
     assert {row.reference for row in usual.outputs} == {"TVM llvm"}, "nothing else is computed where nothing seems wrong"
@@ -309,8 +330,10 @@ def test_an_appeal_acquits_no_output_that_rounding_cannot_explain():
         reports, findings = judge_outputs(golden, ["y"], got, known, truth=(lambda: truth(allowed)) if agree else None)
         return [row.ok for row in reports], [finding.kind for finding in findings]
 
-    assert kinds(0.2) == ([True], [Kind.LARGE_ROUNDING]) and kinds(0.05) == ([False], [Kind.WRONG_VALUE])
-    assert kinds(0.2, agree=False) == ([False], [Kind.WRONG_VALUE]) and asked == [0.2, 0.05], "a wrong kernel explains it"
+    assert kinds(0.2) == ([True], [Kind.LARGE_ROUNDING])
+    assert kinds(0.05) == ([False], [Kind.WRONG_VALUE])
+    assert kinds(0.2, agree=False) == ([False], [Kind.WRONG_VALUE]), "a wrong kernel explains it"
+    assert asked == [0.2, 0.05], "a wrong kernel explains it"
 
 
 @pytest.mark.parametrize(("second", "ok"), [(2.001, True), (2.1, False)])

@@ -87,8 +87,10 @@ def test_strips_are_the_same_to_the_bit(options, sizes, monkeypatch):
         given = arguments(shapes, tokens, rows)
         found.append(run_program(program, compiled.functions["truth"], [Truth(array) for array in given], Units())[-1])
     one, other = found
-    assert np.array_equal(one.value, other.value) and one.value.any()
-    assert np.array_equal(one.sigma, other.sigma) and np.array_equal(one.native, other.native)
+    assert np.array_equal(one.value, other.value)
+    assert one.value.any()
+    assert np.array_equal(one.sigma, other.sigma)
+    assert np.array_equal(one.native, other.native)
 
 
 def test_what_another_statement_reads_stays_whole(monkeypatch):

@@ -25,7 +25,6 @@ from adreno_sim.golden.truth.kernels import KernelTruth
 from adreno_sim.golden.truth.model import ModelTruth
 from adreno_sim.golden.truth.units import Units
 from adreno_sim.results.comparison import compare
-from adreno_sim.results.expected import Expected
 
 nn = relax.op.nn
 
@@ -133,7 +132,8 @@ def test_the_model_is_neither_loose_nor_tight(terms):
     truth = KernelTruth(alone).run(function, args, UNITS)[-1]
     native = KernelReference(alone).run(function, args)[-1]
     z = (native.astype(float) - truth.value) / truth.sigma
-    assert 0.4 < np.sqrt(np.mean(z**2)) < 1.2 and np.abs(z).max() < 6
+    assert 0.4 < np.sqrt(np.mean(z**2)) < 1.2
+    assert np.abs(z).max() < 6
     exact = x.astype(float) @ args[1].astype(float)
     np.testing.assert_allclose(truth.value, exact, rtol=1e-12, atol=1e-12)
 
@@ -145,7 +145,8 @@ def test_sums_of_halves_that_stagnate_are_allowed_to():
     x = np.full((4, 8192), 1.0, "float16")
     args = [x, np.zeros(4, "float16")]
     truth = KernelTruth(alone).run(function, args, UNITS)[-1]
-    assert truth.value.tolist() == [8192.0] * 4 and truth.native.tolist() == [2048.0] * 4
+    assert truth.value.tolist() == [8192.0] * 4
+    assert truth.native.tolist() == [2048.0] * 4
     expected = expect(truth, "float16", UNITS)
     for right in (2048, 4096, 8192):
         assert compare(np.full(4, right, "float16"), expected).ok
@@ -201,7 +202,8 @@ def test_beyond_the_range_of_halves_anything_is_right_and_nothing_is_learnt():
     expected = expect(KernelTruth(alone).run(function, [x, np.zeros(4, "float16")], UNITS)[-1], "float16", UNITS)
     assert np.isinf(expected.allowed).tolist() == [False, True, True, True]
     result = compare(np.where(np.isinf(expected.allowed), np.float16(np.inf), expected.array), expected)
-    assert result.ok and result.uninformative
+    assert result.ok
+    assert result.uninformative
 
 
 @pytest.mark.parametrize("mask", [-1e9, -np.inf])
@@ -294,7 +296,8 @@ def test_a_function_that_leaves_its_tensor_whatever_it_is_given_is_the_finding()
     """Other inputs would not help: the function is wrong, as stock layouts of grouped convolutions make some."""
     report = check(Stray, target="buffer")
     (finding,) = [found for found in report.findings if found.kind is Kind.WRONG_VALUE and found.kernel == "last_kernel"]
-    assert "accesses x outside of its shape, whatever the inputs hold" in finding.message and report.exit_code == 1
+    assert "accesses x outside of its shape, whatever the inputs hold" in finding.message
+    assert report.exit_code == 1
 
 
 @I.ir_module
@@ -309,7 +312,8 @@ class Refused:
 
 def test_what_no_truth_is_made_of_is_named():
     truth = KernelTruth(Refused)
-    assert "bits" not in truth and truth.unavailable == {"bits": "no truth is made of the bits of float32 taken for int32"}
+    assert "bits" not in truth
+    assert truth.unavailable == {"bits": "no truth is made of the bits of float32 taken for int32"}
 
 
 def test_a_whole_model_is_followed_operator_by_operator():
@@ -321,7 +325,8 @@ def test_a_whole_model_is_followed_operator_by_operator():
     data = np.random.default_rng(1).standard_normal((1, 8, 12, 12)).astype("float16")
     (truth,), (dtype,) = ModelTruth(network).run([data], UNITS)
     (native,) = ModelReference(network).run([data])
-    assert dtype == "float16" and truth.native is not None
+    assert dtype == "float16"
+    assert truth.native is not None
     found = compare(native, expect(truth, dtype, UNITS))
     assert found.ok
     assert not found.uninformative
@@ -364,7 +369,8 @@ def test_sums_along_an_axis_are_followed(name, axis):
     network = module(lambda x: getattr(relax.op, name)(x, axis), (3, 5), "float16")
     (truth,), _ = ModelTruth(network).run([x], Units())
     np.testing.assert_allclose(truth.value, getattr(np, name)(x.astype(np.float64), axis))
-    assert truth.sigma is not None and truth.sigma.max() > 0
+    assert truth.sigma is not None
+    assert truth.sigma.max() > 0
 
 
 def test_drift_of_halves_is_followed_through_floats():
@@ -378,7 +384,8 @@ def test_drift_of_halves_is_followed_through_floats():
     x = np.linspace(0.95, 1.05, 4 * 8192).astype("float16").reshape(4, 8192)
     (truth,), (dtype,) = ModelTruth(summed).run([x], UNITS)
     (native,) = ModelReference(summed).run([x])
-    assert dtype == "float32" and (native < 0.5 * truth.value).all()
+    assert dtype == "float32"
+    assert (native < 0.5 * truth.value).all()
     assert compare(native, expect(truth, dtype, UNITS)).ok
     assert not compare((truth.value * 4).astype("float32"), expect(truth, dtype, UNITS)).ok
 
@@ -397,14 +404,16 @@ def test_weights_are_stored_in_halves_before_anything_is_computed():
     stored = with_storage(wide, "float16", "float32")
     (native,), (unrounded,) = ModelReference(stored).run([x]), ModelReference(wide).run([x])
     judged = judge_by_truth(stored, wide, [x], {"TVM llvm": [unrounded]}, unchecked := [], UNITS)
-    assert not unchecked and set(judged) == {"float64", "TVM llvm"}
+    assert not unchecked
+    assert set(judged) == {"float64", "TVM llvm"}
     (truth,), (other,) = judged["float64"], judged["TVM llvm"]
     for found in (compare(native, truth), compare(native, other)):
         assert found.ok
         assert not found.uninformative
     assert not compare(unrounded, truth).ok, "this is the error of the weights"
     wrong = native * np.float32(1.004)
-    assert not compare(wrong, truth).ok and not compare(wrong, other).ok
+    assert not compare(wrong, truth).ok
+    assert not compare(wrong, other).ok
 
 
 def test_functions_of_halves_are_as_exact_as_opencl_wants_halves():
@@ -421,11 +430,6 @@ def test_functions_of_halves_are_as_exact_as_opencl_wants_halves():
     assert 4 < halves < 10 * 4 < twin < 10 * 16
 
 
-def test_a_tensor_of_no_dimensions_has_an_error_too():
-    expected = Expected(np.float16(3).reshape(()), np.array(3.0), np.array(0.01))
-    assert compare(np.float16(3.001).reshape(()), expected).ok and not compare(np.float16(3.1).reshape(()), expected).ok
-
-
 def test_outputs_without_rounding_are_kept_on_disk(tmp_path, monkeypatch):
     """Found again for the same weights and inputs; other ones are computed."""
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
@@ -439,5 +443,7 @@ def test_outputs_without_rounding_are_kept_on_disk(tmp_path, monkeypatch):
         scaled = model(lambda b, x: relax.op.multiply(x, relax.const(np.full((4, 8), weight, "float16"))), ((4, 8), "float16"))
         return ModelTruth(scaled).run([data], UNITS)[0][0].value[0, 0]
 
-    assert [outputs(2, x), outputs(2, x)] == [2, 2] and len(runs) == 1
-    assert [outputs(3, x), outputs(3, 2 * x)] == [3, 6] and len(runs) == 3
+    assert [outputs(2, x), outputs(2, x)] == [2, 2]
+    assert len(runs) == 1
+    assert [outputs(3, x), outputs(3, 2 * x)] == [3, 6]
+    assert len(runs) == 3

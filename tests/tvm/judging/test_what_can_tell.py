@@ -43,7 +43,8 @@ def pooled(b, x):
 def test_a_pooling_that_keeps_one_lane_is_found_behind_stores_that_spread_one(adreno):
     report = adreno_sim.check(network(pooled), device=adreno, target="texture", pipeline="stock", keep_going=True)
     (found,) = [f for f in report.findings if f.kind is Kind.WRONG_VALUE and f.kernel.startswith("max_pool2d")]
-    assert "on scaled inputs (what the run gave it in" in found.message and "is equal along axis 4)" in found.message
+    assert "on scaled inputs (what the run gave it in" in found.message
+    assert "is equal along axis 4)" in found.message
     assert {kernel.status for kernel in report.kernels if kernel.name == found.kernel} == {"wrong"}
 
 
@@ -51,7 +52,8 @@ def test_a_right_pooling_of_equal_lanes_is_silent(adreno):
     x = np.repeat(np.random.default_rng(2).standard_normal((1, 2, 1, 16, 16)), 4, axis=2).reshape(1, 8, 16, 16).astype("float32")
     pool = network(lambda b, x: nn.max_pool2d(x, (3, 3), (2, 2), (1, 1)))
     report = adreno_sim.check(pool, [x], device=adreno, target="texture", keep_going=True)
-    assert report.ok and not report.findings, str(report)
+    assert report.ok, str(report)
+    assert not report.findings, str(report)
 
 
 @pytest.mark.parametrize(("factor", "kinds"), [(60000, {Kind.NONFINITE_INTRODUCED}), (0.5, set())])
@@ -60,26 +62,33 @@ def test_halves_that_overflow_everywhere_are_told_though_their_twin_is_right(adr
     x = np.random.default_rng(2).uniform(2, 4, (1, 8, 16, 16)).astype("float16")
     report = adreno_sim.check(scaled, [x], device=adreno, keep_going=True)
     (kernel,) = report.kernels
-    assert kernel.status == "ok" and {f.kind for f in report.findings if f.kernel} == kinds, str(report)
+    assert kernel.status == "ok", str(report)
+    assert {f.kind for f in report.findings if f.kernel} == kinds, str(report)
 
 
 def test_equal_axes():
     rows = np.repeat(np.arange(6, dtype="float32").reshape(3, 1, 2), 4, axis=1)
-    assert find_equal_axis(rows) == 1 and find_equal_axis(np.zeros((2, 3), "float16")) == 1
+    assert find_equal_axis(rows) == 1
+    assert find_equal_axis(np.zeros((2, 3), "float16")) == 1
     rows[1, 2, 0] += 1
-    assert find_equal_axis(rows) is None and find_equal_axis(np.zeros((2, 3), "int32")) is None
+    assert find_equal_axis(rows) is None
+    assert find_equal_axis(np.zeros((2, 3), "int32")) is None
 
 
 @pytest.mark.parametrize("value", [2.0, 0.0])
 def test_a_scaled_number_stays_an_array(value):
     scaled = scale_elements(np.array(value, "float16"), np.random.default_rng(0))
-    assert isinstance(scaled, np.ndarray) and scaled.shape == () and scaled.dtype == np.float16 and scaled != value
+    assert isinstance(scaled, np.ndarray)
+    assert scaled.shape == ()
+    assert scaled.dtype == np.float16
+    assert scaled != value
 
 
 @pytest.mark.parametrize("array", [np.full((4, 8), 3.0), -np.ones((2, 8)), np.zeros((3, 3))])
 def test_scaled_elements_differ_and_keep_their_signs(array):
     scaled = scale_elements(array.astype("float16"), np.random.default_rng(0))
-    assert find_equal_axis(scaled) is None and scaled.dtype == np.float16
+    assert find_equal_axis(scaled) is None
+    assert scaled.dtype == np.float16
     assert not array.any() or (np.sign(scaled) == np.sign(array)).all()
 
 
@@ -88,7 +97,9 @@ def test_scaled_elements_differ_and_keep_their_signs(array):
 def test_no_scaled_element_leaves_its_type(dtype):
     largest = np.finfo(dtype).max
     scaled = scale_elements(np.array([[largest] * 8, [-largest] * 8, [np.inf] * 8], dtype), np.random.default_rng(0))
-    assert np.isfinite(scaled[:2]).all() and np.isinf(scaled[2]).all() and len(np.unique(scaled)) > 5
+    assert np.isfinite(scaled[:2]).all()
+    assert np.isinf(scaled[2]).all()
+    assert len(np.unique(scaled)) > 5
 
 
 ONE_HOT = np.eye(1, 1000, 17, dtype="float32") + np.float32(1e-9)

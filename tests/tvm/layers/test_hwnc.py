@@ -23,7 +23,8 @@ pytestmark = pytest.mark.tvm
 @given(hnp.arrays(np.int64, st.tuples(st.integers(0, 4), st.integers(0, 5).map(lambda n: 2 * n)), elements=st.integers(-8, 7)))
 def test_packing_is_undone(values):
     packed = pack_int4(values)
-    assert packed.dtype == np.int8 and packed.nbytes * 2 == values.size
+    assert packed.dtype == np.int8
+    assert packed.nbytes * 2 == values.size
     np.testing.assert_array_equal(unpack_int4(packed), values)
 
 

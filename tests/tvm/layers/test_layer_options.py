@@ -52,12 +52,15 @@ def test_layers_are_listed_and_counted(file, tmp_path, capsys):
     data = tmp_path / "layers.json"
     assert main(["layers", file, "--json", str(data)]) == 0
     said = capsys.readouterr().out
-    assert "small: 2 layers (nn.conv2d)" in said and "2 nn.conv2d" in said and "1 matmul" in said
+    assert "small: 2 layers (nn.conv2d)" in said
+    assert "2 nn.conv2d" in said
+    assert "1 matmul" in said
     written = json.loads(data.read_text())
     validator("layers").validate(written)
     first, last = written["layers"]
     assert (first["number"], first["from_end"], last["from_end"]) == (0, -2, -1)
-    assert first["operands"] == ["float32 1x4x4x4", "float32 8x4x1x1"] and first["layout"] == "NCHW, OIHW, NCHW"
+    assert first["operands"] == ["float32 1x4x4x4", "float32 8x4x1x1"]
+    assert first["layout"] == "NCHW, OIHW, NCHW"
     assert main(["layers", file, "--ops", "all", "--json", str(data)]) == 0
     assert [layer["operator"] for layer in json.loads(data.read_text())["layers"]] == ["nn.conv2d", "nn.conv2d", "matmul"]
 
@@ -111,7 +114,8 @@ def test_what_stays_and_what_changes(file):
         return sum("NCHWc" in name for name in compile_model(file, **options).kernels)
 
     assert packed() == packed(layout="NCHW4c") == 2
-    assert packed(skip_layers=[-1]) == 1 and packed(layout="default") == packed(layout="NHWC") == 0
+    assert packed(skip_layers=[-1]) == 1
+    assert packed(layout="default") == packed(layout="NHWC") == 0
     assert packed(recast="int4", skip_layers=[0]) == 0
 
 
@@ -144,7 +148,8 @@ def test_refusals(file, options, error, said):
         return
     with pytest.raises(error) as raised:
         compile_model(file, **options)
-    assert said in str(raised.value) and "\n" not in str(raised.value)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_numbers_on_the_command_line(file, capsys):

@@ -92,9 +92,8 @@ def test_recast_changes_the_chosen_layers_only(network, skip, out_dtype):
     others = [op_name(b.value) for b in calls(made) if op_name(b.value) != "relax.astype"]
     assert others == [op_name(b.value) for b in calls(mod)]
     assert relative_error(ModelReference(made).run(inputs)[0], expected) < 0.02
-    assert count_layers(mod) == 4 and str(type_of(convolutions_of(mod)[0].args[0]).dtype) == "float32", (
-        "the module given is as it was"
-    )
+    assert count_layers(mod) == 4, "the module given is as it was"
+    assert str(type_of(convolutions_of(mod)[0].args[0]).dtype) == "float32", "the module given is as it was"
 
 
 def test_no_cast_between_layers_that_agree(network):
@@ -184,7 +183,8 @@ def test_the_pipeline_heeds_the_scope(network, pipeline):
 
     everywhere = packed_kernels()
     with LayoutConfig(skip_layers=[1, 2, 3]):
-        assert everywhere and not packed_kernels()
+        assert everywhere
+        assert not packed_kernels()
 
 
 def test_the_workflow(network):
@@ -228,14 +228,16 @@ def test_search_finds_the_fewest_where_errors_add_up(values, bound):
         return sum(error for n, error in enumerate(values) if n not in skip)
 
     found = search(of_errors(values), evaluate, bound, most_runs=100)
-    assert found.best is not None and evaluate(found.best) <= bound
+    assert found.best is not None
+    assert evaluate(found.best) <= bound
     fewest = next(k for k in range(len(values) + 1) if sum(sorted(values)[: len(values) - k]) <= bound)
     assert len(found.best) == fewest
 
 
 def test_search_says_when_nothing_helps():
     found = search(of_errors([0.1, 0.2]), lambda skip: 5.0, 1.0, 10)
-    assert found.best is None and set(found.tried) == {frozenset(), frozenset({0, 1})}
+    assert found.best is None
+    assert set(found.tried) == {frozenset(), frozenset({0, 1})}
 
 
 def test_search_keeps_to_its_runs():
@@ -268,7 +270,10 @@ def test_precision_command(onnx_file, tmp_path, capsys):
     assert main(["precision", str(onnx_file), "--json", str(data), "--save", str(bundle)]) == 0
     written = json.loads(data.read_text())
     validator("precision").validate(written)
-    assert written["ok"] and written["skip"] == [] and 0 < written["error"] <= 0.01 and len(written["layers"]) == 2
+    assert written["ok"]
+    assert written["skip"] == []
+    assert 0 < written["error"] <= 0.01
+    assert len(written["layers"]) == 2
     assert "recast every layer" in capsys.readouterr().out
     assert main(["check", str(bundle), "--json", "-"]) in (0, 1)
     capsys.readouterr()
@@ -276,7 +281,8 @@ def test_precision_command(onnx_file, tmp_path, capsys):
     assert json.loads(data.read_text())["skip"] == [0, 1]
     capsys.readouterr()
     assert main(["precision", str(onnx_file), "--bound", "1e-30", "--save", str(tmp_path / "none.asim")]) == 1
-    assert f"nothing was written to {tmp_path / 'none.asim'}" in capsys.readouterr().out and not (tmp_path / "none.asim").exists()
+    assert f"nothing was written to {tmp_path / 'none.asim'}" in capsys.readouterr().out
+    assert not (tmp_path / "none.asim").exists()
 
 
 @pytest.mark.parametrize(
@@ -303,5 +309,9 @@ def test_a_device_that_is_wrong_within_the_bound_fails(onnx_file, tmp_path, caps
     assert main(["precision", str(onnx_file), "--json", str(data), "--save", str(bundle)]) == 1
     written = json.loads(data.read_text())
     validator("precision").validate(written)
-    assert not written["ok"] and written["error"] <= 0.01 and written["reference"] == "float64" and len(written["wrong"]) == 1
-    assert "does not compute the recast network" in capsys.readouterr().out and not bundle.exists()
+    assert not written["ok"]
+    assert written["error"] <= 0.01
+    assert written["reference"] == "float64"
+    assert len(written["wrong"]) == 1
+    assert "does not compute the recast network" in capsys.readouterr().out
+    assert not bundle.exists()

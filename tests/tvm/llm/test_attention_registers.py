@@ -31,14 +31,17 @@ def run(device, threads, **options):
 @pytest.mark.parametrize("device", ["adreno-650", "adreno-660"])
 def test_attention_of_512_threads_is_refused(device):
     (refused,), _ = run(device, 512)
-    assert refused.kind.label == "limit-exceeded" and refused.detail["code"] == "CL_INVALID_WORK_GROUP_SIZE"
-    assert "512 work-items" in refused.message and "registers (by Mesa's compiler) leave room for" in refused.message
+    assert refused.kind.label == "limit-exceeded"
+    assert refused.detail["code"] == "CL_INVALID_WORK_GROUP_SIZE"
+    assert "512 work-items" in refused.message
+    assert "registers (by Mesa's compiler) leave room for" in refused.message
 
 
 @pytest.mark.parametrize(("device", "threads"), [("adreno-750", 512), ("adreno-650", 256)])
 def test_where_registers_are_enough_it_is_right(device, threads):
     errors, report = run(device, threads)
-    assert errors == [] and all(kernel.compared for kernel in report.kernels)
+    assert errors == []
+    assert all(kernel.compared for kernel in report.kernels)
     told = [finding.detail["max_num_threads"] for finding in report.findings if "max_num_threads" in finding.detail]
     assert told == [256] * (threads > 256)
 
@@ -46,7 +49,8 @@ def test_where_registers_are_enough_it_is_right(device, threads):
 def test_a_check_has_the_machine_code_of_its_kernels(tmp_path):
     _, report = run("adreno-650", 256, isa=("a650", "a740"))
     assert [code.chip for code in report.machine_code] == ["a650", "a740"]
-    assert all(code.rolled.registers > 8 for code in report.machine_code) and report.unchecked == [LEVEL_BOUNDS]
+    assert all(code.rolled.registers > 8 for code in report.machine_code)
+    assert report.unchecked == [LEVEL_BOUNDS]
     validator("report").validate(report_to_json(report))
     write_html(tmp_path / "report.html", report)
     assert "Machine code" in (tmp_path / "report.html").read_text()

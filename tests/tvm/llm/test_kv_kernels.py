@@ -92,7 +92,8 @@ def test_a_reference_may_be_tvms_own_variant_for_the_cpu():
     case = make_case("merge", make_target("buffer"), SIZES[0])
     cpu = kv_kernels._module("_decode_kernels")._merge_state_inplace_cpu("float16")
     report = check_kernel(case.function, case.args, cpu, target="buffer")
-    assert report.ok and [kernel.status for kernel in report.kernels] == ["ok"]
+    assert report.ok
+    assert [kernel.status for kernel in report.kernels] == ["ok"]
 
 
 def test_a_vector_store_whose_address_declares_a_variable_is_refused_or_mended():
@@ -124,7 +125,8 @@ def scheduled_append(swap_heads=False):
 def test_a_function_that_came_scheduled_is_compared_with_what_a_fix_makes_of_it():
     function, case = scheduled_append()
     report = check_kernel(function, case.args, target="buffer", checks="full", keep_going=True)
-    assert errors_of(report) == set() and all(kernel.compared for kernel in report.kernels)
+    assert errors_of(report) == set()
+    assert all(kernel.compared for kernel in report.kernels)
 
 
 def test_a_function_that_came_scheduled_has_its_defect_without_the_fix():

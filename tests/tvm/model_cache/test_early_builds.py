@@ -59,4 +59,5 @@ def test_references_that_fail_leave_no_thread(begun, pools, models, adreno, monk
         adreno_sim.check(models["small"], device=adreno)
     assert begun
     threads = [thread for pool in pools for thread in pool._threads]
-    assert threads and not any(thread.is_alive() for thread in threads)
+    assert threads
+    assert not any(thread.is_alive() for thread in threads)

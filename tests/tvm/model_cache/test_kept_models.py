@@ -38,15 +38,21 @@ def test_a_kept_model_gets_the_same_verdict_in_every_bit(model, given, options, 
     inputs = condition if given else None
     lowered = bool(code)  # the stage that made a kernel wrong is found by lowering the model once more
     first = judged(models[model], inputs, **options)
-    assert first["exit_code"] == code and len(compiled) == 1 + lowered and disk_cache.usage()["models"][0] >= 2
-    assert judged(models[model], inputs, **options) == first and len(compiled) == 1 + 2 * lowered
+    assert first["exit_code"] == code
+    assert len(compiled) == 1 + lowered
+    assert disk_cache.usage()["models"][0] >= 2
+    assert judged(models[model], inputs, **options) == first
+    assert len(compiled) == 1 + 2 * lowered
     with disk_cache.cache_off():
-        assert judged(models[model], inputs, **options) == first and len(compiled) == 2 + 3 * lowered
+        assert judged(models[model], inputs, **options) == first
+        assert len(compiled) == 2 + 3 * lowered
 
 
 def test_what_judges_a_wrong_output_is_made_from_the_file_alone(models, prepared):
     first, second = prepared(models["tiny"]), prepared(models["tiny"])
-    assert first.truth is not None and second.truth is not None and second.compiled == first.compiled
+    assert first.truth is not None
+    assert second.truth is not None
+    assert second.compiled == first.compiled
     for mine, other in zip(first.truth()["TVM llvm"], second.truth()["TVM llvm"], strict=True):
         np.testing.assert_array_equal(mine.array, other.array)
         np.testing.assert_array_equal(mine.allowed, other.allowed)
@@ -56,7 +62,8 @@ def test_what_judges_a_wrong_output_is_made_from_the_file_alone(models, prepared
 def test_references_that_were_lost_are_made_again(models, compiled, judged):
     first = judged(models["small"])
     disk_cache.clear(["golden"])
-    assert judged(models["small"]) == first and len(compiled) == 1
+    assert judged(models["small"]) == first
+    assert len(compiled) == 1
 
 
 @pytest.mark.slow
@@ -65,7 +72,8 @@ def test_a_bundle_with_golden_results_is_made_of_what_is_kept(models, compiled, 
 
     for name in ("first", "second"):
         make_bundle(models["small"], tmp_path / f"{name}.asim", golden=True, device=adreno)
-    assert len(compiled) == 1 and (tmp_path / "first.asim").read_bytes() == (tmp_path / "second.asim").read_bytes()
+    assert len(compiled) == 1
+    assert (tmp_path / "first.asim").read_bytes() == (tmp_path / "second.asim").read_bytes()
 
 
 WARM = """
@@ -138,7 +146,8 @@ def test_files_beside_a_model_are_part_of_it(models, compiled, prepared):
     path = models["tiny"]
     onnx.save(onnx.load(path), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
     first = prepared(path)
-    assert prepared(path).compiled == first.compiled and len(compiled) == 1
+    assert prepared(path).compiled == first.compiled
+    assert len(compiled) == 1
     weights = path.with_name("weights.bin")
     weights.write_bytes(np.frombuffer(weights.read_bytes(), np.float32)[::-1].tobytes())
     prepared(path)
@@ -259,7 +268,8 @@ def test_a_damaged_entry_is_no_entry_and_is_made_again(models, compiled, prepare
 
     first, key = prepared(models["tiny"]), requested(models["tiny"])
     places = [path for path in disk_cache.folder("models").iterdir() if not path.name.startswith("files-")]
-    assert len(places) == 2 and load_prepared(key) is not None
+    assert len(places) == 2
+    assert load_prepared(key) is not None
     for place in places:
         for hurt in HURT.values():
             whole = place.read_bytes()
@@ -267,22 +277,28 @@ def test_a_damaged_entry_is_no_entry_and_is_made_again(models, compiled, prepare
             assert load_prepared(key) is None
             place.write_bytes(whole)
         HURT["cut"](place)
-    assert prepared(models["tiny"]).compiled == first.compiled and len(compiled) == 2
-    assert prepared(models["tiny"]).compiled == first.compiled and len(compiled) == 2
+    assert prepared(models["tiny"]).compiled == first.compiled
+    assert len(compiled) == 2
+    assert prepared(models["tiny"]).compiled == first.compiled
+    assert len(compiled) == 2
 
 
 def test_a_model_that_would_fill_the_cache_is_not_kept(models, compiled, prepared, monkeypatch):
     monkeypatch.setattr(entry, "most_bytes", lambda: 20)
     prepared(models["tiny"])
     prepared(models["tiny"])
-    assert len(compiled) == 2 and set(disk_cache.usage()["models"]) and disk_cache.usage()["models"][0] == 1
+    assert len(compiled) == 2
+    assert set(disk_cache.usage()["models"])
+    assert disk_cache.usage()["models"][0] == 1
 
 
 def test_checks_with_the_same_weights_share_them(models, prepared):
     for seed in (1, 2):
         prepared(models["tiny"], seed=seed)
     names = [path.name.partition("-")[0] for path in disk_cache.folder("models").iterdir()]
-    assert names.count("weights") == 1 and names.count("files") == 1 and len(names) == 4
+    assert names.count("weights") == 1
+    assert names.count("files") == 1
+    assert len(names) == 4
 
 
 def test_a_model_that_changes_while_it_is_compiled_is_not_kept(models, prepared, monkeypatch):

@@ -47,13 +47,16 @@ def inputs():
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 def test_the_moving_statistics_count(target):
     report = adreno_sim.check(Residual, inputs(), target=target)
-    assert report.ok and report.checked == report.kernels_in_model, report.findings
+    assert report.ok, report.findings
+    assert report.checked == report.kernels_in_model, report.findings
     assert [(output.reference, output.ok) for output in report.outputs] == [("TVM llvm", True)]
 
 
 def test_precision_is_measured_against_the_moving_statistics():
     report, _ = precision(Residual, inputs(), device=adreno_sim.open_device("sim:adreno-740"), target="buffer")
-    assert report.ok and report.error < 0.01 and all(layer.error < 0.01 for layer in report.layers)
+    assert report.ok
+    assert report.error < 0.01
+    assert all(layer.error < 0.01 for layer in report.layers)
 
 
 def unfit(report):
@@ -63,9 +66,12 @@ def unfit(report):
 def test_a_parameter_that_no_texture_holds_is_named_and_the_run_goes_on():
     report = adreno_sim.check(Residual, inputs(), pipeline="stock", keep_going=True)
     (finding,) = unfit(report)
-    assert finding.severity is Severity.ERROR and (finding.tensor, finding.count) == ("mean", 2)
-    assert finding.message.startswith("parameter mean of main is annotated 'global.texture") and "variance" in finding.message
-    assert report.outputs and not report.ok
+    assert finding.severity is Severity.ERROR
+    assert (finding.tensor, finding.count) == ("mean", 2)
+    assert finding.message.startswith("parameter mean of main is annotated 'global.texture")
+    assert "variance" in finding.message
+    assert report.outputs
+    assert not report.ok
 
 
 def test_the_fixed_pipeline_annotates_no_such_parameter():

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.tvm
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 def test_kernels_of_lambdas_get_a_name_and_are_judged(target):
     report = adreno_sim.check(unnamed_function(), target=target)
-    assert report.ok and [(kernel.name, kernel.status) for kernel in report.kernels] == [("lambda_kernel", "ok")]
+    assert report.ok
+    assert [(kernel.name, kernel.status) for kernel in report.kernels] == [("lambda_kernel", "ok")]
 
 
 @pytest.mark.parametrize("how", [{"pipeline": "stock"}, {"without_fix": ["function-names"]}])
@@ -38,10 +39,12 @@ def test_two_lambdas_stay_two_functions():
         builder.emit_func_output(z)
     module = builder.get()
     names = set(compile_model(module, target="buffer").kernels)
-    assert len(names) == 2 and all(name.isidentifier() for name in names)
+    assert len(names) == 2
+    assert all(name.isidentifier() for name in names)
     array = np.random.default_rng(0).standard_normal((4, 16)).astype("float32")
     report = adreno_sim.check(module, [array], target="buffer")
-    assert report.ok and report.checked == 2
+    assert report.ok
+    assert report.checked == 2
 
 
 def test_names_that_c_knows_are_left_alone():

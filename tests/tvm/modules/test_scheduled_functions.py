@@ -85,8 +85,10 @@ class Bare:
 def test_a_scheduled_function_is_judged_without_its_threads(tmp_path, target):
     (tmp_path / "scheduled.py").write_text(SCHEDULED)
     report = adreno_sim.check(str(tmp_path / "scheduled.py"), target=target)
-    assert report.verdict.startswith("ok: 1 of 1 kernels") and [kernel.status for kernel in report.kernels] == ["ok"]
-    assert [output.reference for output in report.outputs] == ["TVM llvm"] and report.unchecked == [LEVEL_BOUNDS]
+    assert report.verdict.startswith("ok: 1 of 1 kernels")
+    assert [kernel.status for kernel in report.kernels] == ["ok"]
+    assert [output.reference for output in report.outputs] == ["TVM llvm"]
+    assert report.unchecked == [LEVEL_BOUNDS]
 
 
 @pytest.mark.parametrize("target", ["texture", "buffer"])
@@ -96,13 +98,15 @@ def test_a_function_written_for_threads_runs_and_is_said_to_be_unjudged(tmp_path
     (tmp_path / "scheduled.py").write_text(source)
     assert command(["check", str(tmp_path / "scheduled.py"), "--target", target]) == 0
     said = capsys.readouterr()
-    assert "ok, in part" in said.out and "double binds threads of a GPU" in said.out
+    assert "ok, in part" in said.out
+    assert "double binds threads of a GPU" in said.out
     assert "Traceback" not in said.out + said.err
 
 
 def test_a_tensor_begins_where_its_view_does():
     report = adreno_sim.check(Offset, target="buffer")
-    assert report.ok and [kernel.status for kernel in report.kernels] == ["ok"]
+    assert report.ok
+    assert [kernel.status for kernel in report.kernels] == ["ok"]
 
 
 def sorted_by(build):
@@ -132,7 +136,8 @@ def test_sorts_of_tvm_compile_and_run(name):
     for got, wanted in zip(testing.build_and_run(module, [x], "qcom/adreno-opencl"), expected(x), strict=True):
         np.testing.assert_array_equal(got, wanted)
     report = adreno_sim.check(module, target="buffer")
-    assert report.ok and any(f"function {name}: " in line for line in report.unchecked)
+    assert report.ok
+    assert any(f"function {name}: " in line for line in report.unchecked)
 
 
 def test_a_module_of_bare_functions_is_told_what_it_lacks():

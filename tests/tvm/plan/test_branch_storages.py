@@ -20,7 +20,9 @@ X = np.random.default_rng(2).standard_normal((16, 16)).astype("float32")
 @pytest.mark.parametrize("condition", [True, False])
 def test_both_ways_of_a_branch_are_right(adreno, target, condition):
     report = adreno_sim.check(branches(), [np.array(condition), X], device=adreno, target=target)
-    assert report.ok and not report.findings and report.verdict.endswith("TVM llvm agrees")
+    assert report.ok
+    assert not report.findings
+    assert report.verdict.endswith("TVM llvm agrees")
 
 
 def test_the_stock_plan_is_a_finding(adreno):

@@ -69,7 +69,8 @@ def test_an_arena_changes_no_bit(network):
     inputs = [generator.standard_normal(info.shape, np.float32) for info in model.inputs]
     expected = vm.run(model, inputs, open_device("sim:adreno-740"))
     placed = replan(model, "arena", RULES)
-    assert placed.plan is not None and placed.plan.summary.planned == placed.plan.summary.live_lower_bound
+    assert placed.plan is not None
+    assert placed.plan.summary.planned == placed.plan.summary.live_lower_bound
     assert audit(placed.plan, RULES, "arena").findings == ()
     watching = Watching()
     got = vm.run(placed, inputs, open_device("sim:adreno-740"), watching)

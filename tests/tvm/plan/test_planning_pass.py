@@ -48,13 +48,15 @@ def test_a_planner_in_the_pipeline(planner: str, adreno: Any) -> None:
 def test_tvm_alone_plans_more() -> None:
     device = open_device("sim:adreno-740")
     stock, fixed = compiled("tvm", device), compiled("tvm-fixed", device)
-    assert stock.plan is not None and fixed.plan is not None
+    assert stock.plan is not None
+    assert fixed.plan is not None
     assert stock.plan.summary.planned > 2 * fixed.plan.summary.planned
 
 
 def test_tensors_side_by_side_in_one_storage(adreno: Any) -> None:
     model = compiled("arena", adreno)
-    assert model.plan is not None and any(tensor.offset for tensor in model.plan.tensors)
+    assert model.plan is not None
+    assert any(tensor.offset for tensor in model.plan.tensors)
 
 
 def test_what_cannot_be_is_refused(adreno: Any) -> None:
@@ -76,4 +78,5 @@ def test_it_stands_where_tvms_pass_stood(adreno: Any) -> None:
         names = [item.info.name for item in with_planner(passes, plan_memory("unified", adreno))]
     before = [item.info.name for item in passes]
     assert names.index("adreno_sim.PlanMemory") == before.index("StaticPlanBlockMemory")
-    assert "StaticPlanBlockMemory" not in names and "adreno_sim.ReplanStorages" not in names
+    assert "StaticPlanBlockMemory" not in names
+    assert "adreno_sim.ReplanStorages" not in names

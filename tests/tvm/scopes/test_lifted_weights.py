@@ -52,7 +52,8 @@ def test_a_model_still_takes_its_weights_as_they_are():
     assert [(info.name, info.scope) for info in model.inputs] == [(name, "global") for name in ("x", *WEIGHTS)]
     assert calls_once(model) == ["main_transform_params"]
     report = adreno_sim.check(two_convolutions(), weights="texture", checks="full")
-    assert report.ok and all(kernel.status in ("ok", "part") for kernel in report.kernels), report
+    assert report.ok, report
+    assert all(kernel.status in ("ok", "part") for kernel in report.kernels), report
 
 
 @pytest.mark.parametrize(("inputs", "weights"), [(None, "texture"), (4, "texture"), (1, "buffer")])
@@ -75,9 +76,11 @@ def test_a_session_packs_its_weights_once(adreno, tmp_path):
         report = session.report()
         session.save(tmp_path / "calls.asim")
     assert list(session.model.entries) == ["main"]
-    assert report.ok and packings(report) == [1, 1, 1, 3, 3], report
+    assert report.ok, report
+    assert packings(report) == [1, 1, 1, 3, 3], report
     again = adreno_sim.check(tmp_path / "calls.asim", device=adreno)
-    assert again.ok and packings(again) == [1, 1, 1, 3, 3], again
+    assert again.ok, again
+    assert packings(again) == [1, 1, 1, 3, 3], again
 
 
 def test_other_weights_are_packed_anew(adreno):
@@ -87,7 +90,8 @@ def test_other_weights_are_packed_anew(adreno):
         for seed in (0, 1, 0):
             session.call("main", x, *seeded(seed).values())
         report = session.report()
-    assert report.ok and packings(report) == [3] * 5, report
+    assert report.ok, report
+    assert packings(report) == [3] * 5, report
 
 
 def test_a_symbolic_batch(adreno):
@@ -101,4 +105,5 @@ def test_a_symbolic_batch(adreno):
 def test_the_plan_counts_packed_weights():
     plan = compile_model(two_convolutions(), weights="texture").plan
     (packed,) = [tensor for tensor in plan.tensors if tensor.shape == (2, 8, 3, 3, 4)]
-    assert packed.scope == "global.texture-weight" and packed.right_bytes == 2 * 72 * 16
+    assert packed.scope == "global.texture-weight"
+    assert packed.right_bytes == 2 * 72 * 16

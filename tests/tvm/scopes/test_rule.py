@@ -61,7 +61,8 @@ def test_a_run_copies_once_and_not_twice(adreno, pipeline):
 def test_values_are_those_of_llvm(adreno, rule):
     x = np.random.default_rng(0).standard_normal(SHAPE).astype("float32")
     report = adreno_sim.check(branches(), [x], device=adreno, rule=rule)
-    assert report.ok and report.scopes.rule == rule, report
+    assert report.ok, report
+    assert report.scopes.rule == rule, report
     (got,) = vm.run(compile_model(branches(), rule=rule), [x], adreno)
     np.testing.assert_allclose(got, ModelReference(branches()).run([x])[0], rtol=1e-4, atol=1e-5)
 
@@ -70,8 +71,10 @@ def test_both_rules_side_by_side():
     _, report = scope_stages(branches())
     theirs, ours = report.compared
     assert (theirs.rule, ours.rule) == ("tvm", "fewest-copies")
-    assert (theirs.copies, ours.copies) == (2, 1) and theirs.copied_elements == 2 * ours.copied_elements > 0
-    assert [*theirs.contested.values()] == ["global"] and next(iter(ours.contested.values())).startswith("global.texture")
+    assert (theirs.copies, ours.copies) == (2, 1)
+    assert theirs.copied_elements == 2 * ours.copied_elements > 0
+    assert [*theirs.contested.values()] == ["global"]
+    assert next(iter(ours.contested.values())).startswith("global.texture")
     assert scope_stages(branches(), rule="fewest-copies")[1].compared == report.compared
     assert scope_stages(convolution())[1].compared == (), "nobody disagrees: every rule decides alike"
 

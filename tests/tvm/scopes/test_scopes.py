@@ -124,10 +124,14 @@ def test_worked_example_stage_by_stage():
 
     by_callee = {decision.callee: decision for decision in staged.decisions}
     transform, weights, conv, back = staged.decisions
-    assert [a.scope for a in transform.asks] == ["global.texture-nhwc"] and transform.scope == "global.texture-nhwc"
+    assert [a.scope for a in transform.asks] == ["global.texture-nhwc"]
+    assert transform.scope == "global.texture-nhwc"
     assert [a.scope for a in weights.asks] == ["global"], "the weights of a convolution stay in a buffer"
-    assert [a.callee for a in conv.asks] == [back.callee] and conv.scope == "global"
-    assert back.asks == () and back.scope == "global" and by_callee["nn.conv2d"] is conv
+    assert [a.callee for a in conv.asks] == [back.callee]
+    assert conv.scope == "global"
+    assert back.asks == ()
+    assert back.scope == "global"
+    assert by_callee["nn.conv2d"] is conv
 
     defined = list(bindings(staged.at("DefineVDevice")["main"]))
     assert [callee(b.value) for b in defined].count("hint_on_device") == 5, "every argument is wrapped"
@@ -194,9 +198,12 @@ def test_consumers_that_disagree_and_the_copies_they_cost():
         ["global.texture-nhwc", "global.texture-nhwc", "global"]
     ]
     (contested,) = (tensor for tensor in theirs.tensors if tensor.contested)
-    assert contested.scope == "global" and "disagree" in contested.why
-    assert len(theirs.left) == 2 and [v.severity for v in theirs.violations] == ["warning"], "one copy for each convolution"
-    assert len(ours.left) == 1 and not ours.violations
+    assert contested.scope == "global"
+    assert "disagree" in contested.why
+    assert len(theirs.left) == 2, "one copy for each convolution"
+    assert [v.severity for v in theirs.violations] == ["warning"], "one copy for each convolution"
+    assert len(ours.left) == 1
+    assert not ours.violations
 
 
 @pytest.mark.parametrize("rule", ["tvm", "fewest-copies"])
@@ -224,7 +231,8 @@ def test_seeded_defects_are_found():
 
     unspecialised = list(staged.modules.values())[-2]  # its PrimFuncs still take buffers everywhere
     found = violations(unspecialised)
-    assert found and all(v.severity == "error" and "the tensor passed is global.texture" in v.text for v in found)
+    assert found
+    assert all(v.severity == "error" and "the tensor passed is global.texture" in v.text for v in found)
 
     unfolded = run_stages(built(pool_branches, SHAPE), target, choose()).at("RemoveRedundantAssignments")
     assert [v.severity for v in violations(unfolded) if "second time" in v.text] == ["warning"]
@@ -247,8 +255,10 @@ def test_texture_scope_of_a_shape(shape, scope):
 
 
 def test_what_a_consumer_reads_as_a_texture():
-    assert reads_textures((), 0) == (True,) and reads_textures((), 2) == (True,)
-    assert reads_textures((), 3) == (False,) and reads_textures((), 8) == (False,)
+    assert reads_textures((), 0) == (True,)
+    assert reads_textures((), 2) == (True,)
+    assert reads_textures((), 3) == (False,)
+    assert reads_textures((), 8) == (False,)
 
 
 def test_command(tmp_path, capsys):
@@ -262,13 +272,17 @@ def test_command(tmp_path, capsys):
     assert main(["scopes", str(model), "--html", str(page), "--json", str(data)]) == 0
     assert "textures" in capsys.readouterr().out
     validator("scopes").validate(json.loads(data.read_text()))
-    assert "<svg" in page.read_text() and "http://" not in page.read_text().replace("http://www.w3.org/2000/svg", "")
+    assert "<svg" in page.read_text()
+    assert "http://" not in page.read_text().replace("http://www.w3.org/2000/svg", "")
     assert main(["scopes", str(model), "--stage", "list"]) == 0
     names = capsys.readouterr().out.split()
-    assert names[-1] == LAST and "DefineVDevice" in names
+    assert names[-1] == LAST
+    assert "DefineVDevice" in names
     assert main(["scopes", str(model), "--stage", "DefineVDevice"]) == 0
     printed = capsys.readouterr().out
-    assert "hint_on_device" in printed and 'vdevice="opencl:0:global.texture' in printed and "opencl:-1" not in printed
+    assert "hint_on_device" in printed
+    assert 'vdevice="opencl:0:global.texture' in printed
+    assert "opencl:-1" not in printed
     assert "main" in [var.name_hint for var in from_source(printed).get_global_vars()]
 
 
@@ -305,7 +319,8 @@ def test_a_check_says_which_tensors_are_buffers_and_why(adreno, capsys):
     assert data["scopes"]["buffers"][-1]["why"] == "no call reads it"
     text.show(report, sys.stdout)
     said = capsys.readouterr().out
-    assert f"{report.scopes.textures} in textures, {len(buffers)} in buffers: " in said and "gv (no call reads it)" in said
+    assert f"{report.scopes.textures} in textures, {len(buffers)} in buffers: " in said
+    assert "gv (no call reads it)" in said
     assert adreno_sim.check(mean_in_texture(), device=adreno, target="buffer").scopes is None
 
 
@@ -316,5 +331,6 @@ def test_channels_that_fill_no_texel_stay_in_buffers(adreno, inputs, outputs):
 
     uneven = module(lambda x: relax.op.nn.relu(conv(x, outputs, inputs)), (2, inputs, 9, 7))
     report = adreno_sim.check(uneven, device=adreno)
-    assert report.ok and report.checked == report.kernels_in_model, report
+    assert report.ok, report
+    assert report.checked == report.kernels_in_model, report
     assert any("not a 5-d shape whose last dimension is 4" in item.why for item in report.scopes.buffers)

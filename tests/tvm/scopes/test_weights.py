@@ -79,14 +79,16 @@ def test_where_weights_lie(dtype, weights, three, one):
 )
 def test_the_rule_of_relay(shape, dtype, constant, texture):
     assert weights_in_texture("relay", shape, dtype, constant) == texture
-    assert weights_in_texture("texture", shape, dtype, constant) and not weights_in_texture("buffer", shape, dtype, constant)
+    assert weights_in_texture("texture", shape, dtype, constant)
+    assert not weights_in_texture("buffer", shape, dtype, constant)
 
 
 @pytest.mark.parametrize("pipeline", ["fixed", "stock"])
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_nothing_is_copied_in_a_run(weights, pipeline):
     lowered = lower(two(), "texture", pipeline, scoping=Scoping(weights=weights))
-    assert "to_device" not in str(lowered.relax["main"]) and "to_vdevice" not in str(lowered.relax["main"])
+    assert "to_device" not in str(lowered.relax["main"])
+    assert "to_vdevice" not in str(lowered.relax["main"])
 
 
 def test_tvms_executable_holds_the_scope_of_the_constants(tmp_path):
@@ -117,7 +119,8 @@ def test_each_texel_of_weights_is_read_once(inputs):
     mod = module(lambda x: conv(x, inputs=inputs, kernel=1), (1, inputs, 4, 4))
     data, items = fetched(mod, "buffer")
     both, same = fetched(mod, "texture")
-    assert items == same and both - data == items * 2 * inputs
+    assert items == same
+    assert both - data == items * 2 * inputs
 
 
 @pytest.mark.each_value
@@ -130,7 +133,9 @@ def test_values_are_those_of_llvm(adreno, make, weights):
     dtype = "float16" if "float16" in mod.script() else "float32"
     x = np.random.default_rng(0).standard_normal(SHAPE).astype(dtype)
     report = adreno_sim.check(mod, [x], device=adreno, weights=weights)
-    assert report.ok and report.checked == report.kernels_in_model and report.scopes.weights == weights, report
+    assert report.ok, report
+    assert report.checked == report.kernels_in_model, report
+    assert report.scopes.weights == weights, report
     (got,) = vm.run(compile_model(mod, weights=weights), [x], adreno)
     wide = ModelReference(mod).run([x])[0].astype("float32")
     np.testing.assert_allclose(got.astype("float32"), wide, rtol=1e-4, atol=2e-2 if dtype == "float16" else 1e-5)
@@ -151,7 +156,8 @@ def test_weights_that_are_parameters_are_packed_into_a_texture(adreno):
     mod = given_weights()
     _, report = scope_stages(mod, weights="texture")
     packed = [tensor.scope for tensor in report.tensors if tensor.shape == ("2", "8", "3", "3", "4")]
-    assert packed == ["global.texture-weight"] and not report.left
+    assert packed == ["global.texture-weight"]
+    assert not report.left
     assert adreno_sim.check(mod, device=adreno, weights="texture").ok
 
 
@@ -180,7 +186,8 @@ def test_weights_in_a_buffer_become_the_texture_that_a_tuned_schedule_reads(make
     """Constants do, once; what a run makes is copied in each run."""
     target = make_target("texture")
     (task,) = find_tasks(make(), target, choose())
-    assert task.weights == ({1} if stages == 0 else set()) and 1 not in task.textures
+    assert task.weights == ({1} if stages == 0 else set())
+    assert 1 not in task.textures
     schedule = tvm.s_tir.Schedule(task.module)
     space.apply(schedule, find_anchor(schedule), Variant("guarded", "texture", "texture"))
     with TuningStore(tmp_path / "db", {}) as store:
@@ -191,7 +198,8 @@ def test_weights_in_a_buffer_become_the_texture_that_a_tuned_schedule_reads(make
     kernels = [name for name in compile_model(make(), tuned=tmp_path / "db").kernels if "conv2d" in name]
     assert len(kernels) == 1 + stages
     report = adreno_sim.check(make(), device=adreno, tuned=tmp_path / "db")
-    assert report.ok and next(iter(report.tuned.values())).endswith(f"staging copies cancelled: {2 - stages}"), report
+    assert report.ok, report
+    assert next(iter(report.tuned.values())).endswith(f"staging copies cancelled: {2 - stages}"), report
 
 
 MODEL = """

@@ -65,9 +65,11 @@ def test_state_stays_and_every_call_is_judged(target):
         np.testing.assert_allclose(state.numpy(), expected(4), rtol=1e-5)
         np.testing.assert_allclose(np.asarray(y), expected(4) + X, rtol=1e-5)
         report = session.report()
-    assert report.ok and not report.findings
+    assert report.ok
+    assert not report.findings
     assert [row.output for row in report.outputs][:3] == ["start (call 0)", "step (call 1), result 0", "step (call 1), result 1"]
-    assert len(report.outputs) == 9 and all(row.ok and row.reference == "TVM llvm" for row in report.outputs)
+    assert len(report.outputs) == 9
+    assert all(row.ok and row.reference == "TVM llvm" for row in report.outputs)
     assert all(kernel.status in ("ok", "part") for kernel in report.kernels)
 
 
@@ -79,7 +81,8 @@ def test_weights_are_put_on_the_device_once():
         state = session.call("start", X)
         for _ in range(3):
             _, state = session.call("step", X, state)
-    assert uploads.count(W.shape) == 1 and uploads.count(X.shape) == 4
+    assert uploads.count(W.shape) == 1
+    assert uploads.count(X.shape) == 4
 
 
 def test_memory_ends_with_its_handle():
@@ -150,7 +153,8 @@ def test_a_saved_session_runs_again(tmp_path, damage):
 def test_what_does_not_fit_is_one_line(call, said):
     with Session(Recurrent, {"w": W}, target="buffer") as session, pytest.raises(AdrenoSimError) as error:
         session.call(*call)
-    assert said in str(error.value) and len(str(error.value).splitlines()) == 1
+    assert said in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
 
 
 def test_what_is_no_session_is_refused(tmp_path):
@@ -179,22 +183,28 @@ def run_recurrent(reference, steps=2, **options):
 
 def test_callables_judge_the_functions_that_they_are_given_for():
     report = run_recurrent({"start": start, "step": step})
-    assert report.ok and not report.findings and not any("no reference was given" in reason for reason in report.unchecked)
+    assert report.ok
+    assert not report.findings
+    assert not any("no reference was given" in reason for reason in report.unchecked)
     assert [(row.output, row.reference) for row in report.outputs][1:3] == [
         ("step (call 1), result 0", "given reference"), ("step (call 1), result 1", "given reference"),
     ]  # fmt: skip
-    assert len(report.outputs) == 5 and all(row.ok and 0 < row.max_abs < 1e-6 for row in report.outputs)
+    assert len(report.outputs) == 5
+    assert all(row.ok and 0 < row.max_abs < 1e-6 for row in report.outputs)
 
 
 def test_a_callable_that_says_something_else_is_a_wrong_value_of_its_call():
     report = run_recurrent({"start": start, "step": lambda x, state, w: (None, step(x, state, w)[1] * 1.01)})
-    assert errors_of(report) == {"wrong-value"} and len(report.outputs) == 3
+    assert errors_of(report) == {"wrong-value"}
+    assert len(report.outputs) == 3
     assert [finding.detail["call"] for finding in report.findings] == [1, 2]
 
 
 def test_what_no_callable_gave_is_what_the_device_gave():
     report = run_recurrent({"step": step})
-    assert report.ok and len(report.outputs) == 4 and all(row.ok for row in report.outputs)
+    assert report.ok
+    assert len(report.outputs) == 4
+    assert all(row.ok for row in report.outputs)
     assert "results of start: no reference was given for it" in report.unchecked
 
 
@@ -213,7 +223,8 @@ def test_what_no_callable_gave_is_what_the_device_gave():
 def test_callables_that_do_not_fit_are_one_line(reference, said):
     with pytest.raises(AdrenoSimError) as error:
         run_recurrent(reference)
-    assert said in str(error.value) and len(str(error.value).splitlines()) == 1
+    assert said in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
 
 
 def test_what_callables_gave_is_judged_again_from_a_bundle(tmp_path):
@@ -225,7 +236,8 @@ def test_what_callables_gave_is_judged_again_from_a_bundle(tmp_path):
         s.save(path)
     report = check(str(path))
     assert [(row.output, row.reference) for row in report.outputs] == [("start (call 0)", "given reference")]
-    assert report.ok and "1 results of step (call 1): the reference says nothing of them" in report.unchecked
+    assert report.ok
+    assert "1 results of step (call 1): the reference says nothing of them" in report.unchecked
 
 
 def test_every_call_has_a_time():
@@ -237,5 +249,7 @@ def test_every_call_has_a_time():
         times = session.report().time
     assert [call.function for call in times.calls] == ["start", "step", "step"]
     assert sum(call.seconds for call in times.calls) == pytest.approx(times.seconds)
-    assert times.calls[1].seconds == pytest.approx(times.calls[2].seconds) and times.calls[1].seconds > times.calls[0].seconds
-    assert all(call.low < call.seconds < call.high for call in times.calls) and not times.missing
+    assert times.calls[1].seconds == pytest.approx(times.calls[2].seconds)
+    assert times.calls[1].seconds > times.calls[0].seconds
+    assert all(call.low < call.seconds < call.high for call in times.calls)
+    assert not times.missing

@@ -84,7 +84,9 @@ def test_every_format_says_it(written):
     peak = f"{data['peaks']['as compiled']['bytes']:,}"
     for name in ("f.md", "f.html"):
         text = (written / name).read_text()
-        assert peak in text and "prefill" in text and "n=32 (tokens)" in text
+        assert peak in text
+        assert "prefill" in text
+        assert "n=32 (tokens)" in text
     assert "http" not in (written / "f.html").read_text().replace("http-equiv", "")
 
 
@@ -99,7 +101,8 @@ def test_what_does_not_fit_the_module_is_refused(written, capsys):
             code = main(["footprint", source, *flags])
         except SystemExit as stopped:
             code = stopped.code
-        assert code == 2 and said in capsys.readouterr().err
+        assert code == 2
+        assert said in capsys.readouterr().err
 
 
 def run_to_the_end(model: CompiledModel, weights, device):

@@ -57,4 +57,5 @@ def has_defect(name: str, *first: Path) -> bool:
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.stem)
 def test_a_patch_mends_its_defect(patch, tmp_path):
     folder = patched(patch, tmp_path)
-    assert has_defect(patch.stem) and not has_defect(patch.stem, folder)
+    assert has_defect(patch.stem)
+    assert not has_defect(patch.stem, folder)

@@ -42,7 +42,8 @@ def test_stages_have_the_processor_time_of_all_processes():
     stages = {stage.name: (stage.seconds, stage.processor) for stage in list_stages(Samples.gather(1, RECORDS))}
     assert list(stages) == ["run", "judge", "(other)"]
     assert stages["run"] == pytest.approx((0.6, 0.8))  # the child computes from 0.2 to 0.6
-    assert stages["judge"] == pytest.approx((0.2, 0.4)) and stages["(other)"] == pytest.approx((0.2, 0.2))
+    assert stages["judge"] == pytest.approx((0.2, 0.4))
+    assert stages["(other)"] == pytest.approx((0.2, 0.2))
 
 
 def spin():
@@ -70,7 +71,9 @@ def sample_three_processes():
 
 def test_children_by_fork_are_sampled():
     all_spin, processor, spans, log = call_in_fresh_process(sample_three_processes)
-    assert all_spin and processor > 0.3 and (spans, log) == (1, -1)
+    assert all_spin
+    assert processor > 0.3
+    assert (spans, log) == (1, -1)
 
 
 def test_a_command_writes_its_trace_also_where_it_fails(tmp_path, capsys):
@@ -78,7 +81,8 @@ def test_a_command_writes_its_trace_also_where_it_fails(tmp_path, capsys):
     trace = tmp_path / "trace.json"
     assert main(["kernel", str(tmp_path / "k.cl"), "--profile-self", str(trace)]) == 2
     said = capsys.readouterr().err
-    assert "own time, of" in said and "expected expression" in said
+    assert "own time, of" in said
+    assert "expected expression" in said
     assert json.loads(trace.read_text())["traceEvents"]
     assert main(["kernel", str(tmp_path / "k.cl"), "--profile-self", str(tmp_path / "k.cl")]) == 2
     assert "expected expression" not in capsys.readouterr().err  # the source is not overwritten

@@ -25,12 +25,14 @@ def test_steps_have_times_and_memory(model, tmp_path, capsys):
     data = json.loads(out.read_text())
     validator("footprint").validate(data)
     steps, memory = data["time"]["kernels"], data["memory"]
-    assert len(steps) == len(memory) > 1 and [int(step["name"].split()[0]) for step in steps] == [*range(1, len(steps) + 1)]
+    assert len(steps) == len(memory) > 1
+    assert [int(step["name"].split()[0]) for step in steps] == [*range(1, len(steps) + 1)]
     assert data["time"]["seconds"] == pytest.approx(sum(step["seconds"] for step in steps))
     peak = next(row["peak"] for row in data["planners"] if row["planner"] == "arena")
     assert all(0 < used <= peak for used in memory)
     shown = capsys.readouterr().out
-    assert "under the plan arena" in shown and "predicted time on adreno-740" in shown
+    assert "under the plan arena" in shown
+    assert "predicted time on adreno-740" in shown
 
 
 def test_what_has_no_steps(model, capsys):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from adreno_sim.results.comparison import CHUNK, TOLERANCE, compare, ulp_distance, why_uninformative
+from adreno_sim.results.expected import Expected
 
 NORMAL = np.random.default_rng(0).standard_normal((4, 5, 6)).astype("float32")
 
@@ -192,3 +193,9 @@ def test_values_that_range_widely_are_no_masks():
     wrong = wide.copy()
     wrong[0] += 100  # within 1e-3 of the rms of all
     assert compare(wrong, wide).ok
+
+
+def test_a_tensor_of_no_dimensions_has_an_error_too():
+    expected = Expected(np.float16(3).reshape(()), np.array(3.0), np.array(0.01))
+    assert compare(np.float16(3.001).reshape(()), expected).ok
+    assert not compare(np.float16(3.1).reshape(()), expected).ok

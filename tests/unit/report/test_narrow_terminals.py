@@ -65,5 +65,6 @@ def test_lines_go_on_further_right(width):
     file = Terminal()
     say_line(open_console(file), f"not checked: {MESSAGE}")
     first, *rest = plain(file)
-    assert first.startswith("not checked: ") and all(line.startswith("  ") and len(line) <= width for line in rest)
+    assert first.startswith("not checked: ")
+    assert all(line.startswith("  ") and len(line) <= width for line in rest)
     assert " ".join(" ".join([first, *rest]).split()) == f"not checked: {MESSAGE}"

@@ -97,7 +97,8 @@ class MaskedFlow:
         for target, mask in zip(targets, masks, strict=True):
             whole = vt.emit_and_masks(t, e.active.mask, mask, e.count)
             if target in found:
-                assert found[target].mask is not None and whole is not None
+                assert found[target].mask is not None
+                assert whole is not None
                 found[target].mask = t.op(f"or <{e.count} x i1> {found[target].mask}, {whole}")
                 continue
             found[target] = self._edges.make(Edge(segment, target), whole)

@@ -30,7 +30,8 @@ def emit_gep(e: VectorEmitter, instr: ir.Instr) -> None:
     parent = None
     for number, index in enumerate(instr.operands[1:]):
         if number and isinstance(type, ir.Struct):
-            assert isinstance(index, ir.Const) and isinstance(index.value, int)
+            assert isinstance(index, ir.Const)
+            assert isinstance(index.value, int)
             found = replace(found, pointer=access.offset_pointer(e, found.pointer, 1, llvm_types.field_offset(type, index.value)))
             parent, type = type, type.fields[index.value]
             continue

@@ -144,7 +144,8 @@ def emit_fill(e: VectorEmitter, instr: ir.Instr, variable: ir.Instr) -> None:
 def emit_copy(e: VectorEmitter, variable: ir.Instr, source: ir.Instr) -> None:
     """Emits the copy of a whole private variable to another of the same interleaved layout."""
     granule = e.privates.granule(variable)
-    assert granule is not None and granule == e.privates.granule(source)
+    assert granule is not None
+    assert granule == e.privates.granule(source)
     word, target, origin = ir.Int(8 * granule), e.lanes.pointer(variable), e.lanes.pointer(source)
     for at in range(0, llvm_types.align_up(private_bytes(variable), granule), granule):
         far, there = (replace(p, pointer=access.offset_pointer(e, p.pointer, 1, at)) for p in (origin, target))
