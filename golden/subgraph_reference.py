@@ -10,8 +10,6 @@ import numpy as np
 from ..results.comparison import compare
 from ..results.expected import Expected
 from .kernel_reference import Argument
-from .model_expectations import expect_outputs
-from .model_reference import ModelReference
 from .truth.units import Units
 from .truth.value import Unmodelled
 
@@ -37,6 +35,9 @@ class SubgraphReference:
 
     def _outputs(self, module: Any, inputs: Sequence[np.ndarray]) -> list[Expected]:
         """Without rounding where a truth is made of the module, else as TVM's llvm target computes it."""
+        from .model_expectations import expect_outputs
+        from .model_reference import ModelReference
+
         try:
             return expect_outputs(module, inputs, self._units)
         except Unmodelled:

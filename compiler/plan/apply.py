@@ -13,13 +13,10 @@ from ..artifact.vm_registers import change_blocks, find_blocks, find_registers, 
 from . import planners
 from .allocation import Allocation
 from .audit import audit
-from .chip.planner import place_on_chip, recordable_plan
 from .chip.recordings import with_recordings
 from .extract import extract_plan
-from .graph_tensors import with_graph_tensors
 from .inline import inline_calls
 from .kills import kill_after_last_use
-from .order.planner import ordered_plan, place_reordered
 from .order.reorder import reorder
 from .plan_file import read_plan
 from .problem import Problem
@@ -33,6 +30,10 @@ def replan(model: CompiledModel, planner: str, rules: DeviceRules) -> CompiledMo
     Tensors of subgraphs for OpenCL ML are among them. Raises as `apply` does, and AdrenoSimError for an unknown planner or an
     unreadable file.
     """
+    from .chip.planner import place_on_chip, recordable_plan
+    from .graph_tensors import with_graph_tensors
+    from .order.planner import ordered_plan, place_reordered
+
     model = with_graph_tensors(model, rules.ml)
     if planners.uses_chip(planner):
         _static_plan(model, planner)
@@ -79,6 +80,8 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
     model = inline_calls(model)
     plan = _static_plan(model, allocation.planner)
     if order := allocation.problem.order:
+        from .order.planner import ordered_plan
+
         model, plan = reorder(model, order), ordered_plan(model, order)
     _check_same(allocation.problem, plan, model.name)
     reasons = why_not(model, allocation, rules)

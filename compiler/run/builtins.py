@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from .kv_cache.cache import PagedKVCache
 from .kv_cache.config import CREATE, read_config
 from .runtime import Runtime
 from .values import ShapeValue, Tensor, Value, retain
@@ -25,6 +24,8 @@ def call_builtin(name: str, args: list[Value], machine: Runtime) -> Value:
 
 
 def _create(machine: Runtime, args: list[Value]) -> Value:
+    from .kv_cache.cache import PagedKVCache
+
     return PagedKVCache(read_config(args), machine)
 
 
@@ -32,6 +33,8 @@ def _method(name: str, *kinds: type, least: int | None = None) -> Builtin:
     """A method of the cache, which is the first argument; the others are of these kinds, and `least` of them must be given."""
 
     def call(machine: Runtime, args: list[Value]) -> Value:
+        from .kv_cache.cache import PagedKVCache
+
         cache, rest = (args[0] if args else None), args[1:]
         if not isinstance(cache, PagedKVCache):
             raise AdrenoSimError(f"KV cache: {name} of {cache!r}: expected a KV cache")

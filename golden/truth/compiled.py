@@ -7,6 +7,7 @@ import ctypes.util
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from ...base.errors import UnsupportedError
 from ...engine.llvm.objects import Loaded, machine
 from ...frontend.driver import c_target, compile_c, identify_compiler
 from .. import result_cache
-from .program import TruthProgram
+
+if TYPE_CHECKING:
+    from .program import TruthProgram
 
 _FLAGS = (
     "-O3", "-ffreestanding", "-fno-builtin", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-stack-protector", "-fno-sanitize=all",

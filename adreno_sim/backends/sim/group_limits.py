@@ -16,7 +16,6 @@ from ...device.machine_code import RegisterUse
 from ...findings import Finding, Kind
 from ...ir import ir
 from ...isa.chips import Chip, chip_of_profile
-from ...isa.register_use import find_register_use, work_items_meet
 from ...profiles.profile import Profile
 from .program import SimKernel, SimProgram
 
@@ -25,7 +24,7 @@ _CODE = "CL_INVALID_WORK_GROUP_SIZE"
 
 def find_largest_group(kernel: SimKernel, profile: Profile) -> int:
     """Returns what CL_KERNEL_WORK_GROUP_SIZE is: work-items of the largest group of a kernel that is not refused."""
-    use = _find_use(kernel.function, profile, profile.largest_group) if work_items_meet(kernel.function) else None
+    use = _find_use_of_meeting(kernel.function, profile, profile.largest_group)
     return profile.largest_group if use is None else min(profile.largest_group, use.group_limit[1])
 
 
@@ -41,7 +40,7 @@ def refuse_required_groups(program: SimProgram, profile: Profile) -> SimProgram:
     for function in program.module.kernels.values():
         items = math.prod(function.required_work_group_size or (1,))
         is_large = items > sure_group(profile)  # asked first: what follows reads the kernel's body
-        use = _find_use(function, profile, items) if is_large and work_items_meet(function) else None
+        use = _find_use_of_meeting(function, profile, items) if is_large else None
         if use is not None and use.refuses(items):
             raise BuildError(
                 f"kernel {function.name}: reqd_work_group_size asks for {items} work-items; {_describe(use)}: the driver's "
@@ -106,7 +105,18 @@ def _find_use(function: ir.Function, profile: Profile, items: int) -> RegisterUs
     """What a kernel takes; None if a group of so many work-items fits whatever that is, where `kernel_group_limit` decides,
     and for devices whose registers are not known."""
     chip = None if profile["kernel_group_limit"] else find_own_chip(profile.name)
-    return find_register_use(function, chip) if chip is not None and items > chip.least_group_limit else None
+    if chip is None or items <= chip.least_group_limit:
+        return None
+    from ...isa.register_use import find_register_use  # most programs never come here
+
+    return find_register_use(function, chip)
+
+
+def _find_use_of_meeting(function: ir.Function, profile: Profile, items: int) -> RegisterUse | None:
+    """The same; None also for a kernel whose work-items never wait for each other."""
+    from ...isa.register_use import work_items_meet
+
+    return _find_use(function, profile, items) if work_items_meet(function) else None
 
 
 @functools.cache

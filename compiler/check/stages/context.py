@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....backends.open import open_device
 from ....base.errors import AdrenoSimError
@@ -21,13 +21,15 @@ from ....results.evidence import Evidence
 from ....results.merge import FindingList
 from ....results.model import Report
 from ...run.builds import Builds
-from ...run.launch_readings import ReadingsObserver
-from ...run.launch_times import LaunchTimes
 from ..judging.judges import Judges
 from ..judging.observer import KernelObserver
 from ..prepare import CheckOptions, PreparedRun
-from ..reproduce import Reproducer
 from ..whole_model.inputs import Outputs
+
+if TYPE_CHECKING:
+    from ...run.launch_readings import ReadingsObserver
+    from ...run.launch_times import LaunchTimes
+    from ..reproduce import Reproducer
 
 
 @dataclass
@@ -68,11 +70,32 @@ class Watchers:
 
     def __init__(self, context: CheckContext):
         options, device = context.options, context.device
-        folder = options.reproduce
-        self.reproducer = None if folder is None else Reproducer(Path(folder), options.reproduce_kernel)
-        self.times = LaunchTimes(device) if options.time else None
-        self.readings = ReadingsObserver(device, options.every_reading, context.findings)
+        self.reproducer = _make_reproducer(options)
+        self.times = _make_times(device) if options.time else None
+        self.readings = _make_readings(context)
         self.second_device = None if options.compare_with is None else open_device(options.compare_with, **context.asked)
+
+
+def _make_reproducer(options: CheckOptions) -> Reproducer | None:
+    if options.reproduce is None:
+        return None
+    from ..reproduce import Reproducer
+
+    return Reproducer(Path(options.reproduce), options.reproduce_kernel)
+
+
+def _make_times(device: Device) -> LaunchTimes:
+    from ...run.launch_times import LaunchTimes
+
+    return LaunchTimes(device)
+
+
+def _make_readings(context: CheckContext) -> ReadingsObserver | None:
+    if not context.options.every_reading and context.device.options.checks != "full":
+        return None
+    from ...run.launch_readings import ReadingsObserver
+
+    return ReadingsObserver(context.device, context.options.every_reading, context.findings)
 
 
 @dataclass

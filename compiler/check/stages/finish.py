@@ -45,4 +45,5 @@ def finish_report(run: CheckedRun, accepted: Sequence[AllowEntry]) -> None:
     keep_evidence(report, compiled, context.evidence)
     if reproducer is not None and reproducer.written:
         report.reproduction = f"{context.options.reproduce}: {reproducer.written}"
-    report.timings, report.unchecked, report.readings = context.timings, context.unchecked, run.watchers.readings.report
+    report.timings, report.unchecked = context.timings, context.unchecked
+    report.readings = None if run.watchers.readings is None else run.watchers.readings.report

@@ -129,7 +129,7 @@ def test_where_registers_are_not_known_or_not_asked_for_nothing_is_refused(devic
 
 
 def test_registers_are_asked_for_only_where_they_can_matter(monkeypatch):
-    monkeypatch.setattr("adreno_sim.backends.sim.group_limits.find_register_use", None)
+    monkeypatch.setattr("adreno_sim.isa.register_use.find_register_use", None)
     launch = Launch("adreno-740", kernel_of(64))
     assert launch.run(256) == launch.run(64) == []
 
