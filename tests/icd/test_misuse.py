@@ -19,6 +19,8 @@ CASES = {
     "argument_not_set": "ARGUMENT_NOT_SET: argument 1 (v) of append was never set, and nothing is launched",
     "used_while_mapped": "USED_WHILE_MAPPED: a launch begins on a buffer that the host has mapped for writing and not unmapped; "
     "call 4 made it",
+    "part_used_while_mapped": "USED_WHILE_MAPPED: a transfer begins on a buffer that the host has mapped for writing in part "
+    "(a sub-buffer or an image over it) and not unmapped; call 4 made it",
     "unmapped_in_time": "USED_WHILE_MAPPED: a launch begins on a buffer that the host has mapped for writing and not unmapped; "
     "call 4 made it",
     "host_memory_changed": "HOST_MEMORY_CHANGED: clEnqueueMapBuffer finds bytes 4096 to 8192 of the host's memory of a buffer "

@@ -61,6 +61,26 @@ static void used_while_mapped(void) {
     check_list(queue, &list, 1, (int[]){7});
 }
 
+/* A part of a buffer is mapped, and a launch gets the whole, or another part. */
+static void part_used_while_mapped(void) {
+    cl_int error;
+    cl_buffer_region region = {2048, 1024};
+    cl_mem whole = make_buffer(4096), part = clCreateSubBuffer(whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    OK(error);
+    region.origin = 0;
+    cl_mem other = clCreateSubBuffer(whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    OK(error);
+    int *mapped = clEnqueueMapBuffer(queue, part, CL_TRUE, CL_MAP_WRITE, 0, 1024, 0, NULL, NULL, &error), zero = 0;
+    OK(error);
+    OK(clEnqueueFillBuffer(queue, well ? other : whole, &zero, sizeof zero, 0, 1024, 0, NULL, NULL));
+    OK(clFinish(queue));
+    OK(clEnqueueUnmapMemObject(queue, part, mapped, 0, NULL, NULL));
+    OK(clEnqueueFillBuffer(queue, whole, &zero, sizeof zero, 0, 1024, 0, NULL, NULL));
+    OK(clReleaseMemObject(other));
+    OK(clReleaseMemObject(part));
+    OK(clReleaseMemObject(whole));
+}
+
 /* Enqueued while it is mapped, but it begins after the unmapping. */
 static void unmapped_in_time(void) {
     cl_int error;
@@ -145,6 +165,7 @@ static const struct {
     {"use_after_release", use_after_release},     {"released_too_often", released_too_often},
     {"released_argument", released_argument},     {"argument_not_set", argument_not_set},
     {"used_while_mapped", used_while_mapped},     {"unmapped_in_time", unmapped_in_time},
+    {"part_used_while_mapped", part_used_while_mapped},
     {"host_memory_changed", host_memory_changed}, {"never_unmapped", never_unmapped},
     {"unordered_transfer", unordered_transfer},
 };

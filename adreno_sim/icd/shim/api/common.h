@@ -46,6 +46,7 @@ struct memory {
     uint32_t shared_maps;       /* of shared memory and its parts, under the lock */
     struct map *maps; /* under the lock */
     uint32_t map_count;
+    uint32_t part_maps; /* maps for writing of sub-buffers and images over it, under the lock */
     struct notice *destructors;
 };
 
@@ -156,6 +157,8 @@ cl_int fill_image(struct memory *image, const void *host);
 /* transfers.c: the same for bytes of a buffer. */
 struct transfer buffer_transfer(const struct memory *buffer, size_t offset, size_t bytes);
 struct copy buffer_copy(const struct memory *buffer, enum way way, size_t offset, size_t bytes, const void *host);
+/* Refuses a range that is not inside a buffer of `size` bytes, with its numbers. */
+cl_int refuse_range(size_t bytes, size_t offset, size_t size);
 /* A box of bytes in memory: completes pitches that are 0. CL_INVALID_VALUE for pitches that are too small or a box that does not
    lie in `size` bytes. */
 cl_int settle_box(const size_t *origin, const size_t *region, size_t *row_pitch, size_t *slice_pitch, size_t size);
@@ -202,6 +205,8 @@ struct map *add_map(struct memory *memory, const struct map *from);
 struct map *take_map(struct memory *memory, const void *pointer);
 /* A command begins that may not touch memory which is mapped for writing: reported if it does. */
 void check_mapped(const struct object *memory, const struct event *event);
+/* A part of other memory is mapped, or is not any more: `by` is 1 or -1. Under the lock. */
+void count_part_map(struct memory *memory, const struct map *map, int by);
 
 /* device_copies.c: between two buffers, or over one. `bytes` may be 0. */
 cl_int copy_buffer(cl_command_queue queue, cl_uint type, cl_mem source, cl_mem target, size_t source_offset, size_t target_offset,

@@ -29,7 +29,8 @@ static uint64_t base(const struct memory *buffer) { return buffer->place; }
 
 cl_int copy_buffer(cl_command_queue queue, cl_uint type, cl_mem source, cl_mem target, size_t source_offset, size_t target_offset,
                    size_t bytes, WAITS) {
-    if (!inside(source_offset, bytes, source->size) || !inside(target_offset, bytes, target->size)) return CL_INVALID_VALUE;
+    if (!inside(source_offset, bytes, source->size)) return refuse_range(bytes, source_offset, source->size);
+    if (!inside(target_offset, bytes, target->size)) return refuse_range(bytes, target_offset, target->size);
     uint64_t from = base(source) + source_offset, to = base(target) + target_offset;
     if (from < to + bytes && to < from + bytes) return CL_MEM_COPY_OVERLAP;
     struct copy_body body = {
@@ -118,7 +119,8 @@ cl_int API(clEnqueueCopyImageToBuffer)(cl_command_queue queue, cl_mem source, cl
     cl_int error = check_both(queue, source, true, target, false, wait_count, waits);
     if (!error) error = check_region(source, origin, region);
     if (error) return error;
-    if (!inside(offset, packed_bytes(source, region), target->size)) return CL_INVALID_VALUE;
+    size_t bytes = packed_bytes(source, region);
+    if (!inside(offset, bytes, target->size)) return refuse_range(bytes, offset, target->size);
     struct copy_body body = {.region = {region[0], region[1], region[2]}, .source_origin = {origin[0], origin[1], origin[2]}};
     body.target_origin[0] = offset;
     return copy(queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, source, target, &body, WAITED);
@@ -129,7 +131,8 @@ cl_int API(clEnqueueCopyBufferToImage)(cl_command_queue queue, cl_mem source, cl
     cl_int error = check_both(queue, source, false, target, true, wait_count, waits);
     if (!error) error = check_region(target, origin, region);
     if (error) return error;
-    if (!inside(offset, packed_bytes(target, region), source->size)) return CL_INVALID_VALUE;
+    size_t bytes = packed_bytes(target, region);
+    if (!inside(offset, bytes, source->size)) return refuse_range(bytes, offset, source->size);
     struct copy_body body = {.region = {region[0], region[1], region[2]}, .target_origin = {origin[0], origin[1], origin[2]}};
     body.source_origin[0] = offset;
     return copy(queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, source, target, &body, WAITED);
@@ -155,9 +158,14 @@ static cl_int fill(cl_command_queue queue, cl_uint type, cl_mem memory, struct f
 
 cl_int fill_buffer(cl_command_queue queue, cl_uint type, cl_mem buffer, const void *pattern, size_t pattern_bytes, size_t offset,
                    size_t bytes, WAITS) {
-    if (!inside(offset, bytes, buffer->size)) return CL_INVALID_VALUE;
+    if (!inside(offset, bytes, buffer->size))
+        return refuse_range(bytes, offset, buffer->size);
     bool whole = pattern_bytes && pattern_bytes <= 128 && !(pattern_bytes & (pattern_bytes - 1));
-    if (!pattern || !whole || offset % pattern_bytes || bytes % pattern_bytes) return CL_INVALID_VALUE;
+    if (!pattern || !whole)
+        return refuse_call(CL_INVALID_VALUE, NULL, "a pattern of %zu bytes: expected a power of two up to 128", pattern_bytes);
+    if (offset % pattern_bytes || bytes % pattern_bytes)
+        return refuse_call(CL_INVALID_VALUE, NULL, "%zu bytes at offset %zu: expected multiples of the pattern's %zu", bytes, offset,
+                           pattern_bytes);
     struct fill_body body = {.bytes = (uint32_t)pattern_bytes, .origin = {offset}, .region = {bytes, 1, 1}};
     memcpy(body.pattern, pattern, pattern_bytes);
     if (bytes) return fill(queue, type, buffer, &body, WAITED);

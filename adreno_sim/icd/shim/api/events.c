@@ -17,7 +17,8 @@ cl_event API(clCreateUserEvent)(cl_context context, cl_int *error) {
 
 cl_int API(clSetUserEventStatus)(cl_event event, cl_int status) {
     if (!object_is(event, EVENT) || event->queue) return CL_INVALID_EVENT;
-    return status > CL_COMPLETE ? CL_INVALID_VALUE : set_user_event(event, status);
+    if (status > CL_COMPLETE) return CL_INVALID_VALUE;
+    return set_user_event(event, status) ? refuse_call(CL_INVALID_OPERATION, NULL, "the event has a status already") : CL_SUCCESS;
 }
 
 cl_int API(clWaitForEvents)(cl_uint count, const cl_event *events) {

@@ -63,7 +63,9 @@ cl_int check_region(const struct memory *image, const size_t *origin, const size
     if (!origin || !region) return CL_INVALID_VALUE;
     image_extent(image, extent);
     for (unsigned i = 0; i < 3; i++)
-        if (!region[i] || !inside(origin[i], region[i], extent[i])) return CL_INVALID_VALUE;
+        if (!region[i] || !inside(origin[i], region[i], extent[i]))
+            return refuse_call(CL_INVALID_VALUE, NULL, "region %zu x %zu x %zu at (%zu, %zu, %zu) of an image of %zu x %zu x %zu",
+                               region[0], region[1], region[2], origin[0], origin[1], origin[2], extent[0], extent[1], extent[2]);
     return CL_SUCCESS;
 }
 

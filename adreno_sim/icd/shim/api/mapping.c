@@ -19,6 +19,10 @@ static cl_int check_map(const struct queue *queue, const struct memory *memory, 
     return check_memory(queue, memory, image, forbidden);
 }
 
+void count_part_map(struct memory *memory, const struct map *map, int by) {
+    for (struct memory *whole = memory->parent; whole && map->flags & WRITES; whole = whole->parent) whole->part_maps += by;
+}
+
 struct map *add_map(struct memory *memory, const struct map *from) {
     struct map *made = malloc(sizeof *made);
     if (!made) return NULL;
@@ -27,6 +31,7 @@ struct map *add_map(struct memory *memory, const struct map *from) {
     made->next = memory->maps;
     memory->maps = made;
     memory->map_count++;
+    count_part_map(memory, made, 1);
     state_unlock(memory->link);
     return made;
 }
@@ -39,6 +44,7 @@ struct map *take_map(struct memory *memory, const void *pointer) {
     if (found) {
         *at = found->next;
         memory->map_count--;
+        count_part_map(memory, found, -1);
     }
     state_unlock(memory->link);
     return found;
@@ -49,7 +55,7 @@ void *API(clEnqueueMapBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blo
     cl_int wrong = check_enqueue(queue, wait_count, waits);
     if (!wrong) wrong = check_map(queue, buffer, false, flags);
     if (wrong) return fail(error, wrong);
-    if (!bytes || !inside(offset, bytes, buffer->size)) return fail(error, CL_INVALID_VALUE);
+    if (!bytes || !inside(offset, bytes, buffer->size)) return fail(error, refuse_range(bytes, offset, buffer->size));
     struct map map = {.flags = flags ? flags : CL_MAP_READ | CL_MAP_WRITE, .offset = offset, .bytes = bytes};
     map.pointer = buffer->host ? (uint8_t *)buffer->host + offset : buffer->link->heap + buffer->place + offset;
     struct object *held[] = {&buffer->head};
@@ -160,10 +166,12 @@ void check_mapped(const struct object *object, const struct event *event) {
     case CL_COMMAND_MIGRATE_MEM_OBJECTS: return;
     }
     const struct memory *memory = (const struct memory *)object;
-    if (!writing_map(memory)) return;
+    bool whole = writing_map(memory);
+    if (!whole && !memory->part_maps) return;
     struct misuse misuse = {.what = ADRENO_MISUSE_USED_WHILE_MAPPED, .call = event->call, .kernel = event->kernel};
-    note_misuse(misuse, "%s begins on %s that the host has mapped for writing and not unmapped; call %u made it",
-                event->kernel ? "a launch" : "a transfer", is_image(memory) ? "an image" : "a buffer", memory->head.call);
+    note_misuse(misuse, "%s begins on %s that the host has mapped for writing%s and not unmapped; call %u made it",
+                event->kernel ? "a launch" : "a transfer", is_image(memory) ? "an image" : "a buffer",
+                whole ? "" : " in part (a sub-buffer or an image over it)", memory->head.call);
 }
 
 cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void *mapped, WAITS) {
@@ -172,7 +180,7 @@ cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void 
     if (!memory_lives(memory)) return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context) return CL_INVALID_CONTEXT;
     struct map *map = take_map(memory, mapped);
-    if (!map) return CL_INVALID_VALUE;
+    if (!map) return refuse_call(CL_INVALID_VALUE, NULL, "the memory is not mapped at this address, or is unmapped already");
     if (!is_image(memory)) share_mapped(memory, false);
     bool image = is_image(memory), writes = map->flags & WRITES;
     struct object *held[] = {&memory->head};

@@ -36,6 +36,7 @@ static void end_memory(struct object *object) {
     while (memory->maps) {
         struct map *next = memory->maps->next;
         state_lock(link);
+        count_part_map(memory, memory->maps, -1);
         staging_give(link, memory->maps->staging.at, memory->maps->staging.bytes);
         state_unlock(link);
         free(memory->maps);
@@ -250,5 +251,8 @@ cl_int API(clSetMemObjectDestructorCallback)(cl_mem memory, memory_destructor no
 cl_int check_memory(const struct queue *queue, const struct memory *memory, bool image, cl_bitfield forbidden) {
     if (!memory_lives(memory) || is_image(memory) != image) return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context) return CL_INVALID_CONTEXT;
-    return memory->flags & forbidden ? CL_INVALID_OPERATION : CL_SUCCESS;
+    if (!(memory->flags & forbidden)) return CL_SUCCESS;
+    return refuse_call(CL_INVALID_OPERATION, NULL, "the flags of the memory, which call %u made, forbid the host %s", memory->head.call,
+                       memory->flags & CL_MEM_HOST_NO_ACCESS ? "all access" : memory->flags & CL_MEM_HOST_READ_ONLY ? "to write it"
+                                                                                                                  : "to read it");
 }

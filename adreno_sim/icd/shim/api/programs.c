@@ -31,9 +31,9 @@ cl_int API(clReleaseProgram)(cl_program program) { return object_release(program
 cl_program API(clCreateProgramWithSource)(cl_context context, cl_uint count, const char **texts, const size_t *lengths,
                                           cl_int *error) {
     if (!object_is(context, CONTEXT)) return fail(error, CL_INVALID_CONTEXT);
-    if (!count || !texts) return fail(error, CL_INVALID_VALUE);
+    if (!count || !texts) return fail(error, refuse_call(CL_INVALID_VALUE, NULL, "there are no texts"));
     for (cl_uint i = 0; i < count; i++)
-        if (!texts[i]) return fail(error, CL_INVALID_VALUE);
+        if (!texts[i]) return fail(error, refuse_call(CL_INVALID_VALUE, NULL, "text %u of %u is NULL", i, count));
     struct bytes source = {0};
     for (cl_uint i = 0; i < count; i++) put(&source, texts[i], lengths && lengths[i] ? lengths[i] : strlen(texts[i]));
     put(&source, "", 1);

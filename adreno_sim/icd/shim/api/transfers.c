@@ -20,7 +20,7 @@ cl_int transfer_buffer(cl_command_queue queue, cl_uint type, cl_mem buffer, bool
     cl_int error;
     if (!host) return refuse_call(CL_INVALID_VALUE, NULL, "the host's memory is NULL");
     if (!inside(offset, bytes, buffer->size))
-        return refuse_call(CL_INVALID_VALUE, NULL, "%zu bytes at offset %zu of a buffer of %zu", bytes, offset, buffer->size);
+        return refuse_range(bytes, offset, buffer->size);
     host_memory_used(buffer, host, bytes);
     struct object *held[] = {&buffer->head};
     struct command command = {.queue = queue, .type = type, .held = held, .held_count = 1};
@@ -68,20 +68,31 @@ cl_int API(clEnqueueWriteBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool 
     return transfer(queue, buffer, true, blocking, offset, bytes, host, WAITED);
 }
 
+cl_int refuse_range(size_t bytes, size_t offset, size_t size) {
+    return refuse_call(CL_INVALID_VALUE, NULL, "%zu bytes at offset %zu of a buffer of %zu", bytes, offset, size);
+}
+
+static cl_int refuse_pitch(const char *which, size_t pitch, const char *least, size_t bytes) {
+    return refuse_call(CL_INVALID_VALUE, NULL, "a %s pitch of %zu: expected at least %zu, %s", which, pitch, bytes, least);
+}
+
 cl_int settle_box(const size_t *origin, const size_t *region, size_t *row_pitch, size_t *slice_pitch, size_t size) {
     if (!*row_pitch) *row_pitch = region[0];
-    if (*row_pitch < region[0]) return CL_INVALID_VALUE;
+    if (*row_pitch < region[0]) return refuse_pitch("row", *row_pitch, "the region's row", region[0]);
     unsigned __int128 rows = (unsigned __int128)region[1] * *row_pitch;
-    if (!*slice_pitch) {
-        if (rows > SIZE_MAX) return CL_INVALID_VALUE;
-        *slice_pitch = (size_t)rows;
-    }
-    if (*slice_pitch < rows || *slice_pitch % *row_pitch) return CL_INVALID_VALUE;
+    if (rows > SIZE_MAX) return CL_INVALID_VALUE;
+    if (!*slice_pitch) *slice_pitch = (size_t)rows;
+    if (*slice_pitch < rows) return refuse_pitch("slice", *slice_pitch, "the region's rows", (size_t)rows);
+    if (*slice_pitch % *row_pitch)
+        return refuse_call(CL_INVALID_VALUE, NULL, "a slice pitch of %zu: expected a multiple of the row pitch, %zu", *slice_pitch,
+                           *row_pitch);
     for (unsigned i = 0; i < 3; i++)
         if (origin[i] > SIZE_MAX / 4 || region[i] > SIZE_MAX / 4) return CL_INVALID_VALUE;
     unsigned __int128 end = (unsigned __int128)(origin[2] + region[2] - 1) * *slice_pitch +
                             (unsigned __int128)(origin[1] + region[1] - 1) * *row_pitch + origin[0] + region[0];
-    return end > size ? CL_INVALID_VALUE : CL_SUCCESS;
+    if (end <= size) return CL_SUCCESS;
+    return refuse_call(CL_INVALID_VALUE, NULL, "region %zu x %zu x %zu at (%zu, %zu, %zu), with pitches %zu and %zu, of a buffer of %zu",
+                       region[0], region[1], region[2], origin[0], origin[1], origin[2], *row_pitch, *slice_pitch, size);
 }
 
 static cl_int transfer_box(cl_command_queue queue, bool writing, RECTANGLE, const void *host, WAITS) {
