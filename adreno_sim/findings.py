@@ -190,6 +190,11 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "Bytes that no kernel and no call wrote, and that the host reads.",
     )
+    AGAINST_MEMORY_FLAGS = (
+        "against-memory-flags",
+        Severity.WARNING,
+        "A kernel that writes a buffer made CL_MEM_READ_ONLY, or reads one made CL_MEM_WRITE_ONLY.",
+    )
     QUEUE_NOT_FLUSHED = (
         "queue-not-flushed",
         Severity.NOTE,

@@ -30,6 +30,7 @@ from .ring import Header
 from .shared_memory import SharedMemory
 from .watches.births import LaunchBirths
 from .watches.left_undefined import LeftUndefined
+from .watches.memory_flags import MemoryFlags
 from .watches.unwritten import UnwrittenReads
 
 MOST_KNOWN = 4096
@@ -110,6 +111,7 @@ class Launches:
         self.observer: LaunchObserver | None = None
         self._warnings: dict[str, list[Finding]] = {}
         self._kernels = SharedKernels()
+        self._flags = MemoryFlags(objects)
         objects.device.defers_outputs = True
         self._known: dict[bytes, DriverLaunch] = {}
         self._generation = objects.generation
@@ -140,6 +142,8 @@ class Launches:
         try:
             prepared = self.prepare(launch)
             held = launch.births.look_before() if checked and self._looks_at_values else set()
+            if checked and self._looks_at_values:
+                self._compare_flags(header, launch, prepared)
             result = self._objects.device.run_prepared(prepared)
         except DeviceError as error:
             if checked:
@@ -181,6 +185,13 @@ class Launches:
             return finding
         made = {"argument": finding.access.view, "memory": number, "call": call, "where": list(frames)}
         return replace(finding, detail={**finding.detail, "made": made})
+
+    def _compare_flags(self, header: Header, launch: DriverLaunch, prepared: PreparedLaunch) -> None:
+        for found in self._flags.find(prepared):
+            if isinstance(found, str):
+                self._log.note(found)
+            else:
+                self._log.add(found, launch.source, lambda: launch.describe_call(header))
 
     def _hold_warnings(self) -> None:
         """What the device warned of, once, at a launch that is not checked: of a kernel it counts at the next one that is."""

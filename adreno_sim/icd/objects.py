@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -55,6 +56,7 @@ class Objects:
         self._parts: set[int] = set()
         self.shared: dict[int, bool] = {}
         self._makers: dict[int, tuple[int, Frames]] = {}
+        self._flags: weakref.WeakKeyDictionary[StorageView, int] = weakref.WeakKeyDictionary()
         self._programs: dict[int, Program] = {}
         self.generation = 0
 
@@ -73,6 +75,7 @@ class Objects:
         else:
             view = self._make_image(_image_spec(KINDS[kind], image), whole, offset)
         self._memories[number] = view
+        self._flags[view] = flags
         if parent:
             self._parts.add(number)
         if flags & SHARED_VIRTUAL and view.layout is None:
@@ -124,6 +127,10 @@ class Objects:
     def number_of(self, view: StorageView) -> int:
         """The number of a memory, 0 for a view that is none."""
         return next((number for number, known in self._memories.items() if known is view), 0)
+
+    def flags_of(self, view: StorageView) -> int:
+        """The flags that a memory was made with, 0 for a view that is none."""
+        return self._flags.get(view, 0)
 
     def _make_buffer(self, size: int, whole: StorageView | None, offset: int) -> StorageView:
         if whole is None:
