@@ -8,7 +8,7 @@ from collections import defaultdict
 from ...ir import ir, layout
 from ...ir.builtins import builtin_of
 from ...ir.provenance import gep_terms
-from .translation import bits_of, constant_index, lane_type, leaves_of
+from .translation import bits_of, constant_index, lane_type, leaf_types, leaves_of
 
 _IGNORED = ("llvm.lifetime.start", "llvm.lifetime.end")
 
@@ -26,7 +26,7 @@ def find_arrays(function: ir.Function) -> dict[int, int]:
     found = {}
     for alloca in allocas:
         assert alloca.elem is not None
-        sizes = {layout.size_of(type) for _, type in leaves_of(alloca.elem)}
+        sizes = {layout.size_of(type) for type in leaf_types(alloca.elem)}
         if len(sizes) == 1 and _is_array(alloca, next(iter(sizes)), uses):
             found[id(alloca)] = next(iter(sizes))
     return found

@@ -67,7 +67,8 @@ class Translation:
     inlined: int = 0
     _addresses: dict[str, int] = field(default_factory=dict)
     _near: dict[Value, _NearPointer] = field(default_factory=dict)
-    _constant_data: dict[Value, ir.Global] = field(default_factory=dict)
+    _constant_data: dict[Value, bytes] = field(default_factory=dict)
+    _data: dict[str, bytes] = field(default_factory=dict)
 
     def stand_at(self, instr: ir.Instr) -> None:
         """What is added next is of the source line of this instruction; of none if that is in another file."""
@@ -118,16 +119,16 @@ class Translation:
         if variable.name not in self._addresses:
             self._addresses[variable.name] = self.reserve_uniform(f"constant {variable.name}", 8, 8)
         start = self.load_uniform(self._addresses[variable.name], 64)
-        self._constant_data[start] = variable
+        if variable.name not in self._data:
+            self._data[variable.name] = _find_data(variable)
+        self._constant_data[start] = self._data[variable.name]
         return self.add_constant(start, offset)
 
     def known_bytes(self, pointer: Value, offset: int, size: int) -> bytes | None:
         """Returns what lies at a pointer and so many bytes, if it is the data of a constant variable and inside of it."""
         base, known = self.split_constant(pointer)
-        variable, start = self._constant_data.get(base), known + offset
-        if variable is None or not 0 <= start <= layout.size_of(variable.type) - size:
-            return None
-        return data_bytes(variable.initializer, variable.type)[start : start + size]
+        data, start = self._constant_data.get(base, b""), known + offset
+        return data[start : start + size] if 0 <= start <= len(data) - size else None
 
     # Where things lie
 
@@ -199,6 +200,14 @@ class Translation:
 _MOST_UNIFORMS = 4096
 
 
+def _find_data(variable: ir.Global) -> bytes:
+    """Returns the bytes of a constant variable; none where it holds addresses, which nobody knows before a launch."""
+    try:
+        return data_bytes(variable.initializer, variable.type)
+    except UnsupportedError:
+        return b""
+
+
 def refuse(what: str, instr: ir.Instr | None = None) -> UnsupportedError:
     """Returns the error for what is not translated, with its place."""
     place = f" at {instr.loc.line}:{instr.loc.column}" if instr is not None and instr.loc.line else ""
@@ -238,6 +247,15 @@ def leaves_of(type: ir.Type, start: int = 0) -> tuple[tuple[int, ir.Type], ...]:
         offsets = [layout.field_offset(type, number) for number in range(len(type.fields))]
         return tuple(leaf for part, at in zip(type.fields, offsets, strict=True) for leaf in leaves_of(part, start + at))
     return () if isinstance(type, ir.Void) else ((start, type),)
+
+
+def leaf_types(type: ir.Type) -> frozenset[ir.Type]:
+    """Returns the types of the scalars in a type, which may be a private array of any length."""
+    if isinstance(type, (ir.Vector, ir.Array)):
+        return leaf_types(type.elem) if type.count else frozenset()
+    if isinstance(type, ir.Struct):
+        return frozenset().union(*map(leaf_types, type.fields))
+    return frozenset() if isinstance(type, ir.Void) else frozenset([type])
 
 
 def make_image(program: NirProgram, type: ir.Image) -> ImageHandle:

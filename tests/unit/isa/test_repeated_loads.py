@@ -39,3 +39,16 @@ def test_loads_that_repeat_others_have_no_code(body):
     instructions = json.loads(translate_kernel(function).program)["instructions"]
     loads = [rest for kind, *rest in instructions if kind == "intrinsic" and rest[0].startswith(("load_global", "load_shared"))]
     assert len(loads) == LOADS[body]
+
+
+def test_data_that_hold_addresses_are_loaded():
+    source = "constant int a = 5; constant int *constant p[1] = {&a}; kernel void k(global int *o) { o[0] = *p[0]; }"
+    function = adreno_sim.open_device("sim:reference").build(source, "-cl-std=CL3.0").module.kernels["k"]
+    instructions = json.loads(translate_kernel(function).program)["instructions"]
+    assert any(kind == "intrinsic" and rest[0].startswith("load_global") for kind, *rest in instructions)
+
+
+def test_a_private_array_may_have_any_length():
+    source = "kernel void k(global int *o) { char t[1 << 30]; t[o[0]] = 1; o[1] = t[o[2]]; }"
+    function = adreno_sim.open_device("sim:reference").build(source).module.kernels["k"]
+    assert json.loads(translate_kernel(function).program)["variables"] == [[8, 1 << 30]]
