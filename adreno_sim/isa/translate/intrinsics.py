@@ -32,6 +32,8 @@ def call_intrinsic(translation: Translation, instr: ir.Instr) -> Values | None:
     name, program = _SUFFIX.sub("", instr.callee.name.removeprefix("llvm.")), translation.program
     if name.startswith(_IGNORED):
         return None
+    if isinstance(instr.type, ir.Void):
+        raise refuse(f"the intrinsic llvm.{name}", instr)
     bits = bits_of(lane_type(instr.type))
     op = program.op
     if name in _PLAIN:
