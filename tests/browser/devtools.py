@@ -70,7 +70,7 @@ class Browser:
         )
         os.close(theirs_in)
         os.close(theirs_out)
-        self._rest, self._number, self.request_of = b"", 0, []
+        self._rest, self._number, self.request_of, self.errors = b"", 0, [], []
         tabs = self._call("Target.getTargets", {}, "")["targetInfos"]
         tab = next(one for one in tabs if one["type"] == "page")
         self._session = self._call("Target.attachToTarget", {"targetId": tab["targetId"], "flatten": True}, "")["sessionId"]
@@ -85,6 +85,7 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.request_of.clear()
+        self.errors.clear()
         self.call("Page.navigate", url=f"file://{path}")
         self.evaluate("new Promise(go => document.readyState === 'complete' ? go() : addEventListener('load', go))")
         self.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
@@ -130,6 +131,8 @@ class Browser:
             answer = self._read()
             if answer.get("method") == "Network.requestWillBeSent":
                 self.request_of.append(answer["params"]["request"]["url"])
+            if answer.get("method") == "Runtime.exceptionThrown":
+                self.errors.append(answer["params"]["exceptionDetails"]["exception"]["description"])
             if answer.get("id") == self._number:
                 assert "error" not in answer, answer["error"]
                 return answer["result"]
