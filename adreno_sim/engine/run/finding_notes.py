@@ -53,8 +53,10 @@ def explain_race(kernel: ir.Function, sides: Sides) -> tuple[list[Note], str]:
         return [], f"put barrier({fence}) behind line {high}, before the loop comes back to line {low}"
     fences = [note_at("a fence makes no work-item wait for another", call.loc) for call in calls if _is_fence(call, low, high)]
     where = f"lines {low} and {high}" if low != high else f"the two accesses of line {low}"
+    if sides.earlier == sides.later:
+        where = f"the rounds of the loop around line {low}"
     help = f"put barrier({fence}) between {where}, where all work-items of the group pass"
-    if low == high and sides.flag == GLOBAL_FLAG:
+    if low == high and sides.earlier != sides.later and sides.flag == GLOBAL_FLAG:
         help = f"write the results to another buffer; or, in a launch of one group, read into a variable and then {help}"
     return fences[:MOST], help
 

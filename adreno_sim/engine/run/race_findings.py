@@ -10,6 +10,7 @@ import numpy as np
 
 from ...findings import Finding, Kind, Note, WorkItem
 from ...ir import ir
+from ...ir.cfg import reachable_from
 from ..abi import context, race_cells
 from ..abi.kernel_shape import GLOBAL_FLAG, IMAGE_FLAG, LOCAL_FLAG
 from ..analysis.atomic_ordering import AtomicOrdering
@@ -234,6 +235,15 @@ def _is_update(kernel: ir.Function, clash: Clash) -> bool:
     return any(instr.op == "load" and instr.loc == clash.later.loc for block in kernel.blocks for instr in block.instrs)
 
 
+def _is_one_store(kernel: ir.Function, clash: Clash, is_apart: bool) -> bool:
+    """Whether both accesses are the same store, and no barrier can come between them: it is outside loops, or the work-items
+    are of different groups (is_apart)."""
+    if clash.earlier.loc != clash.later.loc or {clash.earlier.text, clash.later.text} != {"writes"}:
+        return False
+    stored = [block for block in kernel.blocks if any(instr.loc == clash.later.loc for instr in block.instrs)]
+    return is_apart or not any(block in reachable_from(block) for block in stored)
+
+
 def _explain(kernel: ir.Function, clash: Clash, view: str) -> tuple[tuple[Note, ...], str]:
     """Returns the notes of a finding, the other access first, and its help."""
     if clash.kind is Kind.STORE_OVERWRITTEN:
@@ -243,9 +253,11 @@ def _explain(kernel: ir.Function, clash: Clash, view: str) -> tuple[tuple[Note, 
         return (other,), ""
     if _is_update(kernel, clash):
         return (other,), _UPDATE.format(line=clash.later.loc.line)
-    if clash.item.group_id != clash.other.group_id:
-        one_store = clash.earlier.loc == clash.later.loc and clash.earlier.text == clash.later.text == "writes"
-        return (other,), _ONE_STORE.format(line=clash.later.loc.line) if one_store else _BETWEEN_GROUPS
+    is_apart = clash.item.group_id != clash.other.group_id
+    if _is_one_store(kernel, clash, is_apart):
+        return (other,), _ONE_STORE.format(line=clash.later.loc.line)
+    if is_apart:
+        return (other,), _BETWEEN_GROUPS
     statements = clash.earlier.statement, clash.later.statement
     notes, help = explain_race(kernel, Sides(clash.earlier.loc, clash.later.loc, statements, _fence_flag(kernel, clash, view)))
     return (other, *notes), help
