@@ -70,7 +70,9 @@ class Table:
         if key in self._data:
             return self._data[key]
         if default is MISSING:
-            raise self.error(key, f"missing: expected {what}")
+            close = difflib.get_close_matches(key, [name for name in self._data if name not in self._asked], n=1)
+            hint = f"; {close[0][:_SHOWN]} is not a key" if close else ""
+            raise self.error(key, f"missing: expected {what}{hint}")
         return default
 
     def compute(self, key: str, default: Any, what: str) -> Any:

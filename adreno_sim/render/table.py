@@ -107,6 +107,8 @@ def _print_stacked(console: Console, columns: Sequence[Column[Row]], rows: Seque
 
     first = columns[0]
     figures = [column for column in columns[1:] if column.right or not column.breaks]
+    if sum(max(map(len, texts)) + len(_INDENT) for texts in _texts(figures, rows)) > console.width:
+        figures = [column for column in figures if column.right]
     words = [column for column in columns[1:] if column not in figures]
     widths = [max(map(len, texts)) for texts in _texts(figures, rows)]
 
@@ -114,6 +116,8 @@ def _print_stacked(console: Console, columns: Sequence[Column[Row]], rows: Seque
         return Text(text, style=column.style(row) if column.style else "")
 
     def say_figures(cells: Sequence[Text]) -> None:
+        if not cells:
+            return
         line = Text(_INDENT) + Text("  ").join(cells)
         line.rstrip()
         console.print(line, soft_wrap=True)

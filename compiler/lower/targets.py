@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Union
 
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...profiles.fields import suggest
 from ..tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ def shorthand(name: str) -> str:
     for short, tag in TAGS.items():
         if name in (short, tag):
             return short
+    close = suggest(name, [*TAGS, BOTH, *TAGS.values()])
     raise AdrenoSimError(
-        f"target {name!r}: expected one of {', '.join(TAGS)}, {BOTH} or {', '.join(TAGS.values())}, or a "
+        f"target {name!r}{close}: expected one of {', '.join(TAGS)}, {BOTH} or {', '.join(TAGS.values())}, or a "
         f"description of an OpenCL target that TVM takes, as {EXAMPLE}"
     )
 

@@ -14,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.e2e
 
 MISTAKES = {
-    "check m.onnx --target textur": "target 'textur': expected one of texture,",
+    "check m.onnx --target textur": "target 'textur' (did you mean texture or clml-texture?): expected one of texture,",
     "check none.onnx": "none.onnx: no such file",
     "check m.onnx --input none.npz": "input none.npz: no such file",
     "check m.onnx --input .": "input .: is a folder",

@@ -74,6 +74,19 @@ def test_neither_a_word_nor_a_figure_is_cut_at_any_width(width):
     assert max(map(len, text.splitlines())) <= max(width, len(NAMES[0]))
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_words_of_columns_that_do_not_break_go_on_in_the_next_line_too(width):
+    file = io.StringIO()
+    told = "max_pool2d_opencl after Conv conv, Relu relu"
+    columns = [
+        figure_column("bytes", lambda row: row),
+        *(Column(title, lambda row: told) for title in ("made by", "read by", "saves")),
+    ]
+    print_table(Console(file=file, width=width, force_terminal=True, color_system=None), columns, ["2,048"])
+    assert max(map(len, file.getvalue().splitlines())) <= width
+    assert " ".join(file.getvalue().split()).count(told) == 3
+
+
 def test_a_table_without_rows_has_its_titles():
     file = io.StringIO()
     print_table(Console(file=file, width=10), WIDE, [])
