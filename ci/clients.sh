@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs that know nothing of this project, on the simulated device: tinygrad, OpenCV, CLBlast, llama.cpp, darktable. Prints a
+# Programs that know nothing of this project, on the simulated device: tinygrad, OpenCV, CLBlast, clFFT, llama.cpp, darktable. Prints a
 # Markdown table.
 #   bash ci/clients.sh FOLDER [PATTERN]     FOLDER keeps packages and logs; PATTERN: a part of a row's name
 #   ADRENO_SIM_CLIENT_CHECKS=full ADRENO_SIM_CLIENT_CASES=300     the level of checks; how many of llama.cpp's tests

@@ -33,8 +33,8 @@ KNOWN = {
 }
 """Cases that disagree by defects of llama.cpp, which docs/defects.md names."""
 SETTINGS = {"GGML_NO_BACKTRACE": "1", "OMP_THREAD_LIMIT": "1", "GGML_OPENCL_ADRENO_XMEM_GEMM": "0"}
-"""Its CPU back end takes one thread: the processors are the device's. As in llama_tokens.py, without the product that calls
-functions which the simulator refuses."""
+"""Its CPU back end takes one thread: the processors are the device's. As in llama_tokens.py, without the product
+that loads constant memory by sub-group."""
 _ENDED = re.compile(r"(\w+\(.*\)): (?:\x1b\[[\d;]*m)?(OK|FAIL|not supported(?: \[\w+\])?)")
 
 

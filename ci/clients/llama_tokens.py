@@ -20,7 +20,7 @@ PROMPT = "the quick brown fox"
 TYPES = ("Q4_0", "Q8_0", "F16")
 CONTROL = ("<unk>", "<s>", "</s>")
 WITHOUT = {"GGML_OPENCL_ADRENO_XMEM_GEMM": "0"}
-"""Its product of halves that loads weights into constant memory by sub-group, by functions that the simulator refuses."""
+"""Its product of halves that loads weights into constant memory by sub-group, which not all drivers list."""
 
 
 def write_vocabulary(writer: gguf.GGUFWriter) -> None:

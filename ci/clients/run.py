@@ -119,6 +119,12 @@ def find_clblast_samples(folder: Path) -> list[str]:
     return [sys.executable, script, str(samples), str(place), str(build_libraries().loader / "libOpenCL.so")]
 
 
+def find_clfft(folder: Path) -> list[str]:
+    """The client with Debian's clFFT."""
+    unpack_packages(folder / "clfft", "libclfft2", "clfft-client", "libboost-program-options1.74.0")
+    return [sys.executable, str(HERE / "clfft_transforms.py"), str(folder / "clfft")]
+
+
 def build_llama(folder: Path, program: str) -> Path:
     """A program of llama.cpp with its OpenCL back end and its kernels for Adreno, built once."""
     place = folder / "llama.cpp"
@@ -168,6 +174,7 @@ CLIENTS = (
     Client("OpenCV, UMat", lambda folder: [str(make_packages(folder)), str(HERE / "opencv_umat.py")]),
     Client("CLBlast", find_clblast),
     Client("CLBlast's samples", find_clblast_samples),
+    Client("clFFT", find_clfft),
     Client("llama.cpp, tokens", find_llama_tokens),
     Client("llama.cpp, operators", find_llama_operators, device="sim:adreno-740,timeout=1800"),  # launches of minutes at full
     Client("darktable", find_darktable),
