@@ -24,8 +24,9 @@ def dead_parameters(sources: list[str]) -> list[str]:
 
 
 def names_not_called(tree: ast.Module) -> Iterator[str]:
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(tree)]
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    for node in nodes:
         if isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in called:
             yield node.id if isinstance(node, ast.Name) else node.attr
 

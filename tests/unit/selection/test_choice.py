@@ -104,8 +104,8 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("arguments, passed", [
     ([], 3),
-    (["--complete", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"], 10),
-    (["--complete", "--shard", "1/2"], 9),
+    (["--complete", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"], 7),
+    (["--complete", "--shard", "1/2"], 6),
     (["tests/test_a.py", "--complete"], 14),
     (["-k", "test_many"], 10),
 ])  # fmt: skip
