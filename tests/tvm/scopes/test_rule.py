@@ -67,6 +67,7 @@ def test_values_are_those_of_llvm(adreno, rule):
     np.testing.assert_allclose(got, ModelReference(branches()).run([x])[0], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.representative
 def test_both_rules_side_by_side():
     _, report = scope_stages(branches())
     theirs, ours = report.compared
@@ -116,7 +117,7 @@ def test_commands(file, tmp_path, capsys):
 
 
 def test_a_tuning_folder_belongs_to_one_rule(tmp_path):
-    module_ = branches()
+    module_ = convolution()
     folder = tmp_path / "tuned"
     assert tune(module_, folder, trials=1, only=["conv2d"], rule="fewest-copies").tasks
     with pytest.raises(AdrenoSimError, match="was made with rule 'fewest-copies', this run has 'tvm'"):
