@@ -17,6 +17,8 @@ from ..calls.places import Frames
 LEAST = 8
 """Objects, and launches, from which on a growth is one."""
 _PARTS = 4
+_SHOWN_CALLERS = 3
+"""Frames in a finding: the innermost one is often a wrapper of every call."""
 _WHERE = re.compile(r"call (\d+)(?:, from (.*))?", re.S)
 
 
@@ -48,7 +50,8 @@ class GrowingLeaks:
             growing = [sorted(calls) for calls in callers.values() if _find_rate(launches, sorted(calls))[0]]
             rate, grown = _find_rate(launches, sorted(chain.from_iterable(growing)))
             if rate:
-                where = f", from {place}" if place else ""
+                via = "".join(f", called from {frame}" for frame in frames_of(grown[0])[1:_SHOWN_CALLERS])
+                where = f", from {place}{via}" if place else ""
                 sentence = (
                     f"{len(grown)} objects {type} that were made since the first launch are never released: they grow by "
                     f"{_describe(rate)}, the first made by call {grown[0]}{where}"
