@@ -104,9 +104,10 @@ def test_rows_are_read(tmp_path):
         "auto_unroll_max_step,unroll_explicit,seconds\n"
         "conv2d_nchwc.image2d,float16,1x256x38x38,32x256x1x1,1x1,0x0x0x0,1x1,1x8,2x1,2x16,2,1,1,0,0,0.00075\n"
         "dense_small_batch.gpu,float16,1x512,1000x512,,,,,,,,,,,,0.00005\n"
+        "conv2d_nchw_winograd.image2d,float16,1x64x56x56,64x64x3x3,1x1,1x1x1x1,1x1,,,,,,,,,0.0003\n"
     )
     (record,), others = read_records(path)
-    assert others == {"dense_small_batch.gpu": 1}
+    assert others == {"dense_small_batch.gpu": 1, "conv2d_nchw_winograd.image2d": 1}
     assert record.half
     assert record.seconds == 0.00075
     assert is_slow(record)

@@ -56,5 +56,5 @@ def test_a_faster_chip_takes_less_time_in_each_part():
 
 
 def test_the_reference_is_no_chip():
-    with pytest.raises(UnsupportedError, match="no chip"):
+    with pytest.raises(UnsupportedError, match="not a chip"):
         machine_of_profile(profile.load("reference"))
