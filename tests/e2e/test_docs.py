@@ -39,10 +39,10 @@ ELSEWHERE = (
     r"git clone",
     r"pip install",  # tests/e2e/test_ci_kit.py installs, with --slow
     r"bash ci/(demo|test|tvm-matrix|cts)\.sh",  # what runs these tests
-    r"bash ci/(networks|corpora)\.sh",  # fetch models and kernels
+    r"bash ci/(networks|corpora|rusticl/build)\.sh",  # fetch models, kernels and packages
     r"bash ci/foundry\.sh",  # tests/kernels/foundry
     r"bash ci/adreno-ci\.sh",  # tests/e2e/test_ci_kit.py
-    r"python (ci/(bench|mutants|trials)|-m venv)",
+    r"python (ci/(bench|mutants|trials)|tests/kernels/corpora|-m venv)",
     r"python -m tests\.",  # campaigns; tests of theirs run a few cases
     r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some
     r"adreno-sim tvm-runtime|.*-- pytest tests/python",  # tests/tvm/runtime, with a checkout of TVM
