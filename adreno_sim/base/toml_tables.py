@@ -24,6 +24,8 @@ LARGEST = 1 << 63
 """Whole numbers stay below it: sizes and counts fit 64 bits."""
 
 _SHOWN = 60
+_MISSPELLED = 0.88
+"""How alike a key and a missing one are, of 1, so that the error names it: global_sise is, local_size is not."""
 
 
 def load_toml(path: Path) -> dict[str, Any]:
@@ -70,8 +72,10 @@ class Table:
         if key in self._data:
             return self._data[key]
         if default is MISSING:
-            close = difflib.get_close_matches(key, [name for name in self._data if name not in self._asked], n=1)
-            hint = f"; {close[0][:_SHOWN]} is not a key" if close else ""
+            close = difflib.get_close_matches(
+                key, [name for name in self._data if name not in self._asked], n=1, cutoff=_MISSPELLED
+            )
+            hint = f"; there is {close[0][:_SHOWN]}" if close else ""
             raise self.error(key, f"missing: expected {what}{hint}")
         return default
 

@@ -129,9 +129,10 @@ def test_a_variant_replaces_keys(launch):
         ("global_size = [1]\ngroup_size = [1]", "group_size: no such key (did you mean global_size?); there are: "),
         ("global_size = [4]\nargument = 3", "argument: expected tables written [[argument]], got 3"),
         ('global_size = [4]\n[[argument]]\nkind = "bufer"', "[[argument]] 1: kind: expected one of buffer, image1d"),
+        ("local_size = [4]", "global_size: missing: expected a list of 1 to 3 whole numbers, each 0 or more"),
         (
             "global_sise = [4]",
-            "global_size: missing: expected a list of 1 to 3 whole numbers, each 0 or more; global_sise is not a key",
+            "global_size: missing: expected a list of 1 to 3 whole numbers, each 0 or more; there is global_sise",
         ),
         ("global_size = [4]\n[[argument]]", "[[argument]] 1: kind: missing: expected one of buffer"),
         (GOOD.replace('"float32"', '"float"'), "[[argument]] 1 (x): dtype: expected one of int8, uint8"),
