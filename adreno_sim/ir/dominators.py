@@ -38,8 +38,11 @@ class DominatorTree(Generic[Node]):
         return self._children.get(id(node), [])
 
     def dominates(self, upper: Node, lower: Node) -> bool:
-        """Returns whether every path from the entry to `lower` passes `upper`. A node dominates itself."""
-        first, last = self._span[id(upper)]
+        """Returns whether every path from the entry to `lower` passes `upper`. A node dominates itself. Every node dominates
+        one that no path reaches, as a front end leaves them behind a return."""
+        if id(lower) not in self._span:
+            return True
+        first, last = self._span.get(id(upper), (1, 0))
         return first <= self._span[id(lower)][0] <= last
 
     def span(self, node: Node) -> tuple[int, int]:

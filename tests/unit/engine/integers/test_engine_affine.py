@@ -268,6 +268,7 @@ def test_bounds_hold_for_every_value_of_a_random_program(program):
         "i = (x - 1) & (gx - 1); j = x | gx; k = (x ^ gx) + (uchar)(x * 100) + (char)(gx * 40) + (short)(x - 2);",
         "for (i = 0x7ffffff0; i > 0; i += 3) { k++; } j = i;",
         "for (uint u = x; u < 9u; u += 2) i += u; for (uint u = 9; u > 2u; u -= 3) j += u;",
+        "i = x; i = x; for (i = x; i < x; ++i) { if (!(0 < 0)) return; }",  # no path reaches ++i
     ],
 )
 def test_bounds_hold_for_programs_of_known_trouble(program):
