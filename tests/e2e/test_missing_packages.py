@@ -60,7 +60,7 @@ WORKING = {  # what a plain install does, and a word of what it prints
     "init k.cl --force": "wrote launch.toml",
     "kernel k.cl --launch k.toml": "0 errors",
     "layout image2d 4x4": "pitch",
-    "prune": "for other systems",
+    "prune": "are not needed",
     "replay missing.asim": "missing.asim: No such file",
     "run -- missing-program": "missing-program",
 }

@@ -107,7 +107,7 @@ def test_every_kind_a_launch_can_have_is_there() -> None:
         Kind.DEVICES_DIFFER, Kind.DEVICE_CRASHED, Kind.DEVICE_HUNG, Kind.UNFIT_DEVICE, Kind.UNORDERED_ACCESS,
         Kind.GROUP_MAY_BE_REFUSED,  # where the extra isa is there
         Kind.CALL_REFUSED, Kind.PROBE_REFUSED, Kind.NOTHING_LAUNCHED, Kind.LEAK_GROWS, Kind.LAUNCHES_LEFT_OUT,
-        Kind.UNWRITTEN_READ_BACK, Kind.ON_CHIP_LOST, Kind.EXTENSION_NOT_LISTED,
+        Kind.UNWRITTEN_READ_BACK, Kind.ON_CHIP_LOST, Kind.EXTENSION_NOT_LISTED, Kind.AGAINST_MEMORY_FLAGS,
         Kind.TOO_SLOW, Kind.SLOWER, Kind.SLOW_BUILTIN,  # where times are asked for
         *(Kind[misuse.name] for misuse in Misuse),
     }  # fmt: skip
