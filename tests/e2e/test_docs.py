@@ -270,7 +270,7 @@ def test_commands_and_examples_are_well_formed(page):
                 pytest.fail(f"{page.name}: {part.text}")
         elif isinstance(part, (Example, Written)) and (isinstance(part, Example) or part.name.endswith(".py")):
             compile(part.text, page.name, "exec")
-    assert parts or page.stem in ("architecture", "devices-evidence", "emitted-checks", "integers", "kinds", "trust")
+    assert parts or page.stem in ("architecture", "devices-evidence", "emitted-checks", "integers", "kinds", "mistakes", "trust")
 
 
 def test_links_lead_somewhere():

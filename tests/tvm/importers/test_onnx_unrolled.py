@@ -91,7 +91,7 @@ def test_a_layer_is_checked_whole(target: str, adreno: Any) -> None:
 
 def test_the_most_steps_and_one_more() -> None:
     simplify(recurrent("RNN", steps=64, direction="bidirectional"), LargeArrays())
-    with pytest.raises(adreno_sim.UnsupportedError, match=r"RNN \(node layer\): 130 steps to unroll, .* at most 128 .*--shape"):
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"RNN \(node layer\): 130 steps to unroll; .* at most 128 .*--shape"):
         simplify(recurrent("RNN", steps=65, direction="bidirectional"), LargeArrays())
 
 
