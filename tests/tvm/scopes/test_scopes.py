@@ -102,7 +102,7 @@ SHAPE = (1, 16, 20, 20)
 def test_worked_example_stage_by_stage():
     with_target = make_target("texture")
     staged = run_stages(Worked, with_target)
-    assert list(staged.modules)[:2] == ["tirx.BindTarget", "DecomposeOps"]
+    assert list(staged.modules)[:3] == ["adreno_sim.FoldGivenFunctions", "tirx.BindTarget", "DecomposeOps"]
 
     def values(stage):
         return {var_name(b.var): b.value for b in bindings(staged.at(stage)["main"])}
