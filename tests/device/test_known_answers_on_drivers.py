@@ -115,7 +115,7 @@ def test_a_report_on_an_unfit_device_says_so(pip_pocl, opencl_child, tmp_path):
     lines = done.stdout.splitlines()
     first = next(i for i, line in enumerate(lines) if "warning: " in line and "[unfit-device]" in line)
     assert SENTENCE in lines[first], done.stdout + done.stderr
-    assert "believe no result of it" in lines[first], done.stdout + done.stderr
+    assert "believe none of its results" in lines[first], done.stdout + done.stderr
     assert first < len(lines) - 1, done.stdout + done.stderr
     (finding,) = json.loads((tmp_path / "out.json").read_text())["findings"]
     assert finding["kind"] == "unfit-device"
