@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import mmap
@@ -12,8 +13,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from adreno_sim.icd import messages, protocol
 from adreno_sim.icd.messages import Body
 from adreno_sim.icd.protocol import COUNTERS, Argument, Command, Request
 
+T = TypeVar("T")
 _FUTEX, _WAIT, _WAKE = 202, 0, 1
 _libc = ctypes.CDLL(None)
 
@@ -71,7 +74,7 @@ class Shim:
         data = struct.pack("<I", protocol.VERSION) + messages.encode_text(program)
         frame = protocol.REQUEST.pack(len(data), Request.HELLO, 0) + data
         socket.send_fds(self.socket, [frame], [self.link, self.staged])
-        head, found, _, _ = socket.recv_fds(self.socket, protocol.REPLY.size, 1)
+        head, found = self._wait(lambda: socket.recv_fds(self.socket, protocol.REPLY.size, 1)[:2])
         if not head:
             raise EOFError
         length, status = protocol.REPLY.unpack(head)
@@ -97,11 +100,19 @@ class Shim:
     def _receive(self, count: int) -> bytes:
         data = b""
         while len(data) < count:
-            part = self.socket.recv(count - len(data))
+            part = self._wait(partial(self.socket.recv, count - len(data)))
             if not part:
                 raise EOFError
             data += part
         return data
+
+    def _wait(self, receive: Callable[[], T]) -> T:
+        """What `receive` gives. It asks again, since a wait for the end of a server once went on for minutes behind that end."""
+        for _ in range(12):
+            self.socket.settimeout(10)
+            with contextlib.suppress(TimeoutError):
+                return receive()
+        raise TimeoutError("the server did not answer within two minutes")
 
     def buffer(self, number: int, nbytes: int, parent: int = 0, offset: int = 0) -> tuple[int, ...]:
         """MEMORY_REPLY of a new buffer."""

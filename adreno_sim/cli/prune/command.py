@@ -13,7 +13,7 @@ from .other_systems import Part, find_parts, measure
 DETAILS = """\
 Kernels and the OpenCL driver are compiled by the package ziglang, which is more than half of a plain installation. More than
 half of that package is C libraries. Kernels need none of them, and the driver needs those of Linux. An installation from a wheel
-for Linux on x86-64 has the driver compiled, so it needs no C library; --compile-driver compiles it into any other installation.
+for one platform has the driver compiled, so it needs no C library; --compile-driver compiles it into any other installation.
 Only folders of that package in this environment are removed. Afterwards a kernel is compiled and run, and the driver is made,
 without any cache: half a minute. If one fails, everything is put back. From then on `python -m ziglang` compiles only for Linux,
 or not at all.

@@ -145,7 +145,7 @@ def test_the_reason_for_a_missing_driver(environment, monkeypatch):
     pypi(monkeypatch)
     assert loader.why_missing("intel") == f"Intel(R) OpenCL is not installed: {install_line('oracle')}"
     pypi(monkeypatch, libintelocl=Path("/pypi/libintelocl.so"))
-    assert "in a process of its own" in loader.why_missing("intel")
+    assert "in a separate process" in loader.why_missing("intel")
     monkeypatch.setenv("OCL_ICD_VENDORS", "mine")
     assert loader.why_missing("intel").startswith("OCL_ICD_VENDORS=mine decides")
     assert loader.why_missing("0") == loader.why_missing("NVIDIA") == ""

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from kernel_ir import HALF, TARGET
 
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.engine.llvm.constants import data_bytes
 from adreno_sim.frontend.driver import run_clang
 from adreno_sim.frontend.llvm_reader.reader import ModuleReader
 from adreno_sim.frontend.llvm_reader.words import SYMBOL, read_quoted
 from adreno_sim.frontend.options import parse_options
 from adreno_sim.ir import ir
+from adreno_sim.ir.constant_data import data_bytes
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_ir import HALF, TARGET, instrs, module
 
-from adreno_sim.engine.llvm.constants import data_bytes
 from adreno_sim.frontend.llvm_reader.reader import ModuleReader
 from adreno_sim.frontend.llvm_reader.words import read_marker_name
 from adreno_sim.frontend.program import compile_source
 from adreno_sim.frontend.units import compile_unit, link_units
 from adreno_sim.ir import ir, layout
+from adreno_sim.ir.constant_data import data_bytes
 from adreno_sim.ir.ir import Array, Float, Int, Struct, Vector
 
 # Constants: a type, and text that LLVM reads as a constant of it.
