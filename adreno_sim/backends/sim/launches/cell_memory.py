@@ -21,7 +21,7 @@ other large memory with 2 MiB."""
 _REACH = 16
 """Cells that a work-item of such a launch is expected to touch at most."""
 _RESERVE = 1 << 30
-"""Bytes that a launch must leave to the host, where it has more than twice as many when the launch begins."""
+"""Bytes that a launch must leave to the host: half of what the host has when the launch begins, if that is less."""
 _NORESERVE = 0x4000  # MAP_NORESERVE, which older versions of module mmap do not name
 
 
@@ -43,7 +43,7 @@ class CellMemory:
         if nbytes > self._cells.nbytes:
             self._cells, self.address, self._mapping = np.zeros(0, np.uint8), 0, None
             self._allocate(nbytes, items * _REACH < cells)
-        elif self._mapping is not None and _is_short():
+        elif self._mapping is not None and _is_short(_RESERVE):
             self.clear()
 
     def clear(self) -> None:
@@ -60,9 +60,10 @@ class CellMemory:
             yield
             return
         stopped: list[bool] = []
+        reserve = min(_RESERVE, (available_bytes() or 0) // 2)
 
         def is_over() -> bool:
-            if not stopped and _is_short():
+            if not stopped and _is_short(reserve):
                 stopped.append(True)
             return bool(stopped)
 
@@ -94,6 +95,6 @@ class CellMemory:
         return UnsupportedError(f"unsupported: {what}, the host has {'no more' if left is None else left}; see --checks")
 
 
-def _is_short() -> bool:
+def _is_short(reserve: int) -> bool:
     left = available_bytes()
-    return left is not None and left < _RESERVE
+    return left is not None and left < reserve
