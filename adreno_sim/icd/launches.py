@@ -153,7 +153,8 @@ class Launches:
         if self._looks_at_values:
             self._unwritten.note_writer(name, launch.written)
         log.count_launch(name, result.device_seconds or 0.0)
-        log.growth.note_launch(header.call, name, launch.kernel.source, launch.global_size)
+        used = [value.storage for value in launch.arguments if isinstance(value, StorageView)]
+        log.growth.note_launch(header.call, name, launch.kernel.source, launch.global_size, used)
         if result.printed:
             _print(result.printed)
         for sentence in result.failures:

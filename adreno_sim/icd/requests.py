@@ -125,7 +125,9 @@ class Requests:
         body.end()
         with self._lock.of_socket:
             made = self._objects.create(fields)
-            self._objects.note_maker(fields[0], call, self._log.places.find(call))
+            frames = self._log.places.find(call)
+            self._objects.note_maker(fields[0], call, frames)
+            self._log.growth.note_memory(self._objects.memory(fields[0]).storage, call, frames)
             if self._recorder is not None:
                 self._recorder.add_request(EventKind.MEMORY, call, data)
         for warning in self._objects.device.take_warnings():

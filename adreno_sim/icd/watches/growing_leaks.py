@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import weakref
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 
 from ...findings import Finding, Kind
+from ...memory.storage import Storage
 from ...results.run_report import Leak
 from ..calls.places import Frames
 
@@ -22,32 +24,50 @@ _SHOWN_CALLERS = 3
 _WHERE = re.compile(r"call (\d+)(?:, from (.*))?", re.S)
 
 
+@dataclass
+class _Memory:
+    """The call that made it, from where, and the call of the last launch that used it."""
+
+    call: int
+    frames: Frames
+    last_use: int = 0
+
+
 class GrowingLeaks:
-    """Knows the launches of a session."""
+    """Knows the launches of a session, and the memory that they use."""
 
     def __init__(self) -> None:
         self._calls = array("Q")
         self._kinds = array("q")
+        self._memory: weakref.WeakKeyDictionary[Storage, _Memory] = weakref.WeakKeyDictionary()
 
-    def note_launch(self, call: int, kernel: str, source: str, global_size: Sequence[int]) -> None:
-        """A launch has run, which this call of the host enqueued: of a kernel in this source."""
+    def note_memory(self, storage: Storage, call: int, frames: Frames) -> None:
+        """A call of the host made this memory, or a part of it, from these frames."""
+        self._memory.setdefault(storage, _Memory(call, frames))
+
+    def note_launch(self, call: int, kernel: str, source: str, global_size: Sequence[int], used: Iterable[Storage] = ()) -> None:
+        """A launch has run, which this call of the host enqueued: of a kernel in this source, with this memory."""
         self._calls.append(call)
         self._kinds.append(hash((kernel, source, tuple(global_size))))
+        for storage in used:
+            if (memory := self._memory.get(storage)) is not None:
+                memory.last_use = max(memory.last_use, call)
 
     def find(self, leaks: Sequence[Leak], frames_of: Callable[[int], Frames] = lambda call: ()) -> Iterator[Finding]:
         """A finding for each type and place of the program that made objects steadily. Objects of before the first launch, and of
         a part of the run, as while caches fill, are not growth. Objects made before a launch that is the first of its kind are
         not growth either: a program, a kernel, the buffers of a layer that runs once. frames_of: the frames of a call, none where
         nobody knows. A function that makes objects for many callers is one place; the objects of each of its callers must grow by
-        themselves."""
+        themselves. A pool, which keeps memory to use it again, is not growth."""
         made: dict[tuple[str, str], dict[Frames, list[int]]] = defaultdict(lambda: defaultdict(list))
         for leak in leaks:
             if found := _WHERE.fullmatch(leak.where):
                 call = int(found[1])
                 made[leak.type, found[2] or ""][frames_of(call)].append(call)
-        launches = self._order_launches()
+        launches, pools = self._order_launches(), self._find_pools()
         for (type, place), callers in made.items():
-            growing = [sorted(calls) for calls in callers.values() if _find_rate(launches, sorted(calls))[0]]
+            by_caller = (sorted(calls) for frames, calls in callers.items() if frames not in pools)
+            growing = [calls for calls in by_caller if _find_rate(launches, calls)[0]]
             rate, grown = _find_rate(launches, sorted(chain.from_iterable(growing)))
             if rate:
                 via = "".join(f", called from {frame}" for frame in frames_of(grown[0])[1:_SHOWN_CALLERS])
@@ -57,6 +77,21 @@ class GrowingLeaks:
                     f"{_describe(rate)}, the first made by call {grown[0]}{where}"
                 )
                 yield Finding(Kind.LEAK_GROWS, sentence)
+
+    def _find_pools(self) -> set[Frames]:
+        """Places that keep memory to use it again: of what a place made since the first launch, a launch uses something after the
+        place has made LEAST more."""
+        made: dict[Frames, list[_Memory]] = defaultdict(list)
+        first = min(self._calls, default=0)
+        for memory in self._memory.values():
+            if memory.frames and memory.call > first:
+                made[memory.frames].append(memory)
+        pools = set()
+        for frames, memories in made.items():
+            memories.sort(key=lambda memory: memory.call)
+            if any(early.last_use > late.call for early, late in zip(memories, memories[LEAST:], strict=False)):
+                pools.add(frames)
+        return pools
 
     def _order_launches(self) -> _Launches:
         """What `find` knows of the launches, in the order of their calls: threads and events may have run them in another."""

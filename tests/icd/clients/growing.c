@@ -26,7 +26,7 @@ __attribute__((noinline)) static cl_kernel build(int number) {
 int main(int count, char **words) {
     const char *how = count > 1 ? words[1] : "well";
     bool leaks = !strcmp(how, "leak"), caches = !strcmp(how, "cache"), before = !strcmp(how, "setup"), layers = !strcmp(how, "layers");
-    bool kernels = !strcmp(how, "kernels"), rebuilt = !strcmp(how, "rebuilt");
+    bool kernels = !strcmp(how, "kernels"), rebuilt = !strcmp(how, "rebuilt"), pool = !strcmp(how, "pool");
     const char *text = "kernel void k(global int *a) { a[get_global_id(0)] = 1; }";
     cl_int error;
     open_device();
@@ -37,7 +37,7 @@ int main(int count, char **words) {
     cl_mem first = make_buffer(4096);
     for (int i = 0; before && i < 2 * LAUNCHES; i++) make_buffer(64);
     for (int i = 0; i < LAUNCHES; i++) {
-        bool makes = leaks || layers || (caches && i < LAUNCHES / 2);
+        bool makes = leaks || layers || pool || (caches && i < LAUNCHES / 2);
         int each = makes ? leaks ? 2 : 1 : 0;
         for (int j = 0; j < each; j++) kept[2 * i + j] = make_buffer(4096);
         if (kernels || rebuilt) step(queue, build(kernels ? i : 0), first, 16);
@@ -46,6 +46,7 @@ int main(int count, char **words) {
         OK(clEnqueueMarkerWithWaitList(queue, 0, NULL, &event));
         OK(clReleaseEvent(event));
     }
+    if (pool) step(queue, kernel, kept[2], 16);
     OK(clFinish(queue));
     OK(clReleaseMemObject(first));
     OK(clReleaseCommandQueue(queue));

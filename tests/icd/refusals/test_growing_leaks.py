@@ -11,7 +11,8 @@ import pytest
 from shim_clients import compile_client, run
 
 from adreno_sim.cli.main import main
-from adreno_sim.icd.watches.growing_leaks import GrowingLeaks
+from adreno_sim.icd.watches.growing_leaks import LEAST, GrowingLeaks
+from adreno_sim.memory.storage import MemoryBlock, Storage
 from adreno_sim.results.run_report import Leak
 
 
@@ -26,7 +27,7 @@ def growth_of(report: Path) -> list[str]:
 
 def test_only_what_grows_with_launches_is_told(client: str, tmp_path: Path) -> None:
     report, trace = tmp_path / "report.json", tmp_path / "trace.asim"
-    for how, leaks in (("leak", 40), ("cache", 10), ("setup", 40), ("layers", 20), ("kernels", 40), ("well", 0)):
+    for how, leaks in (("leak", 40), ("cache", 10), ("setup", 40), ("layers", 20), ("kernels", 40), ("pool", 20), ("well", 0)):
         command = [sys.executable, "-m", "adreno_sim", "run", "--record", str(trace), "--json", str(report)]
         done = run([*command, "--", client, how])
         assert done.returncode == 0, done.stderr
@@ -66,3 +67,17 @@ def test_a_function_that_makes_objects_for_many_callers_is_not_one_place(known: 
     (found,) = growth.find(leaks, made.get)
     assert found.message.startswith("40 objects cl_mem that were made since the first launch are never released: they grow by 1")
     assert found.message.endswith(", from a.py:1 in make, called from a.py:30 in leak")
+
+
+@pytest.mark.parametrize(("behind", "grows"), [(0, True), (1, True), (LEAST + 2, False)])
+def test_memory_that_is_used_again_much_later_is_of_a_pool(behind: int, grows: bool) -> None:
+    """Each launch makes a buffer, and uses the one that was made so many launches before."""
+    growth, memory, frames = GrowingLeaks(), [], ("a.py:1 in make",)
+    for step in range(40):
+        memory.append(Storage(64, MemoryBlock(64, 0)))
+        growth.note_memory(memory[-1], 10 * step + 1, frames)
+        growth.note_launch(10 * step + 2, "k", "", (16,), [memory[-1], memory[max(step - behind, 0)]])
+    leaks = [Leak("cl_mem", f"call {10 * step}, from {frames[0]}") for step in range(40)]
+    assert bool(list(growth.find(leaks, lambda call: frames))) == grows
+    other = ("a.py:1 in make", "a.py:9 in scratch")
+    assert len(list(growth.find(leaks, lambda call: other))) == 1
