@@ -153,8 +153,11 @@ def _footprint(args: argparse.Namespace) -> int:
     trials = _measure(footprint, args, model, rules) if args.measure else []
     times = _time(footprint, args, model, rules) if args.time else None
     _write(footprint, args, trials, times)
-    _show(footprint, args, old, trials, times)
-    return _judge(footprint, args, trials)
+    failures = _list_failures(footprint, args, trials)
+    _show(footprint, args, old, trials, times, failures)
+    for failure in failures:
+        print(f"failed: {failure}", file=report_stream(args))
+    return EXIT_FINDINGS if failures else EXIT_OK
 
 
 def _check_command(args: argparse.Namespace) -> str:
@@ -325,7 +328,12 @@ def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Devi
 
 
 def _show(
-    footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[DeviceTrial], times: StepTimes | None
+    footprint: Footprint,
+    args: argparse.Namespace,
+    old: Any,
+    trials: Sequence[DeviceTrial],
+    times: StepTimes | None,
+    failures: Sequence[str],
 ) -> None:
     from ..base import json_io
     from ..compiler.plan.difference import difference
@@ -333,7 +341,7 @@ def _show(
 
     change = None if old is None else difference(old, footprint)
     if args.markdown:
-        footprint_markdown.write_markdown(args.markdown, footprint, change)
+        footprint_markdown.write_markdown(args.markdown, footprint, change, failures)
     file = report_stream(args)
     footprint_text.show(footprint, file, args.budget)
     advice_text.show(footprint, file)
@@ -352,9 +360,9 @@ def _show(
         json_io.print_json(json_io.plain_json(_json(footprint, trials, times)), sys.stdout)
 
 
-def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[DeviceTrial]) -> int:
-    """Exit code. The budget holds for the plan that runs: that of --plan, else as compiled; of a trace, which has none, the
-    smallest that is valid and fits the device, as does the ratio without --plan.
+def _list_failures(footprint: Footprint, args: argparse.Namespace, trials: Sequence[DeviceTrial]) -> list[str]:
+    """Which limits are exceeded. The budget holds for the plan that runs: that of --plan, else as compiled; of a trace, which has
+    none, the smallest that is valid and fits the device, as does the ratio without --plan.
 
     A plan that should fit, and that the device refused when it was tried, is a failure too.
     """
@@ -380,14 +388,11 @@ def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Devi
     if args.max_ratio is not None and chosen is not None and not chosen.skipped and chosen.ratio > args.max_ratio:
         failures.append(f"{chosen.planner}: {chosen.ratio:.3f} times the lower bound, above {args.max_ratio:g}")
     good = {row.planner for row in ok}
-    failures += [
+    return failures + [
         f"{t.planner}: refused by the device: {t.planner_refusals[0].message}"
         for t in trials
         if t.planner_refusals and t.planner in good
     ]
-    for failure in failures:
-        print(f"failed: {failure}", file=report_stream(args))
-    return EXIT_FINDINGS if failures else EXIT_OK
 
 
 def _smaller(rows: Sequence[PlannerResult], runs: PlannerResult, footprint: Footprint) -> str:

@@ -287,7 +287,7 @@ class Report:
         for reference in dict.fromkeys(output.reference for output in self.outputs):
             parts.append(f"{reference} {self._agreement(reference)}")
         if self.stopped:
-            parts.append(self.stopped)
+            parts.append(self.stopped.splitlines()[0])  # a compiler's messages have more
         return ", ".join(parts)
 
     def _agreement(self, reference: str) -> str:

@@ -108,13 +108,18 @@ def test_footprint_beside_the_base_branch(repository):
     assert git("worktree", "list").count("\n") == 1
     assert git("status", "--porcelain", "ci") == ""
     assert script("footprint", ADRENO_CI_BUDGET="1B").returncode == 1
-    assert "beside" not in Path("adreno-ci/footprint.md").read_text()
+    over = Path("adreno-ci/footprint.md").read_text()
+    assert "beside" not in over
+    assert over.count("above the budget of 1") == 2  # the summary of the job says why it failed, for each model
+    assert "**failed**" not in text
 
 
 @pytest.mark.parametrize(
     ("args", "settings", "said"),
     [
         ([], {}, "expected install, check or footprint"),
+        (["check"], {"ADRENO_CI_COMMAND": ""}, ".adreno-venv/bin/adreno-sim does not exist: run 'bash ci/adreno-ci.sh install'"),
+        (["footprint"], {"ADRENO_CI_COMMAND": ""}, ".adreno-venv/bin/adreno-sim does not exist: run"),
         (["check"], {"ADRENO_CI_MODELS": "none/*.onnx"}, "no model: ADRENO_CI_MODELS is 'none/*.onnx'"),
         (["footprint", "nowhere"], {}, "git revision 'nowhere' is not known here"),
         (["install"], {}, "ADRENO_CI_PACKAGE is '': expected git+https://"),

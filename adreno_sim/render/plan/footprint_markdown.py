@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...base.output_file import write_text
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from ...compiler.plan.footprint import Footprint
 
 
-def write_markdown(path: str | os.PathLike[str], footprint: Footprint, change: PlanDifference | None) -> None:
-    """Write the tables. change: against an older footprint, where there is one."""
-    write_text(path, "\n".join([*_head(footprint), *_table(footprint, change), *_causes(change)]) + "\n")
+def write_markdown(
+    path: str | os.PathLike[str], footprint: Footprint, change: PlanDifference | None, failures: Sequence[str] = ()
+) -> None:
+    """Write the tables. change: against an older footprint, where there is one. failures: the limits that are exceeded."""
+    failed = [line for failure in failures for line in (f"**failed**: {cell(failure)}", "")]
+    write_text(path, "\n".join([*_head(footprint), *failed, *_table(footprint, change), *_causes(change)]) + "\n")
 
 
 def _head(footprint: Footprint) -> list[str]:

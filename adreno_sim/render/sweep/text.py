@@ -78,4 +78,5 @@ def summary(sweep: Sweep) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in sweep.counts().items() if count)
     resumed = sum(result.resumed for _, result in sweep.results)
     parts = [f"{counts or 'none'}", *([f"{resumed} of them done before"] if resumed else []), *level_words(sweep.lowest_level)]
-    return f"{len(sweep.results)} cases: {'; '.join(parts)}"
+    total = len(sweep.results)
+    return f"{total} case{'' if total == 1 else 's'}: {'; '.join(parts)}"

@@ -169,6 +169,12 @@ def test_unwritable_json_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
+def test_the_verdict_is_one_line_whatever_a_compiler_said():
+    report = make((WRITE,))
+    report.stopped = "kernel pool: k.cl:3:7: error: invalid sizes\n  as_float4(v)\n  ^~~~~~"
+    assert report.verdict.endswith(", kernel pool: k.cl:3:7: error: invalid sizes")
+
+
 def test_text_has_table_plan_findings_gaps_and_verdict():
     out = io.StringIO()
     text.show(make((NOTE, WRITE)), out)

@@ -12,6 +12,7 @@ import pytest
 
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli.main import main
+from adreno_sim.render.sweep import text
 from adreno_sim.sweep.case import Case, Outcome, Result
 from adreno_sim.sweep.outcome import outcome_of
 from adreno_sim.sweep.run import Sweep
@@ -126,3 +127,9 @@ def test_a_link_among_the_results_is_refused(tmp_path: Path, ending: str) -> Non
     (tmp_path / "way").symlink_to(tmp_path / "results")
     (tmp_path / "results" / f"x{ending}").unlink()
     ResultStore(tmp_path / "way")  # the folder's own name may lead anywhere
+
+
+@pytest.mark.parametrize("count, counted", [(1, "1 case: 1 ok"), (2, "2 cases: 2 ok")])
+def test_a_summary_counts_its_cases(count: int, counted: str) -> None:
+    done = Sweep(((CASE, Result(Outcome("ok", 0, "ok", 1.0), None, "")),) * count)
+    assert text.summary(done).startswith(counted)

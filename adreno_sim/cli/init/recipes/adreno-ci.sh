@@ -15,7 +15,7 @@
 #                        No name: on PyPI, adreno-sim is not this project's, and whoever takes it would run in your CI
 #   ADRENO_CI_OPTIONS    more options of `adreno-sim sweep`, as --strict or --pipeline stock
 #   ADRENO_CI_PLANNERS   planners of the footprint                       (default: tvm,tvm-fixed,arena)
-#   ADRENO_CI_BUDGET     bytes that each model's smallest plan may take, as 64MB
+#   ADRENO_CI_BUDGET     bytes of device memory that a run of each model may take at one time, as compiled, with weights, as 64MB
 #   ADRENO_CI_OUT        folder of results                               (default: adreno-ci)
 #   ADRENO_CI_VENV       folder of the environment                       (default: .adreno-venv)
 #   ADRENO_CI_COMMAND    how to call adreno-sim where it is installed already; `install` is not needed then
@@ -41,6 +41,8 @@ die() {
 }
 
 adreno_sim() {
+    [ -n "${ADRENO_CI_COMMAND:-}" ] || [ -x "$VENV/bin/adreno-sim" ] \
+        || die "$VENV/bin/adreno-sim does not exist: run 'bash $0 install' first, or set ADRENO_CI_COMMAND to an installed adreno-sim"
     ${ADRENO_CI_COMMAND:-$VENV/bin/adreno-sim} "$@"
 }
 
