@@ -19,7 +19,8 @@ find_python() {
 }
 
 # make_venv FOLDER EXTRAS [PINS]: install the project in editable mode, and what it needs by versions and hashes of the file PINS;
-# leave FOLDER alone if what it was made from is the same.
+# leave FOLDER alone if what it was made from is the same. An environment that someone else made (a developer's .venv) is never
+# cleared: the packages are installed into it.
 make_venv() {
     local folder=$1 extras=$2 pins=${3:-} python stamp
     python=$(find_python) || return 2
@@ -28,8 +29,13 @@ make_venv() {
         && "$folder/bin/python" -c 'import adreno_sim' 2>/dev/null; then
         return 0
     fi
-    echo "making $folder with $("$python" -V) and adreno-sim[$extras]"
-    "$python" -m venv --clear "$folder" || return 2
+    if [ -x "$folder/bin/python" ] && { [ ! -e "$folder/.adreno-sim" ] || [ -e "$folder/.adreno-sim-kept" ]; }; then
+        echo "installing adreno-sim[$extras] into $folder, which exists with $("$folder/bin/python" -V); its other packages are kept"
+        touch "$folder/.adreno-sim-kept" || return 2
+    else
+        echo "making $folder with $("$python" -V) and adreno-sim[$extras]"
+        "$python" -m venv --clear "$folder" && touch "$folder/.adreno-sim" || return 2
+    fi
     local -a install=("$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile)
     if [ -n "$pins" ]; then
         "${install[@]}" --require-hashes -r "$pins" && "${install[@]}" --no-deps --no-build-isolation -e "$ROOT" || return 2
