@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 SCHEDULED = "its schedule changed the meaning"
 GENERATED = (
-    "scheduled, and run one work-item after the other, it still means the same: what work-items do to each other, or the code "
-    "that TVM makes of them, changed the meaning"
+    "the scheduled PrimFunc is right if its work-items run one after the other: the cause is how work-items affect each other, "
+    "or the code that TVM generates"
 )
 
 
