@@ -82,7 +82,7 @@ def check_clean(report: LaunchReport) -> None:
     assert said <= {Kind.UNINFORMATIVE}
     assert not report.allowed
     assert not report.refused
-    assert report.outputs
+    assert report.outputs, "expected an [[output]] or [[variant.clean.output]]: what the clean twin computes"
     assert all(output.ok for output in report.outputs)
 
 
