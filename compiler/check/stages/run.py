@@ -8,6 +8,7 @@ from pathlib import Path
 from ....base.allow import find_config
 from ....device.compiling import find_compiler
 from ....device.protocol import DeviceInfo
+from ....findings import Kind
 from ....results.model import Report
 from ..prepare import ApplyPlan, PreparedRun, Stage
 from .context import CheckContext, Watchers
@@ -35,7 +36,8 @@ def run_check(context: CheckContext, prepare_run: Callable[[DeviceInfo, Stage, A
         context.unchecked += ready.unchecked
         report = begin_report(context, ready)
         require_runnable(context, ready)
-        run = begin_run(context, ready, report, watchers, settlement.builds)
+        goes_on = context.options.keep_going or any(entry.kind == Kind.WRONG_VALUE.label for entry in accepted)
+        run = begin_run(context, ready, report, watchers, settlement.builds, goes_on)
         for stage in STAGES:
             stage(run)
         finish_report(run, accepted)

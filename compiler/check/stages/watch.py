@@ -13,8 +13,10 @@ from ..second_device import SecondDevice
 from .context import CheckContext, CheckedRun, Watchers
 
 
-def begin_run(context: CheckContext, ready: PreparedRun, report: Report, watchers: Watchers, builds: Builds | None) -> CheckedRun:
-    """The run of a model that the device can run, with all that is to judge it."""
+def begin_run(
+    context: CheckContext, ready: PreparedRun, report: Report, watchers: Watchers, builds: Builds | None, goes_on: bool
+) -> CheckedRun:
+    """The run of a model that the device can run, with all that is to judge it. goes_on: a wrong value does not end it."""
     compiled, options, second, reproducer = ready.compiled, context.options, watchers.second_device, watchers.reproducer
     if second is not None:
         report.compared_with = second.info.name
@@ -27,7 +29,7 @@ def begin_run(context: CheckContext, ready: PreparedRun, report: Report, watcher
     observer = KernelObserver(
         compiled,
         judges,
-        keep_going=options.keep_going,
+        keep_going=goes_on,
         progress=context.progress,
         refused=context.refused,
         explains=options.explain,

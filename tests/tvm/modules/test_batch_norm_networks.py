@@ -1,5 +1,7 @@
 """A network as TVM's own ResNet test has it: batch_norm with its statistics as parameters, between convolutions."""
 
+import datetime
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 import adreno_sim
+from adreno_sim.base.allow import AllowEntry
 from adreno_sim.compiler.compile import compile_model
 from adreno_sim.compiler.precision.report import precision
 from adreno_sim.findings import Kind, Severity
@@ -71,6 +74,16 @@ def test_a_parameter_that_no_texture_holds_is_named_and_the_run_goes_on():
     assert finding.message.startswith("parameter mean of main is annotated 'global.texture")
     assert "variance" in finding.message
     assert report.outputs
+    assert not report.ok
+
+
+@pytest.mark.parametrize(("kind", "checked"), [("wrong-value", 9), ("wrong-argument", 1)])
+def test_an_accepted_wrong_value_hides_no_kernel_behind_it(kind, checked):
+    """Where another kind is accepted, the first wrong value ends the check."""
+    entry = AllowEntry("*", kind, "", "known", datetime.date(2099, 1, 1), "a test")
+    report = adreno_sim.check(Residual, inputs(), pipeline="stock", allow=[entry])
+    assert len(report.kernels) == checked
+    assert {finding.finding.kind.label for finding in report.allowed} == {kind}
     assert not report.ok
 
 
