@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install everything into a virtual environment, run the linters, and the tests of the fast set: about four minutes on two cores
+# Install everything into a virtual environment, run the linters, and the tests of the fast set: about five minutes on two cores
 # besides the installation. Arguments go to pytest.
 #   --complete               every test function, of large families a part: about 22 minutes on two cores
 #   --shard I/N              the I-th of N parts that take the same time, for N machines
