@@ -13,6 +13,7 @@ waves that run at the same time, as get_sub_group_id does in a work-group.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 from ...ir.ir import (
@@ -92,10 +93,17 @@ def _make_private(function: Function, param: Param) -> None:
 
 def _find_derived(function: Function, param: Param) -> set[Instr] | None:
     """Returns the pointers that come from a parameter alone; None if one may also come from elsewhere, or is stored."""
+    users: dict[int, list[Instr]] = defaultdict(list)
+    for instr in _instructions(function):
+        if instr.op in _DERIVING and instr.type == _SHARED:
+            for operand in instr.operands:
+                users[id(operand)].append(instr)
     derived: set[Instr] = set()
-    pointers = [instr for instr in _instructions(function) if instr.op in _DERIVING and instr.type == _SHARED]
-    while new := [i for i in pointers if i not in derived and any(o is param or o in derived for o in i.operands)]:
+    work: list[Value] = [param]
+    while work:
+        new = [user for user in users[id(work.pop())] if user not in derived]
         derived.update(new)
+        work += new
     for instr in _instructions(function):
         own = [operand for operand in instr.operands if operand is param or operand in derived]
         if own and (instr.op in _KEEPING or (instr.op == "store" and instr.operands[0] in own)):
