@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..base.processes.descriptors import close_others
+
 
 def main() -> None:
     """Serve, and end without the interpreter's own end: the ring's thread may be inside a launch."""
@@ -20,7 +22,7 @@ def main() -> None:
     if len(sys.argv) != 2 or not sys.argv[1].isdigit():
         sys.exit("usage: python -m adreno_sim.icd FD (an OpenCL program's driver starts this; see adreno-sim run)")
     descriptor = int(sys.argv[1])
-    _close_others(descriptor)
+    _leave_files(descriptor)
     try:
         connection = socket.socket(fileno=descriptor)
         if connection.family != socket.AF_UNIX or connection.type != socket.SOCK_STREAM:
@@ -62,12 +64,11 @@ def _behind_wall() -> Iterator[None]:
         yield
 
 
-def _close_others(kept: int) -> None:
+def _leave_files(kept: int) -> None:
     """What the client's program had open is not ours to hold: a pipe's reader would wait for us. Its input is not ours either."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.closerange(3, kept)
-    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") > 0 else 1 << 16)
+    close_others(kept)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 
 from ..code_digest import PACKAGE
+from ..processes.descriptors import close_others
 from ..processes.parent import end_with
 
 _SIGNS = ("cli", "backends/sim", "base", "engine/run", "frontend/llvm_reader", "icd", "render/report", "compiler/check")
@@ -36,7 +37,7 @@ def begin_compiling() -> None:
                 nothing = os.open(os.devnull, os.O_RDWR)
                 for stream in range(3):
                     os.dup2(nothing, stream)
-                os.closerange(3, 1 << 12)
+                close_others()
                 compile_package(PACKAGE)
             finally:
                 os._exit(0)
