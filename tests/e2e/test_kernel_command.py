@@ -283,8 +283,9 @@ def test_what_check_allows_is_listed(stock, capsys):
     report = json.loads(Path("x.json").read_text())
     assert code == 0
     assert "allowed: error: wrong-value" in out
-    assert "1 allowed" in report["verdict"]
-    assert report["allowed"][0]["reason"] == "padding"
+    assert len(report["allowed"]) > 1  # the kernels behind the first wrong value are judged too
+    assert f"{len(report['allowed'])} allowed" in report["verdict"]
+    assert {each["reason"] for each in report["allowed"]} == {"padding"}
     assert "wrong-value" not in [finding["kind"] for finding in report["findings"]]
 
 
