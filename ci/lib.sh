@@ -40,9 +40,20 @@ make_venv() {
     if [ -n "$pins" ]; then
         "${install[@]}" --require-hashes -r "$pins" && "${install[@]}" --no-deps --no-build-isolation -e "$ROOT" || return 2
     else
-        "${install[@]}" -e "${ROOT}[$extras]" || return 2
+        install_with_uv "$folder" "$extras" || "${install[@]}" -e "${ROOT}[$extras]" || return 2
     fi
     echo "$stamp" >"$folder/.adreno-sim"
+}
+
+# install_with_uv FOLDER EXTRAS: install the project into an environment that is ours, in a fifth of pip's time. It fails, and says
+# nothing, where pip's settings have no counterpart, uv cannot be had, or it cannot install: pip tries then, and says what is wrong.
+install_with_uv() {
+    local folder=$1 extras=$2 options
+    [ ! -e "$folder/.adreno-sim-kept" ] || return 1
+    options=$("$folder/bin/python" "$ROOT/ci/uv_options.py") || return 1
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile uv >/dev/null 2>&1 || return 1
+    # shellcheck disable=SC2086  # a word for each option; a place with a blank in its path is not found, and pip is used
+    "$folder/bin/uv" pip install --quiet --no-config --python "$folder/bin/python" $options -e "${ROOT}[$extras]" >/dev/null 2>&1
 }
 
 # keep_bytecode FOLDER: many tests start Python again, which without its bytecode compiles every module again each time.
