@@ -40,11 +40,15 @@ AnyLife = Union[Life, Item]
 
 @dataclass(frozen=True)
 class OldFootprint:
-    """What `--compare` compares with. totals: planner -> bytes (none for a plain plan)."""
+    """What `--compare` compares with. totals: planner -> bytes (none for a plain plan). rule, target: as in a `Footprint`, or
+    "" where the file does not say.
+    """
 
     source: str
     lives: tuple[AnyLife, ...]
     totals: dict[str, int]
+    rule: str = ""
+    target: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,8 @@ class Change:
 @dataclass(frozen=True)
 class PlanDifference:
     """New against old. totals: planner -> (old, new) bytes. peak: changes of what is live at the peak, which add up to
-    `bound`, the change of the live lower bound; tensors: changes of the set of tensors.
+    `bound`, the change of the live lower bound; tensors: changes of the set of tensors. conditions: (what, old, new) of what
+    the two were made for, where it differs: their bytes differ for that, too.
     """
 
     source: str
@@ -67,6 +72,7 @@ class PlanDifference:
     bound: int
     peak: tuple[Change, ...]
     tensors: tuple[Change, ...]
+    conditions: tuple[tuple[str, str, str], ...] = ()
 
 
 def read_old(path: str | os.PathLike[str]) -> OldFootprint:
@@ -77,7 +83,7 @@ def read_old(path: str | os.PathLike[str]) -> OldFootprint:
         return _old_footprint(data, str(path))
     if schema == PLAN_SCHEMA:
         plan = plan_from_json(data, str(path))
-        return OldFootprint(str(path), tuple(_planned_lives(plan)), {})
+        return OldFootprint(str(path), tuple(_planned_lives(plan)), {}, plan.rule)
     if schema == TRACE_SCHEMA:
         return OldFootprint(str(path), read_trace(str(path)).items, {})
     raise AdrenoSimError(f"{path}: schema {schema!r}: expected {SCHEMA!r}, {PLAN_SCHEMA!r} or {TRACE_SCHEMA!r}")
@@ -90,7 +96,8 @@ def _old_footprint(data: dict[str, Any], where: str) -> OldFootprint:
         totals = {str(line["planner"]): int(line["total"]) for line in rows if not line.get("skipped")}
     except (SchemaError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise AdrenoSimError(f"{where}: not a footprint: {error}") from None
-    return OldFootprint(where, lives, totals)
+    said = [data[key] if isinstance(data.get(key), str) else "" for key in ("rule", "target")]
+    return OldFootprint(where, lives, totals, *said)
 
 
 def _planned_lives(plan: MemoryPlan) -> Iterable[Life]:
@@ -105,7 +112,12 @@ def difference(old: OldFootprint, new: Footprint) -> PlanDifference:
     totals = {name: (old.totals[name], total) for name, total in rows.items() if name in old.totals}
     before, after = _at_peak(old.lives), _at_peak(new.problem.items)
     bound = sum(life.size for life in after) - sum(life.size for life in before)
-    return PlanDifference(old.source, totals, bound, _changes(before, after), _changes(old.lives, new.problem.items))
+    conditions = tuple(
+        (what, then, now)
+        for what, then, now in (("rule of sizes", old.rule, new.rule), ("target", old.target, new.target))
+        if then and now and then != now
+    )
+    return PlanDifference(old.source, totals, bound, _changes(before, after), _changes(old.lives, new.problem.items), conditions)
 
 
 def _at_peak(lives: Sequence[AnyLife]) -> list[AnyLife]:

@@ -49,7 +49,7 @@ class Footprint:
     its row says why it was skipped. rule: how sizes were computed. findings: of the audit of `plan` as compiled.
     graphs: plans of the tensors inside subgraphs for OpenCL ML, which `problem` does not contain. reordered: the plan in the
     order of execution that a planner chose, where one did. advice: about `plan`, where it was asked for.
-    command: the command line that runs the model as it was given; "" if there is no model.
+    command: the command line that runs the model as it was given; "" if there is no model. target: of the model, in TVM's words.
     """
 
     source: str
@@ -63,6 +63,7 @@ class Footprint:
     reordered: MemoryPlan | None = None
     advice: Advice | None = None
     command: str = ""
+    target: str = ""
 
     @property
     def planned_rows(self) -> list[PlannerResult]:
@@ -95,6 +96,7 @@ class Footprint:
             "version": __version__,
             "source": self.source,
             "rule": self.rule,
+            "target": self.target,
             "tensors": len(self.problem.items),
             "lower_bound": self.problem.lower_bound(),
             "planners": [line.as_dict() for line in self.rows],
@@ -183,7 +185,9 @@ def measure(
     allocations = tuple(None if isinstance(result, str) else result for _, result in runs)
     rule = rules.text if plan is not None else "sizes as given"
     findings = () if plan is None else audit(plan, rules).findings
-    return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan, findings, graphs, reordered)
+    target = "" if model is None else model.target
+    name = title or problem.name
+    return Footprint(name, rule, problem, tuple(rows), allocations, plan, findings, graphs, reordered, target=target)
 
 
 def _reorder(name: str, model: CompiledModel, rules: DeviceRules) -> tuple[Allocation | str, MemoryPlan | None]:

@@ -60,6 +60,8 @@ def _causes(change: PlanDifference | None) -> list[str]:
     if change is None:
         return []
     lines = ["", f"Live lower bound: {change.bound:+,} bytes."]
+    for what, old, new in change.conditions:
+        lines += ["", f"The older footprint was made for another {what}: {cell(old)}; now {cell(new)}."]
     for what, changes in (("Live at the peak", change.peak), ("Tensors", change.tensors)):
         if changes:
             lines += ["", f"{what}:", "", *(_line(item) for item in changes[:MOST_CHANGES])]

@@ -132,6 +132,8 @@ def outside_line(footprint: Footprint) -> str:
 def show_difference(difference: PlanDifference, file: IO[str]) -> None:
     """Print what changed, planner by planner, and the tensors that are the reason."""
     print(f"against {difference.source}:", file=file)
+    for what, then, now in difference.conditions:
+        print(f"  it was made for another {what}: {then}; now {now}", file=file)
     for planner, (old, new) in difference.totals.items():
         print(f"  {planner}: {old:,} -> {new:,} ({new - old:+,})", file=file)
     print(f"  live lower bound: {difference.bound:+,}", file=file)

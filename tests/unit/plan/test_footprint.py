@@ -177,6 +177,18 @@ def test_what_made_the_difference(run, trace, tmp_path):
     assert "tensors: no change" in out
 
 
+def test_an_older_footprint_of_another_device_or_target_is_said_to_be_so(run, bundle, tmp_path):
+    old, table = tmp_path / "old.json", tmp_path / "table.md"
+    run(bundle, "--planners", "arena", "--device", "adreno-740", "--json", old)
+    again = (bundle, "--planners", "arena", "--compare", old, "--markdown", table)
+    assert "made for another" not in run(*again, "--device", "adreno-740")[1] + table.read_text()
+    assert "  it was made for another rule of sizes: adreno-740, " in run(*again, "--device", "adreno-640")[1]
+    assert "was made for another rule of sizes: adreno-740, " in table.read_text()
+    data = json.loads(old.read_text())
+    old.write_text(json.dumps(data | {"target": "opencl -device=mali"}))
+    assert f"another target: opencl -device=mali; now {data['target']}" in run(*again, "--device", "adreno-740")[1]
+
+
 def test_symbolic_sizes_have_bounds(run, tmp_path):
     plan = extract_bounded(handmade.symbolic(), {"n": (2, 10)})
     assert [s.planned_bytes for s in plan.storages] == [160, 160]
