@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -153,6 +155,7 @@ def _run_command(
 
     device, checks = _device_of(args)
     wish = options.time_wish(args, device)
+    _refuse_missing(command[0])
     with scratch_folder("run") as folder:
         variables = environment(
             device=device, checks=checks, reports=str(folder), strict=args.strict, record=bool(args.record),
@@ -238,6 +241,14 @@ def _device_of(args: argparse.Namespace) -> tuple[str, str]:
     _, chosen = read_device(rest, **given)
     options.refuse_counters(chosen)
     return f"sim:{rest}", chosen.checks
+
+
+def _refuse_missing(program: str) -> None:
+    """Raise AdrenoSimError where there is no such program: before the first run compiles the driver, which takes seconds."""
+    from ..base.errors import AdrenoSimError
+
+    if shutil.which(program, os.F_OK) is None and not os.path.isdir(program):
+        raise AdrenoSimError(f"cannot run {program}: {os.strerror(errno.ENOENT)}")
 
 
 def _start(command: list[str], environment: dict[str, str], aside: bool) -> subprocess.Popen[bytes]:

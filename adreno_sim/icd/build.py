@@ -28,8 +28,9 @@ from .protocol import write_header
 
 SHIM = Path(__file__).parent / "shim"
 FLAGS = ("-std=gnu11", "-O2", "-g0", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden",
-         "-fno-sanitize=all", "-Wl,-z,nodelete")  # fmt: skip
-"""-z nodelete: a thread of the shim may run when its library is closed."""
+         "-fno-sanitize=all", "--rtlib=none", "-Wl,-z,defs", "-Wl,-z,nodelete")  # fmt: skip
+"""--rtlib=none: zig would compile clang's runtime first, which takes longer than the shim and gives it nothing: -z defs refuses
+what is missing. -z nodelete: a thread of the shim may run when its library is closed."""
 DRIVER, LOADER, LOADER_LINK, ICD = "libadreno_sim_icd.so", "libOpenCL.so.1", "libOpenCL.so", "vendors/adreno-sim.icd"
 _EXPORTS = {DRIVER: "driver_exports.c", LOADER: "loader_exports.c"}
 _FUNCTION = re.compile(r"\b[FV]\((\d)(\d),.*?\b(cl[A-Z]\w+), \(")

@@ -89,14 +89,19 @@ def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 RUN = """
-import os, runpy, sys
-import adreno_sim.backends.sim, adreno_sim.cli.main, adreno_sim.compiler.check.check
+import gc, os, runpy, sys
+import adreno_sim.backends.sim.open, adreno_sim.cli.main, adreno_sim.compiler.check.check
+gc.freeze()
 for number, line in enumerate(sys.argv[1:]):
     if not os.fork():
         for stream in (1, 2):
             os.dup2(os.open(f"{number}.{stream}", os.O_WRONLY | os.O_CREAT), stream)
         sys.argv[1:] = line.split()
-        runpy.run_module("adreno_sim", run_name="__main__")
+        try:
+            runpy.run_module("adreno_sim", run_name="__main__")
+        except SystemExit as ended:
+            sys.stdout.flush()
+            os._exit(ended.code)
     print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
 """
 
@@ -136,31 +141,32 @@ def test_a_command_without_models_needs_none(outcomes: dict[str, tuple[int, str,
     assert "not installed" not in err
 
 
-@pytest.mark.share()
-@pytest.mark.parametrize(
-    ("call", "package"),
-    [
-        ("check('model.onnx')", "ONNX"),
-        ("check('model.py')", "TVM"),
-        ("check_kernel('model.py')", "TVM"),
-        ("Session('model.py')", "TVM"),
-        ("session_footprint('model.py')", "TVM"),
-        ("open_device('cl')", "PyOpenCL"),
-    ],
-)
-def test_the_api_raises_the_same_error(plain: Path, call: str, package: str) -> None:
-    code = f"""
+CALLS = {  # a call of the API, and the package that it names
+    "check('model.onnx')": "ONNX",
+    "check('model.py')": "TVM",
+    "check_kernel('model.py')": "TVM",
+    "Session('model.py')": "TVM",
+    "session_footprint('model.py')": "TVM",
+    "open_device('cl')": "PyOpenCL",
+}
+RAISE = """
+import sys
 import adreno_sim
-try:
-    adreno_sim.{call}
-except adreno_sim.AdrenoSimError as error:
-    print(type(error).__name__, error.exit_code, error)
+for call in sys.argv[1:]:
+    try:
+        eval(f"adreno_sim.{call}")
+    except adreno_sim.AdrenoSimError as error:
+        print(type(error).__name__, error.exit_code, error)
 """
-    done = python(plain, "-c", code)
+
+
+def test_the_api_raises_the_same_error(plain: Path) -> None:
+    done = python(plain, "-c", RAISE, *CALLS)
     assert done.stderr == ""
-    assert done.stdout.startswith("MissingPackageError 2 ")
-    assert LINE.fullmatch(f"error: {done.stdout.split(' ', 2)[2]}")
-    assert package in done.stdout
+    for package, said in zip(CALLS.values(), done.stdout.splitlines(keepends=True), strict=True):
+        assert said.startswith("MissingPackageError 2 ")
+        assert LINE.fullmatch(f"error: {said.split(' ', 2)[2]}")
+        assert package in said
 
 
 def test_an_import_that_fails_for_another_reason_is_no_missing_package() -> None:
