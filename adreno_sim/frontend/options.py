@@ -31,6 +31,9 @@ _MACROS = {
 _FINITE = frozenset(("-cl-fast-relaxed-math", "-cl-finite-math-only"))
 """Promises that no value is NaN or infinite."""
 
+_RELAXED = frozenset(("-cl-fast-relaxed-math", "-cl-unsafe-math-optimizations"))
+"""Licences for arithmetic and functions that are less exact."""
+
 _WITH_VALUE = ("-D", "-U", "-I")
 _VENDOR = ("-qcom-sched-rule=", "-qcom-accelerate-16-bit", "-qcom-accelerate-float")
 """Qualcomm's hints to its own scheduler and register allocator."""
@@ -42,11 +45,12 @@ _OF_EXTENSION = {"-qcom-enable-large-buffer": "cl_qcom_large_buffer"}
 @dataclass(frozen=True)
 class BuildOptions:
     """Parsed options: `arguments` for clang, in order; `standard` as in CL_VERSION (200), or None if not asked for.
-    finite_math: they promise that no value is NaN or infinite."""
+    finite_math: they promise that no value is NaN or infinite. relaxed_math: they allow floats to be less exact."""
 
     arguments: tuple[str, ...]
     standard: int | None = None
     finite_math: bool = False
+    relaxed_math: bool = False
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -76,7 +80,8 @@ def parse_options(text: str, extensions: Collection[str] | None = None) -> Build
                 raise _invalid(f"{word}: expected a device with {_OF_EXTENSION[word]}, which this one does not list")
         elif word not in _ACCEPTED and not word.startswith(_VENDOR):
             raise _invalid(f"unknown option {word!r}")
-    return BuildOptions(tuple(arguments), standard, not _FINITE.isdisjoint(split_options(text)))
+    given = frozenset(split_options(text))
+    return BuildOptions(tuple(arguments), standard, not _FINITE.isdisjoint(given), not _RELAXED.isdisjoint(given))
 
 
 def is_known(word: str) -> bool:

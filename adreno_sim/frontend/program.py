@@ -93,9 +93,11 @@ def _remember(key: Key, module: ir.Module) -> ir.Module:
 def _compile(source: str, options: str, target: FrontEndTarget, output: ClangOutput | None = None) -> ir.Module:
     """Returns the module of a program; `output` is what clang made of it, if it has run."""
     output = output or _run_clang(source, options, target)
-    finite = target.folds_finite_math and parse_options(options, target.extensions).finite_math
-    linker = _link(output, finite)
+    given = parse_options(options, target.extensions)
+    linker = _link(output, target.folds_finite_math and given.finite_math)
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}
+    for function in kernels.values():
+        function.relaxed_math = given.relaxed_math
     return ir.Module(source, kernels, linker.reader.globals, list(output.warnings))
 
 

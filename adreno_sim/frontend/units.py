@@ -64,6 +64,8 @@ def link_units(units: Sequence[SourceUnit], finite: bool = False) -> ir.Module:
     UnsupportedError as of `compile_source`. finite: as of `Linker`."""
     linker = Linker(LinkedReader([unit.text for unit in units]), finite)
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}
+    for function in kernels.values():
+        function.relaxed_math = any(parse_options(unit.options).relaxed_math for unit in units)
     warnings: list[object] = [found for unit in units for found in unit.warnings]
     return ir.Module("\n".join(unit.source for unit in units), kernels, linker.reader.globals, warnings)
 

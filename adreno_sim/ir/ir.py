@@ -300,6 +300,7 @@ class Function:
     """A kernel, or a function of the built-in library. `blocks[0]` is the entry.
 
     `required_sub_group_size` is what Qualcomm's attribute asks for: "half", "full", or "" if it is absent.
+    `relaxed_math` says whether its build options allow floats to be less exact.
     `digest` is of all the function was made from, "" if that is not known. `facts` are results of analyses by name.
     """
 
@@ -311,6 +312,7 @@ class Function:
     required_work_group_size: tuple[int, int, int] | None = None
     loc: SourceLoc = UNKNOWN_LOC
     required_sub_group_size: str = ""
+    relaxed_math: bool = False
     digest: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
 

@@ -39,11 +39,13 @@ class Variable:
 class NirProgram:
     """The program, and the functions that add to it.
 
-    group: work-items of a group in each dimension, where they are known. uniforms: bytes of parameters, in one constant buffer;
-    parameters: what is there, and where. line: of the source, of what is added next; 0 where there is none.
+    group: work-items of a group in each dimension, where they are known. exact: Mesa may not change the results of floats.
+    uniforms: bytes of parameters, in one constant buffer; parameters: what is there, and where. line: of the source, of what is
+    added next; 0 where there is none.
     """
 
     group: tuple[int, int, int] | None = None
+    exact: bool = False
     instructions: list[list[Any]] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
     blocks: int = 0
@@ -63,6 +65,7 @@ class NirProgram:
         return json.dumps(
             {
                 "group": self.group,
+                "exact": self.exact,
                 "instructions": self.instructions,
                 "lines": self._lines,
                 "variables": [[v.bits, v.count] for v in self.variables],

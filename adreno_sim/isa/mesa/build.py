@@ -22,6 +22,7 @@ class ShaderBuilder:
         self.shader = read(self._pointer + at.BUILDER_SHADER, 8)
         self.impl = read(self._pointer + at.BUILDER_IMPL, 8)
         write(self.shader + at.SHADER_HAS_LINES, 1, 1)
+        write(self._pointer + at.BUILDER_EXACT, 1, program["exact"])
         self._values: list[int] = []
         self._line = 0
         self._describe(program)

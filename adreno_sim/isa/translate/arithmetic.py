@@ -10,7 +10,6 @@ from .translation import Handler, Translation, Values, bits_of, constant_index, 
 _BINARY = {
     "add": "iadd", "sub": "isub", "mul": "imul", "udiv": "udiv", "sdiv": "idiv", "urem": "umod", "srem": "irem", "shl": "ishl",
     "lshr": "ushr", "ashr": "ishr", "and": "iand", "or": "ior", "xor": "ixor", "fadd": "fadd", "fsub": "fsub", "fmul": "fmul",
-    "fdiv": "fdiv",
 }  # fmt: skip
 _OF_TRUTHS = {"add": "ixor", "sub": "ixor", "mul": "iand"}
 _SHIFTS = ("shl", "lshr", "ashr")
@@ -39,6 +38,27 @@ def _binary(translation: Translation, instr: ir.Instr) -> Values:
             other = translation.resize(other, 32)
         found.append(program.op(_OF_TRUTHS.get(instr.op, name) if bits == 1 else name, one, other))
     return tuple(found)
+
+
+def _divide(translation: Translation, instr: ir.Instr) -> Values:
+    return translation.map_lanes(instr, lambda one, other: divide_reals(translation, one, other))
+
+
+def divide_reals(translation: Translation, one: Value, other: Value) -> Value:
+    """Divides floats by a reciprocal, as these GPUs have no division. A divisor near the ends of the range has none, so both
+    operands are scaled first, unless the build options allow less exact floats. Halves are not scaled, as in Mesa's driver."""
+    program, op = translation.program, translation.program.op
+    bits = program.bits(one)
+    if translation.function.relaxed_math or bits == 16:
+        return op("fmul", one, op("frcp", other))
+    size = op("fabs", other)
+    is_large, is_small = op("flt", program.real(2.0**126, 32), size), op("flt", size, program.real(2.0**-126, 32))
+
+    def scale(value: Value) -> Value:
+        small = op("bcsel", is_small, op("fmul", value, program.real(2.0**24, 32)), value)
+        return op("bcsel", is_large, op("fmul", value, program.real(0.25, 32)), small)
+
+    return op("fmul", scale(one), op("frcp", scale(other)))
 
 
 def _negate(translation: Translation, instr: ir.Instr) -> Values:
@@ -221,6 +241,7 @@ HANDLERS: dict[str, Handler] = {
         ("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint", "inttoptr",
          "addrspacecast"), _cast
     ),
+    "fdiv": _divide,
     "fneg": _negate,
     "icmp": _compare_integers,
     "fcmp": _compare_reals,

@@ -12,6 +12,7 @@ from .arithmetic import pick
 from .atomics import call_atomic
 from .blocks import inline
 from .elementwise import Spelled, find_conversion, find_function
+from .exact_functions import find_exact
 from .groups import QUERIES, add_barrier, ask_place, call_sub_group
 from .hardware_functions import find_native, find_stand_in
 from .images import ask_image, make_sampler, read_image, write_image
@@ -138,7 +139,11 @@ def _call_library(translation: Translation, instr: ir.Instr, name: str) -> Value
         if whole is not None:
             translation.stand_ins.add(name)
             return whole(translation, instr)
-        stand_in = find_stand_in(translation, name, Spelled(callee.args[0]).bits)
+        bits = Spelled(callee.args[0]).bits
+        exact = None if translation.function.relaxed_math else find_exact(translation, name, bits)
+        if exact is not None:
+            return translation.map_lanes(instr, exact)
+        stand_in = find_stand_in(translation, name, bits)
         if stand_in is None:
             raise refuse(f"{name}({', '.join(callee.args)}), which the project's library computes in double", instr)
         translation.stand_ins.add(name)

@@ -32,14 +32,14 @@ def ask_place(translation: Translation, instr: ir.Instr) -> Values:
     if name == "get_local_linear_id":
         return (_as_size(translation, find_local_linear_id(translation), instr.type),)
     if name == "get_global_linear_id":
-        return (_as_size(translation, _global_linear_id(translation), instr.type),)
+        return (_global_linear_id(translation, bits_of(instr.type)),)
     dimension = constant_index(instr.operands[0])
     if dimension is None:
         raise refuse(f"{name} of a dimension that is computed", instr)
     if not 0 <= dimension < 3:
         found = program.constant(0 if "id" in name or "offset" in name else 1, 32)
     else:
-        found = _ask_dimension(translation, name, dimension)
+        found = _ask_dimension(translation, name, dimension, bits_of(instr.type))
     return (_as_size(translation, found, instr.type),)
 
 
@@ -47,7 +47,9 @@ def _as_size(translation: Translation, value: Value, type: ir.Type) -> Value:
     return translation.resize(value, bits_of(type))
 
 
-def _ask_dimension(translation: Translation, name: str, dimension: int) -> Value:
+def _ask_dimension(translation: Translation, name: str, dimension: int, bits: int = 32) -> Value:
+    """bits: of the sums and products for what is asked. A size_t has 64, and a compiler does not know how large a launch is; what
+    a kernel makes an int of it is computed in 32 bits in the end."""
     program, required = translation.program, translation.function.required_work_group_size
 
     def load(intrinsic: str) -> Value:
@@ -62,13 +64,13 @@ def _ask_dimension(translation: Translation, name: str, dimension: int) -> Value
         return load("load_num_workgroups")
     if name == "get_global_offset":
         return program.constant(0, 32)
-    size = _local_size(translation, dimension)
+    size = translation.resize(_local_size(translation, dimension), bits)
     if name in ("get_local_size", "get_enqueued_local_size"):
         return size
     if name == "get_global_size":
-        return program.op("imul", load("load_num_workgroups"), size)
-    first = program.op("imul", load("load_workgroup_id"), size)
-    return program.op("iadd", first, _ask_dimension(translation, "get_local_id", dimension))
+        return program.op("imul", translation.resize(load("load_num_workgroups"), bits), size)
+    first = program.op("imul", translation.resize(load("load_workgroup_id"), bits), size)
+    return program.op("iadd", first, translation.resize(_ask_dimension(translation, "get_local_id", dimension), bits))
 
 
 def _local_size(translation: Translation, dimension: int) -> Value:
@@ -87,10 +89,10 @@ def find_local_linear_id(translation: Translation) -> Value:
     return op("iadd", op("imul", op("iadd", op("imul", z, height), y), width), x)
 
 
-def _global_linear_id(translation: Translation) -> Value:
+def _global_linear_id(translation: Translation, bits: int) -> Value:
     op = translation.program.op
-    x, y, z = (_ask_dimension(translation, "get_global_id", dimension) for dimension in range(3))
-    width, height = (_ask_dimension(translation, "get_global_size", dimension) for dimension in range(2))
+    x, y, z = (_ask_dimension(translation, "get_global_id", dimension, bits) for dimension in range(3))
+    width, height = (_ask_dimension(translation, "get_global_size", dimension, bits) for dimension in range(2))
     return op("iadd", op("imul", op("iadd", op("imul", z, height), y), width), x)
 
 

@@ -35,7 +35,7 @@ def translate_kernel(function: ir.Function, group: tuple[int, int, int] | None =
     """Translates a kernel. group: work-items of a group; None: those that it requires, or a wave. Raises UnsupportedError for
     what NIR or these GPUs do not have."""
     size = group or function.required_work_group_size or DEFAULT_GROUP
-    program = NirProgram(size)
+    program = NirProgram(size, exact=not function.relaxed_math)
     translation = Translation(function, program, _HANDLERS, find_arrays(function), repeated=find_repeated_loads(function))
     first = program.block()
     program.start(first)

@@ -1,12 +1,12 @@
 """Machine code by Mesa's own OpenCL driver for Adreno beside what kernels have here: registers and instructions.
 
-python tests/kernels/corpora/rusticl.py FOLDER JUDGE [--kernels N] [--seed N] [--all]
+python tests/kernels/corpora/rusticl.py FOLDER JUDGE [--kernels N] [--seed N] [--seconds N] [--all]
 
 FOLDER keeps the archives of the corpora, JUDGE is what `bash ci/rusticl/build.sh JUDGE` made. Sources are drawn until N kernels
-are compared. What the driver says of each is kept in JUDGE, so that a second run only compiles here. Every kernel requires groups
-of 64, by which both compilers choose registers. Kernels are counted apart that need what Mesa's driver does in a way of its own:
-functions of its library (exp, vload4, float division), halves of images, and ids in 64 bits (launches are smaller here). This
-needs the extra isa, root (chroot), and some ten minutes of a processor, most of them in qemu.
+are compared. What the driver says of each is kept in JUDGE: a run that was stopped goes on where it was, and a second one only
+compiles here. Every kernel requires groups of 64, by which both compilers choose registers. Kernels are counted apart that need
+what Mesa's driver does in a way of its own: functions of its library (log, vload4), and halves of images. This needs the extra
+isa, root (chroot), and some twenty minutes of a processor, most of them in qemu.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from corpora.source import Source  # noqa: E402
 
 import adreno_sim  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError  # noqa: E402
+from adreno_sim.base.output_file import write_text  # noqa: E402
 from adreno_sim.device.machine_code import Instructions, KernelCode, MachineCode  # noqa: E402
 from adreno_sim.ir import ir  # noqa: E402
 from adreno_sim.ir.builtins import builtin_of  # noqa: E402
@@ -43,8 +44,8 @@ from adreno_sim.isa.compile import compile_kernel  # noqa: E402
 CHIP, GPU = "a740", "740"
 MOST_CHARACTERS = 6000
 """Of a source: longer ones take minutes in qemu."""
-SECONDS = 1800
-"""After which the driver is stopped at a source."""
+SECONDS = 600
+"""Of a processor, after which the driver is stopped at a source, and goes on with the next one."""
 
 _GROUP = "__attribute__((reqd_work_group_size(64, 1, 1)))"
 _ENTRY = re.compile(r"\b(__kernel|kernel)\s+void\b")
@@ -52,6 +53,9 @@ _INCLUDED = re.compile(r"-I\s*(\S+)")
 _KERNEL = re.compile(r"decl_function __wrapped_(\w+) \(\)")
 _REGISTERS = re.compile(r"; CL prog .* (\d+) half, (\d+) full")
 _STANDARD = "-cl-std=CL3.0"
+_IGNORED = {"-cl-fast-relaxed-math": "-D__FAST_RELAXED_MATH__=1", "-cl-unsafe-math-optimizations": ""}
+"""Options that allow less exact floats: the driver compiles as without them."""
+_BUILT, _ENDED = "=== KERNELS", "=== ENDED"
 _NEWER = re.compile(r"(\([^)]*\))*(lock|unlock)")
 """What Mesa 25.2, which compiles here, ends each kernel with on this chip, and 25.0, which Debian has, does not."""
 
@@ -101,23 +105,41 @@ def _prepare(source: Source) -> Source:
 # There
 
 
-def ask_judge(judge: Path, sources: Sequence[Source]) -> Iterator[tuple[Source, dict[str, Code]]]:
-    """Yields each source with the codes of its kernels: what is kept, or what the driver says now."""
+def ask_judge(judge: Path, sources: Sequence[Source], seconds: int = SECONDS) -> Iterator[tuple[Source, dict[str, Code]]]:
+    """Yields each source with the codes of its kernels: what is kept, or what the driver says now. A source at which the driver
+    ended, or that took longer, has none, and is not asked for again."""
     said = judge / "said"
     said.mkdir(exist_ok=True)
     places = {source.name: said / hashlib.sha256(f"{source.text}\0{source.options}".encode()).hexdigest() for source in sources}
-    missing = [source for source in sources if not places[source.name].exists()]
-    driver = _ask_driver(judge, missing) if missing else iter(())
+    driver = _ask_driver(judge, [source for source in sources if not places[source.name].exists()], seconds)
     for source in sources:
         place = places[source.name]
         if not place.exists():
-            _, lines = next(driver)
-            place.write_text("\n".join(lines), encoding="utf-8")
-        yield source, dict(read_codes(place.read_text(encoding="utf-8").splitlines()))
+            write_text(place, "\n".join(next(driver)))
+        lines = place.read_text(encoding="utf-8").splitlines()
+        yield source, dict(read_codes(lines)) if lines[-1].startswith(_BUILT) else {}
 
 
-def _ask_driver(judge: Path, sources: Sequence[Source]) -> Iterator[tuple[Source, list[str]]]:
-    """One process for all sources, as it takes a minute to begin; it ends with this generator."""
+def _ask_driver(judge: Path, sources: Sequence[Source], seconds: int) -> Iterator[list[str]]:
+    """One process for all sources, as it takes a minute to begin, and another one for what is behind a source that ended it."""
+    left = list(sources)
+    while left:
+        process = _start_driver(judge, left)
+        try:
+            for source in list(left):
+                lines = _read_answer(process, seconds)
+                if not any(line.startswith("=== FILE") for line in lines):
+                    raise OSError(f"expected the driver to build {source.name}; it did not begin: {lines[-3:]}")
+                left.remove(source)
+                yield lines
+                if lines[-1].startswith(_ENDED):
+                    break
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _start_driver(judge: Path, sources: Sequence[Source]) -> subprocess.Popen[str]:
     folder = judge / "root/kernels"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -136,28 +158,41 @@ def _ask_driver(judge: Path, sources: Sequence[Source]) -> Iterator[tuple[Source
         "IR3_SHADER_DEBUG": "cs,disasm", "MESA_SHADER_CACHE_DISABLE": "true", "HOME": "/tmp", "PATH": os.environ["PATH"],
     }  # fmt: skip
     command = ["chroot", str(judge / "root"), "/qemu-aarch64-static", "/client", "/kernels/list"]
-    process = subprocess.Popen(
+    return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )
+
+
+def _read_answer(process: subprocess.Popen[str], seconds: int) -> list[str]:
+    """Returns the lines of one source; the last one says how it ended."""
     assert process.stdout is not None
+    lines, is_read = list[str](), threading.Event()
+    threading.Thread(target=_end_when_it_took, args=(process, seconds, is_read), daemon=True).start()
     try:
-        for source in sources:
-            lines, timer = [], threading.Timer(SECONDS, process.kill)
-            timer.start()
-            for line in process.stdout:
-                lines.append(line.rstrip("\n"))
-                if line.startswith(("=== KERNELS", "=== NOT BUILT", "=== NO ")):
-                    break
-            else:
-                raise OSError(
-                    f"expected the driver to build {source.name}; it ended, or took more than {SECONDS} s: {lines[-3:]}"
-                )
-            timer.cancel()
-            yield source, lines
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            if line.startswith((_BUILT, "=== NOT BUILT", "=== NO ")):
+                return lines
     finally:
-        timer.cancel()
-        process.kill()
-        process.wait()
+        is_read.set()
+    return [*lines, f"{_ENDED} itself, or took longer than {seconds} s"]
+
+
+def _end_when_it_took(process: subprocess.Popen[str], seconds: int, is_read: threading.Event) -> None:
+    """Ends a process that took so many seconds of a processor for one source, however busy the machine is."""
+    first = _processor_seconds(process)
+    while not is_read.wait(1):
+        if process.poll() is not None or _processor_seconds(process) - first > seconds:
+            process.kill()
+            return
+
+
+def _processor_seconds(process: subprocess.Popen[str]) -> float:
+    try:
+        user, system = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    except OSError:  # it has ended
+        return 0.0
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def read_codes(lines: Iterable[str]) -> Iterator[tuple[str, Code]]:
@@ -181,7 +216,7 @@ def read_codes(lines: Iterable[str]) -> Iterator[tuple[str, Code]]:
 def compile_here(source: Source) -> dict[str, tuple[KernelCode, bool]]:
     """Returns each kernel of a source that has code here, and whether Mesa's driver has ways of its own for it."""
     found = {}
-    options = " ".join([_STANDARD, *source.options.split()])
+    options = " ".join([_STANDARD, *(_IGNORED.get(word, word) for word in source.options.split())])
     for name, function in adreno_sim.open_device("sim:adreno-830").build(source.text, options).module.kernels.items():
         try:
             (code,) = compile_kernel(function, [find_chip(CHIP)])
@@ -193,17 +228,10 @@ def compile_here(source: Source) -> dict[str, tuple[KernelCode, bool]]:
 
 
 def _has_own_ways(function: ir.Function) -> bool:
-    """Whether Mesa's driver has code of its own for some of a kernel: float division takes steps there, vloadN and vstoreN access
-    one element after the other, halves of images come as floats, and ids that are not made int count 64 bits."""
-    instrs = [instr for block in function.blocks for instr in block.instrs]
-    ids = {id(instr) for instr in instrs if instr.callee is not None and instr.callee.name == "get_global_id"}
-    return any(
-        instr.op in ("fdiv", "frem")
-        or builtin_of(instr).vector is not None
-        or (instr.callee is not None and instr.callee.name.endswith("_imageh"))
-        or (instr.op != "trunc" and any(id(operand) in ids for operand in instr.operands))
-        for instr in instrs
-    )
+    """Whether Mesa's driver has code of its own for some of a kernel: vloadN and vstoreN access one element after the other, and
+    halves of images come as floats."""
+    instrs = [instr for block in function.blocks for instr in block.instrs if instr.callee is not None]
+    return any(builtin_of(instr).vector is not None or instr.callee.name.endswith("_imageh") for instr in instrs)
 
 
 def _count(code: MachineCode) -> Code:
@@ -214,9 +242,9 @@ def _count(code: MachineCode) -> Code:
 # Both
 
 
-def compare_kernels(folder: Path, judge: Path, kernels: int, seed: int) -> Iterator[Pair]:
+def compare_kernels(folder: Path, judge: Path, kernels: int, seed: int, seconds: int = SECONDS) -> Iterator[Pair]:
     """Yields kernels that have code here and there, until there are so many that both compile in the same way."""
-    for source, there in ask_judge(judge, draw_sources(folder, seed)):
+    for source, there in ask_judge(judge, draw_sources(folder, seed), seconds):
         here = compile_here(source) if there else {}
         for name in sorted(there.keys() & here.keys()):
             (code, apart), judged = here[name], there[name]
@@ -266,11 +294,13 @@ def main() -> int:
     parser.add_argument("judge", type=Path, help="what ci/rusticl/build.sh made")
     parser.add_argument("--kernels", type=int, default=100, help="that both compile in the same way (default 100)")
     parser.add_argument("--seed", type=int, default=0, help="draws the sources (default 0)")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help=f"of a processor for a source (default {SECONDS})")
     parser.add_argument("--all", action="store_true", help="print a line for each kernel")
     options = parser.parse_args()
     pairs = []
     try:
-        for pair in compare_kernels(options.folder.resolve(), options.judge.resolve(), options.kernels, options.seed):
+        folder, judge = options.folder.resolve(), options.judge.resolve()
+        for pair in compare_kernels(folder, judge, options.kernels, options.seed, options.seconds):
             pairs.append(pair)
             if options.all:
                 figures = (

@@ -13,6 +13,7 @@ PACKAGE = "tinygrad==0.14.0"
 pytestmark = pytest.mark.skipif(find_spec("tinygrad") is None, reason=f"its declarations are not installed: {PACKAGE}")
 
 OFFSETS = {
+    "BUILDER_EXACT": "struct_nir_builder.exact",
     "BUILDER_SHADER": "struct_nir_builder.shader", "BUILDER_IMPL": "struct_nir_builder.impl",
     "IMPL_BODY": "nir_function_impl.body", "IMPL_END_BLOCK": "nir_function_impl.end_block",
     "IMPL_STRUCTURED": "nir_function_impl.structured", "LIST_TAIL": "struct_exec_list.tail_sentinel",

@@ -21,8 +21,8 @@ REFUSED = {path.stem: path.read_text() for path in sorted((HERE / "refused").glo
 """What machine code is not made of. The first line is what the refusal says."""
 
 
-def function_of(source: str):
-    return adreno_sim.open_device(FULL).build(source, "-cl-std=CL3.0").module.kernels["k"]
+def function_of(source: str, options: str = ""):
+    return adreno_sim.open_device(FULL).build(source, f"-cl-std=CL3.0 {options}").module.kernels["k"]
 
 
 OPERANDS = {
@@ -83,9 +83,31 @@ def test_a_private_array_is_an_array_where_its_elements_are_accessed_whole():
 
 
 def test_a_function_that_the_hardware_stands_for_is_named():
-    found = translate_kernel(function_of("kernel void k(global float *a) { a[0] = exp(a[1]) + native_sin(a[2]); }"))
-    assert found.stand_ins == ("exp",)
+    found = translate_kernel(function_of("kernel void k(global float *a) { a[0] = log(a[1]) + native_sin(a[2]); }"))
+    assert found.stand_ins == ("log",)
     assert found.omitted == ()
+
+
+def test_build_options_decide_how_exact_floats_are():
+    source = "kernel void k(global float *a) { a[0] = exp(a[1]) / a[2]; }"
+    exact = translate_kernel(function_of(source))
+    assert exact.stand_ins == ()
+    assert json.loads(exact.program)["exact"]
+    for options in ("-cl-fast-relaxed-math", "-cl-unsafe-math-optimizations"):
+        relaxed = translate_kernel(function_of(source, options))
+        assert relaxed.stand_ins == ("exp",)
+        assert not json.loads(relaxed.program)["exact"]
+        assert [part[1] for part in json.loads(relaxed.program)["instructions"] if part[0] == "alu" and part[1][0] == "f"] == [
+            "fmul", "fexp2", "frcp", "fmul",
+        ]  # fmt: skip
+
+
+def test_a_global_id_is_computed_in_the_64_bits_of_its_type():
+    instructions = json.loads(translate_kernel(function_of("kernel void k(global int *a) { a[get_global_id(0)] = 1; }")).program)[
+        "instructions"
+    ]
+    (product,) = (part for part in instructions if part[:2] == ["alu", "imul"])
+    assert [instructions[operand][1] for operand in product[2]] == ["u2u64", "u2u64"]
 
 
 def test_bits_of_results():

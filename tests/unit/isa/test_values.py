@@ -120,6 +120,28 @@ def test_the_interpreter_and_the_engine_leave_the_same(name):
             np.testing.assert_array_equal(got, expected)
 
 
+def test_exact_functions_and_divisions_are_as_exact_as_opencl_asks():
+    source = """kernel void k(global const float *a, global float *y) {
+      int i = get_global_id(0), n = get_global_size(0);
+      y[i] = exp(a[i] * 32); y[i + n] = exp10(a[i] * 12);
+      y[i + 2 * n] = 0x1p100f * a[i + 1] / (a[i] * 0x1p125f); y[i + 3 * n] = a[i + 1] / (a[i] * 0x1p-128f);
+    }"""
+    program = adreno_sim.open_device("sim:reference").build(source, "-cl-std=CL3.0")
+    a = make_array(program.module.kernels["k"].params[0], 0, False)
+    a[:8] = [0, -0.0, np.inf, -np.inf, np.nan, 2.7725887, -2.73, 1e30]
+    got = run_translation(program.module.kernels["k"], {0: a, 1: np.zeros_like(a)})[1].view(np.float32)[: 4 * 128].reshape(4, 128)
+    with np.errstate(all="ignore"):
+        x, following = a[:128].astype(np.float64), a[1:129].astype(np.float64)
+        rows = [np.exp(x * 32), 10 ** (a[:128] * np.float32(12)).astype(np.float64)]
+        small = (a[:128] * np.float32(2.0**-128)).astype(np.float64)
+        rows += [2.0**100 * following / (x * 2.0**125), following / small]
+        for row, expected in zip(got, rows, strict=True):
+            plain = slice(None) if expected is rows[0] or expected is rows[1] else slice(8, None)
+            wanted = expected.astype(np.float32)
+            wanted[abs(wanted) < 2.0**-126] = 0
+            np.testing.assert_allclose(row[plain], wanted[plain], rtol=3 * 2.0**-23, atol=2.0**-126)
+
+
 def make_array(parameter: ir.Param, seed: int, wide: bool) -> np.ndarray:
     """What an argument holds: small numbers, or integers of all values (wide); a scalar is 5."""
     source = np.random.default_rng(seed)
