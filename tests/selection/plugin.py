@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from selection import rewriting
 from selection.choice import choose, sort_files, split_files
 from selection.durations import Durations, split_id
 from selection.families import draw_families
@@ -51,6 +52,13 @@ class Selection:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a process of xdist, whose own command line names paths, which set runs."""
         node.workerinput["set"] = self._set
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Compile a part of the modules before all are imported, if other processes compile the other parts."""
+        if self._worker is not None and self._set != "named":
+            number = int(self._worker["workerid"].removeprefix("gw"))
+            rewriting.compile_part(self._config, number, self._worker["workercount"])
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
