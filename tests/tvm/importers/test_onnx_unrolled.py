@@ -83,9 +83,16 @@ def test_options(kind: str, options: dict[str, Any]) -> None:
     check_same(recurrent(kind, **options), x=draw(options.get("steps", STEPS), BATCH, SIZE))
 
 
-@pytest.mark.parametrize("target", [pytest.param("buffer", marks=pytest.mark.slow), "texture"])
-def test_a_layer_is_checked_whole(target: str, adreno: Any) -> None:
-    report = adreno_sim.check(recurrent("LSTM", steps=3, direction="bidirectional"), device=adreno, target=target)
+@pytest.mark.parametrize(
+    ("target", "kind", "steps", "direction"),
+    [
+        ("texture", "LSTM", 2, "reverse"),
+        pytest.param("texture", "LSTM", 3, "bidirectional", marks=pytest.mark.slow),
+        pytest.param("buffer", "LSTM", 3, "bidirectional", marks=pytest.mark.slow),
+    ],
+)
+def test_a_layer_is_checked_whole(target: str, kind: str, steps: int, direction: str, adreno: Any) -> None:
+    report = adreno_sim.check(recurrent(kind, steps=steps, direction=direction), device=adreno, target=target)
     assert report.ok, str(report)
 
 

@@ -10,6 +10,7 @@ pytest.importorskip("tvm")
 import tvm
 from tiny_llama import Config, export, inputs, weights
 from tvm import relax
+from tvm.relax.frontend import nn
 from tvm.s_tir import dlight
 
 from adreno_sim import AdrenoSimError, check
@@ -71,11 +72,32 @@ def schedule(mod, target, simply=False):
         )(mod)  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def one_entry():
-    """Its inputs, and the report of prefill as our pipeline compiles it."""
-    config = Config()
-    return config, given(config, "prefill"), check(module(config), given(config, "prefill"), entry="prefill", target="buffer")
+class Block(nn.Module):
+    """What a layer does behind its attention, and a softmax: one kernel of each kind that a language model has."""
+
+    def __init__(self):
+        self.norm = nn.RMSNorm(32, -1, 1e-5, bias=False)
+        self.gate, self.head = nn.Linear(32, 64, bias=False), nn.Linear(32, 24, bias=False)
+
+    def prefill(self, x):
+        gate, up = nn.op.split(self.gate(self.norm(x)), 2, axis=-1)
+        return nn.op.softmax(self.head(nn.op.silu(gate) * up), axis=-1)
+
+
+@functools.cache
+def export_block():
+    return Block().export_tvm({"prefill": {"x": nn.spec.Tensor([1, 5, 32], "float32")}})[0]
+
+
+@pytest.fixture(scope="module", params=["block", pytest.param("llama", marks=pytest.mark.slow)])
+def one_entry(request):
+    """A module with prefill, inputs of it, and its report as our pipeline compiles it."""
+    if request.param == "llama":
+        mod, arrays = module(Config()), given(Config(), "prefill")
+    else:
+        x = np.random.default_rng(0).standard_normal((1, 5, 32)).astype("float32")
+        mod, arrays = export_block(), {"x": x, **weights(export_block(), "prefill", {"x": x})}
+    return mod, arrays, check(mod, arrays, entry="prefill", target="buffer")
 
 
 def all_judged(report):
@@ -89,8 +111,8 @@ def outputs_of(report):
 
 @pytest.mark.slow
 def test_a_scheduled_module_gives_what_the_unscheduled_one_gives(one_entry):
-    config, arrays, plain = one_entry
-    scheduled = schedule(module(config), make_target("buffer"))
+    mod, arrays, plain = one_entry
+    scheduled = schedule(mod, make_target("buffer"))
     assert "thread_binding" in scheduled.script()
     report = check(scheduled, arrays, entry="prefill", target="buffer")
     assert report.ok
@@ -103,12 +125,12 @@ def test_a_scheduled_module_gives_what_the_unscheduled_one_gives(one_entry):
 @pytest.mark.parametrize("kind", ["pass", pytest.param("callable", marks=pytest.mark.slow)])
 def test_a_given_pipeline_stands_in_place_of_ours(one_entry, kind):
     """Judged by the functions as they were before it scheduled them."""
-    config, arrays, plain = one_entry
+    mod, arrays, plain = one_entry
     target = make_target("buffer")
     pipeline = functools.partial(schedule, target=target)
     if kind == "pass":
         pipeline = tvm.transform.module_pass(lambda mod, _: schedule(mod, target, simply=True), opt_level=0, name="mine")
-    report = check(module(config), arrays, entry="prefill", target="buffer", pipeline=pipeline)
+    report = check(mod, arrays, entry="prefill", target="buffer", pipeline=pipeline)
     assert report.ok
     assert report.pipeline == "given"
     assert report.verdict.startswith("ok:")
@@ -117,7 +139,7 @@ def test_a_given_pipeline_stands_in_place_of_ours(one_entry, kind):
 
 
 def test_a_pipeline_that_computes_something_else_is_found(one_entry):
-    config, arrays, _ = one_entry
+    mod, arrays, _ = one_entry
     target = make_target("buffer")
 
     def wrong(mod):
@@ -128,7 +150,7 @@ def test_a_pipeline_that_computes_something_else_is_found(one_entry):
         scheduled[name] = tvm.script.from_source(text)
         return scheduled
 
-    report = check(module(config), arrays, entry="prefill", target="buffer", pipeline=wrong)
+    report = check(mod, arrays, entry="prefill", target="buffer", pipeline=wrong)
     assert [finding.kind.label for finding in report.findings if finding.severity is Severity.ERROR] == ["wrong-value"]
 
 
@@ -156,21 +178,19 @@ def twice(results):
 
 
 def test_references_of_functions_are_run_and_may_be_wrong(one_entry):
-    config, arrays, _ = one_entry
+    mod, arrays, _ = one_entry
 
     def softmax(x, out):
         weights = np.exp(x.astype("float64") - x.max(axis=-1, keepdims=True))
         return [None, weights / weights.sum(axis=-1, keepdims=True)]
 
-    name = "fused_softmax_cast1"
-    report = check(module(config), arrays, entry="prefill", target="buffer", references={name: softmax})
+    name = "softmax" if mod is export_block() else "fused_softmax_cast1"
+    report = check(mod, arrays, entry="prefill", target="buffer", references={name: softmax})
     assert report.ok
     assert {kernel.status for kernel in report.kernels} == {"ok"}
-    report = check(
-        module(config), arrays, entry="prefill", target="buffer", references={name: lambda *args: twice(softmax(*args))}
-    )
+    report = check(mod, arrays, entry="prefill", target="buffer", references={name: lambda *args: twice(softmax(*args))})
     (wrong,) = [finding for finding in report.findings if finding.kind.label == "wrong-value"]
     assert f"of {name} (call" in wrong.message
     assert "its given reference" in wrong.message
     with pytest.raises(AdrenoSimError, match="references of nothing: the functions are"):
-        check(module(config), arrays, entry="prefill", target="buffer", references={"nothing": softmax})
+        check(mod, arrays, entry="prefill", target="buffer", references={"nothing": softmax})

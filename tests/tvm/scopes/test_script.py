@@ -27,7 +27,7 @@ def contested():
 
 STOCK = [pytest.param(make, False, id=f"{make.__name__}-stock", marks=[pytest.mark.slow] if make is not convolution else [])
          for make in (convolution, mean_in_texture, contested)]  # fmt: skip
-FIXED = [pytest.param(make, True, id=f"{make.__name__}-fixed", marks=[pytest.mark.slow] if make is not contested else [])
+FIXED = [pytest.param(make, True, id=f"{make.__name__}-fixed", marks=[pytest.mark.slow] if make is not convolution else [])
          for make in (convolution, mean_in_texture, contested)]  # fmt: skip
 
 
