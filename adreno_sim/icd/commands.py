@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import AdrenoSimError, DeviceError
+from .ahead import CompileAhead
 from .calls.launch_filter import LaunchFilter
 from .device_lock import DeviceLock
 from .finding_log import FindingLog
@@ -173,8 +174,8 @@ class Commands:
 class Executor:
     """Runs what is in `ring`. A command that waits for one which has failed fails as well."""
 
-    def __init__(self, ring: Ring, commands: Commands, lock: DeviceLock):
-        self._ring, self._commands, self._lock = ring, commands, lock
+    def __init__(self, ring: Ring, commands: Commands, lock: DeviceLock, ahead: CompileAhead | None = None):
+        self._ring, self._commands, self._lock, self._ahead = ring, commands, lock, ahead
         self._failed: dict[int, None] = {}
 
     def serve(self, stopped: Callable[[], bool]) -> None:
@@ -205,6 +206,8 @@ class Executor:
                 self._commands.see(header, body, runs=False)
                 return _WAITED_FAILED
         with self._lock.of_ring:
+            if self._ahead is not None:
+                self._ahead.look(header.kind, body)
             self._commands.see(header, body)
             return self._commands.run(header, body)
 

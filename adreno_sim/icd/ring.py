@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +75,21 @@ class Ring:
         """Publish progress. Returns whether there is a command."""
         self._head = int(self._advance(self._address, self.tail, self.completed, 0, 0))
         return self._head != self.tail
+
+    def waiting(self) -> Iterator[tuple[int, bytes]]:
+        """Kinds and bodies of the commands that wait behind the last one that was read, without taking any. It ends at what makes
+        no sense, which is an error only where it is taken."""
+        at, head = self.tail, struct.unpack_from("<Q", self._memory, COUNTERS["head"])[0]
+        while COMMAND.size <= head - at <= RING_BYTES:
+            place = at % RING_BYTES
+            if RING_BYTES - place < COMMAND.size:
+                return
+            nbytes, kind, waits, *_ = COMMAND.unpack_from(self._memory, RING_AT + place)
+            start = COMMAND.size + 8 * waits
+            if nbytes % 8 or not COMMAND.size <= nbytes <= min(head - at, RING_BYTES - place):
+                return
+            yield kind, bytes(self._memory[RING_AT + place + start : RING_AT + place + nbytes])
+            at += nbytes
 
     def read(self) -> tuple[Header, bytes] | None:
         """Take the next command; None for a PAD. `wait` or `publish` has said that there is one."""

@@ -20,6 +20,7 @@ from ..memory.heap import Heap
 from ..results.readings import ReadingsReport
 from ..results.run_report import ProcessReport
 from . import identity, messages
+from .ahead import CompileAhead
 from .calls.places import Places
 from .commands import Commands, Executor
 from .device_lock import DeviceLock
@@ -216,7 +217,8 @@ class Server:
         commands.launches.observer = times
         if device.options.checks == "full":
             commands.launches.observer = ReadingsWatch(objects, self._log, False, ReadingsReport(), times)
-        self._session = _Session(Requests(objects, self._log, self._lock, recorder), Executor(ring, commands, self._lock))
+        executor = Executor(ring, commands, self._lock, CompileAhead(ring, objects, commands.launches))
+        self._session = _Session(Requests(objects, self._log, self._lock, recorder), executor)
         parts = [
             struct.pack("<QQ", heap.nbytes, heap.address),
             messages.encode_list(_encode_answer(*row) for row in identity.platform_answers(device.profile).items()),

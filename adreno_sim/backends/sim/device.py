@@ -189,9 +189,20 @@ class SimDevice:
         """Have a thread make what the machine code of every kernel needs, before any does."""
         begin_runtime()
 
-    def compile_launch(self, kernel: Kernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument]) -> None:
-        """Make the machine code of a launch whose arguments hold data everywhere, and keep it on disk. Errors as of `launch`."""
-        self._launcher.compile(self.prepare(kernel, global_size, local_size, args))
+    def compile_launch(
+        self,
+        kernel: Kernel,
+        global_size: Sizes,
+        local_size: Sizes | None,
+        args: Sequence[Argument],
+        *,
+        offset: Sizes | None = None,
+    ) -> None:
+        """Make the machine code of a launch whose arguments hold data everywhere, and keep it on disk. Errors as of `launch`. A
+        launch may run meanwhile, in another thread."""
+        found = self._launches.analyze(kernel, global_size, local_size, args, offset)
+        if found is not None:
+            self._launcher.compile(*found)
 
     def finish(self) -> None:
         """Nothing: every call waits for its end."""

@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from ..profiling.sampler import find_log
 
@@ -106,6 +107,30 @@ class Helper:
             with self._quiet():
                 self._child = _begin(self._work, self._limits)
         return self._child
+
+
+class Helpers:
+    """Helpers that do the same work, as many as threads ask at once. Arguments are as of `Helper`."""
+
+    def __init__(
+        self,
+        work: Callable[[bytes], bytes],
+        limits: Limits,
+        quiet: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ):
+        self._begin = partial(Helper, work, limits, quiet)
+        self._free: list[Helper] = []
+
+    def do(self, request: bytes) -> bytes:
+        """As `Helper.do`. The helper that was used last is the first to be used again: others end."""
+        try:
+            helper = self._free.pop()
+        except IndexError:
+            helper = self._begin()
+        try:
+            return helper.do(request)
+        finally:
+            self._free.append(helper)
 
 
 class _NotBegunError(Exception):

@@ -19,7 +19,7 @@ from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.host.current import current_family
 from ...base.host.family import ProcessorFamily
 from ...base.host.processor import Processor
-from ...base.processes.helper import Helper, HelperEndedError, Limits, NoHelperError
+from ...base.processes.helper import HelperEndedError, Helpers, Limits, NoHelperError
 from ...frontend.compiler_process import MEMORY_LIMIT, TIME_LIMIT, WALL_FACTOR
 from ..runtime.compiled import compile_files
 from .cached_choices import keep_choices
@@ -71,7 +71,7 @@ class Machine:
         self.cpu = llvm.get_host_cpu_name() if cpu is None else cpu
         self.processor = Processor(family or current_family(), find_features() if features is None else features)
         target = llvm.Target.from_triple(self.processor.family.triple)
-        self._helper = Helper(lambda text: self.compile_here(text.decode()), LIMITS, keeping_others_out)
+        self._helpers = Helpers(lambda text: self.compile_here(text.decode()), LIMITS, keeping_others_out)
         self._failed: dict[str, str] = {}
         self._machine, self._quick = (
             target.create_target_machine(
@@ -99,21 +99,20 @@ class Machine:
         return self.compile(soft_float_text()) if self.processor.needs_soft_float else b""
 
     def compile(self, text: str) -> bytes:
-        """Returns the object code of a module.
+        """Returns the object code of a module. Several threads have it made at once, by a child each.
 
         Raises RuntimeError for text that LLVM rejects, which is this project's error; UnsupportedError if LLVM crashes or
         meets a limit, from then on at once.
         """
-        with _LOCK:
-            if text not in self._failed:
-                try:
-                    return self._helper.do(text.encode())
-                except NoHelperError:
-                    return self.compile_here(text)
-                except HelperEndedError as error:
-                    whose = "adreno-sim's limit for one kernel" if error.limit else "a limit or a bug of LLVM"
-                    self._failed[text] = f"unsupported: LLVM {error}: {whose}; split the kernel, or write it otherwise"
-            raise UnsupportedError(self._failed[text])
+        if text not in self._failed:
+            try:
+                return self._helpers.do(text.encode())
+            except NoHelperError:
+                return self.compile_here(text)
+            except HelperEndedError as error:
+                whose = "adreno-sim's limit for one kernel" if error.limit else "a limit or a bug of LLVM"
+                self._failed[text] = f"unsupported: LLVM {error}: {whose}; split the kernel, or write it otherwise"
+        raise UnsupportedError(self._failed[text])
 
     def compile_here(self, text: str) -> bytes:
         """As `compile`, in this process and without limits."""

@@ -47,6 +47,10 @@ class LaunchAnalysis:
         known = self._variants.get(shadows)
         return known or self._variants.setdefault(shadows, LaunchVariant(self, self._spec_with(shadows)))
 
+    def separate_variant(self, shadows: Shadows) -> LaunchVariant:
+        """Returns them as an object that no launch uses. Its code is that of the launches."""
+        return LaunchVariant(self, self._spec_with(shadows))
+
     @cached_property
     def plain(self) -> LaunchVariant:
         """The launches whose arguments have no shadows."""

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.base.processes.helper import Helper, HelperEndedError, Limits
+from adreno_sim.base.processes.helper import Helper, HelperEndedError, Helpers, Limits
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.engine.llvm import objects
 
@@ -71,6 +72,21 @@ def test_a_child_that_ends_is_said_and_another_goes_on(helper, request_of, why):
     with pytest.raises(HelperEndedError, match=why):
         helper.do(request_of)
     assert helper.do(b"a") != before
+
+
+def test_threads_that_ask_at_once_have_a_child_each(tmp_path: Path):
+    def meet(request: bytes) -> bytes:
+        """Ends when a second child has begun."""
+        (tmp_path / str(os.getpid())).touch()
+        while len(list(tmp_path.iterdir())) < 2:
+            time.sleep(0.01)
+        return str(os.getpid()).encode()
+
+    helpers = Helpers(meet, NAMED)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(helpers.do, [b"", b""])
+    assert first != second
+    assert helpers.do(b"") in (first, second), "a child that is free does what comes next"
 
 
 def test_time_by_the_clock_and_memory_are_limited():

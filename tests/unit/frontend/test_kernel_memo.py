@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from adreno_sim.engine.caching.kernel_memo import KernelMemo
 
@@ -43,3 +48,59 @@ def test_who_makes_a_value_while_another_does_gets_that_one():
         return [2]
 
     assert memo.get(one, make=interrupted) == [1]
+
+
+def test_a_thread_waits_for_a_value_that_another_makes():
+    memo: KernelMemo[str] = KernelMemo()
+    one, begun, go_on = kernel(), threading.Event(), threading.Event()
+
+    def slowly() -> str:
+        begun.set()
+        assert go_on.wait(60)
+        return "of the first"
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(memo.get, one, make=slowly)
+        assert begun.wait(60)
+        second = pool.submit(memo.get, one, make=lambda: "of the second")
+        assert memo.get(one, "another key", make=lambda: "at once") == "at once"
+        go_on.set()
+        assert (first.result(60), second.result(60)) == ("of the first", "of the first")
+
+
+def test_a_thread_makes_the_value_that_another_failed_to_make():
+    memo: KernelMemo[str] = KernelMemo()
+    one, begun, go_on = kernel(), threading.Event(), threading.Event()
+
+    def fail() -> str:
+        begun.set()
+        assert go_on.wait(60)
+        raise ValueError("no such thing")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(memo.get, one, make=fail)
+        assert begun.wait(60)
+        second = pool.submit(memo.get, one, make=lambda: "of the second")
+        go_on.set()
+        with pytest.raises(ValueError, match="no such thing"):
+            first.result(60)
+        assert second.result(60) == "of the second"
+
+
+def test_a_process_by_fork_waits_for_no_thread_that_it_does_not_have():
+    memo: KernelMemo[int] = KernelMemo()
+    one, begun, go_on = kernel(), threading.Event(), threading.Event()
+
+    def slowly() -> int:
+        begun.set()
+        assert go_on.wait(60)
+        return 1
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(memo.get, one, make=slowly)
+        assert begun.wait(60)
+        child = os.fork()
+        if child == 0:
+            os._exit(memo.get(one, make=lambda: 7))
+        go_on.set()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -43,9 +43,9 @@ class Shadows:
         self.cells = CellMemory()
         self.epoch = 1
 
-    def lay_out(self, analysis: LaunchAnalysis, args: Sequence[Any]) -> dict[int, ShadowRange]:
+    def lay_out(self, analysis: LaunchAnalysis, args: Sequence[Any], whole: bool = False) -> dict[int, ShadowRange]:
         """Returns the shadow range of each view argument that needs one, by position: one that may change, or one with a byte
-        that is not initialised. Views of one block share a range."""
+        that is not initialised. Views of one block share a range. whole: as if every byte were initialised."""
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
         blocks: dict[MemoryBlock, list[int]] = {}
         for index, view in views.items():
@@ -53,7 +53,7 @@ class Shadows:
         ranges: dict[int, ShadowRange] = {}
         for indices in blocks.values():
             changes = not analysis.changed.isdisjoint(indices)
-            needed = [index for index in indices if changes or not views[index].block.is_whole(views[index])]
+            needed = [index for index in indices if changes or not (whole or views[index].block.is_whole(views[index]))]
             if needed:
                 ranges.update(dict.fromkeys(needed, _range_of(analysis, {index: views[index] for index in indices}, changes)))
         return ranges

@@ -52,6 +52,20 @@ class LaunchCache:
         checked = [arg if known is None else known for arg, known in zip(args, config.checked, strict=True)]
         return PreparedLaunch(kernel, config, checked, len(global_size))
 
+    def analyze(
+        self,
+        kernel: Kernel,
+        global_size: Sizes,
+        local_size: Sizes | None,
+        args: Sequence[Argument],
+        offset: Sizes | None = None,
+    ) -> tuple[LaunchAnalysis, Sequence[Any]] | None:
+        """The facts about a launch that is to come, and its arguments as the kernel reads them; None if it has no work-items. It
+        changes nothing that launches see, and warns of nothing: another thread may ask while one runs."""
+        known = require_kernel(kernel, self._device)
+        total, group, start, checked = self._check(known, global_size, local_size, args, offset)
+        return None if 0 in total else (self._analyze(known, total, group, start, checked), checked)
+
     def recall(
         self,
         kernel: Kernel,
@@ -110,16 +124,23 @@ class LaunchCache:
         self, kernel: SimKernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument], offset: Sizes | None
     ) -> LaunchConfig:
         """Checks everything, and returns the configuration."""
-        require_launch(kernel.name, global_size, local_size, args, offset)
-        checked = check_arguments(kernel, args, self._device)
-        total, group = limits.work_size(kernel, global_size, local_size, self._profile)
-        start = limits.global_offset(kernel, global_size, offset)
-        limits.check_resources(kernel, checked, self._profile)
+        total, group, start, checked = self._check(kernel, global_size, local_size, args, offset)
         self._warnings.add(self._errata.look_at(kernel) + self._groups.look_at(kernel, group))
         views = tuple(index for index, arg in enumerate(checked) if isinstance(arg, StorageView))
         known = tuple(None if index in views else arg for index, arg in enumerate(checked))
         analysis = self._analyze(kernel, total, group, start, checked) if 0 not in total else None
         return LaunchConfig(total, start, known, views, tuple(filter(kernel.writes, views)), analysis)
+
+    def _check(
+        self, kernel: SimKernel, global_size: Sizes, local_size: Sizes | None, args: Sequence[Argument], offset: Sizes | None
+    ) -> tuple[limits.Size, limits.Size, limits.Size, Sequence[Any]]:
+        """Returns the NDRange, the size of a group, the offset, and the arguments as the kernel reads them."""
+        require_launch(kernel.name, global_size, local_size, args, offset)
+        checked = check_arguments(kernel, args, self._device)
+        total, group = limits.work_size(kernel, global_size, local_size, self._profile)
+        start = limits.global_offset(kernel, global_size, offset)
+        limits.check_resources(kernel, checked, self._profile)
+        return total, group, start, checked
 
     def _analyze(
         self, kernel: SimKernel, total: limits.Size, group: limits.Size, start: limits.Size, checked: Sequence[Any]

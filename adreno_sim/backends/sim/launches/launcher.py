@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ....engine.run import optimistic, second_run
 from ....engine.run.counted import run_counted
 from ....engine.run.launch import RawResult
 from ....engine.run.launch_analysis import LaunchAnalysis, LaunchVariant
+from ....engine.run.launch_analysis import Shadows as ShadowSpecs
 from ....memory.storage import StorageView, after_write, before_access
 from ....profiles.profile import Profile
 from ..memory import SimMemory
@@ -40,15 +42,11 @@ class Launcher:
         run = partial(self._run, launch, watch, defers_outputs)
         return self._memory.on_chip.launch(launch.kernel, launch.args, run)
 
-    def compile(self, launch: PreparedLaunch) -> None:
-        """Make the machine code of a launch as if its arguments held data everywhere, and keep it on disk."""
-        analysis = launch.config.analysis
-        if analysis is None:
-            return
-        for index in launch.config.views:
-            launch.args[index].mark()
-        ranges = self._shadows.lay_out(analysis, launch.args) if self._shadows else {}
-        optimistic.compile_first(_variant_of(analysis, ranges), self._options.cache)
+    def compile(self, analysis: LaunchAnalysis, args: Sequence[Any]) -> None:
+        """Make the machine code of a launch as if its arguments held data everywhere, and keep it on disk. Another launch may run
+        meanwhile, in another thread."""
+        ranges = self._shadows.lay_out(analysis, args, whole=True) if self._shadows else {}
+        optimistic.compile_first(analysis.separate_variant(_shadows_of(ranges)), self._options.cache)
 
     def _run(self, launch: PreparedLaunch, watch: Watch | None, defers_outputs: bool) -> LaunchResult:
         config, args, own = launch.config, launch.args, self._memory.own
@@ -94,7 +92,11 @@ class Launcher:
 
 
 def _variant_of(analysis: LaunchAnalysis, ranges: Mapping[int, ShadowRange]) -> LaunchVariant:
-    return analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items()))
+    return analysis.variant(_shadows_of(ranges))
+
+
+def _shadows_of(ranges: Mapping[int, ShadowRange]) -> ShadowSpecs:
+    return tuple((index, shadow_range.spec) for index, shadow_range in ranges.items())
 
 
 def _find_watched(view: StorageView, element: int) -> tuple[int, int]:
