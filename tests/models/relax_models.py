@@ -99,12 +99,14 @@ class InnerTexture:
         return y
 
 
-def mobilenet(size: int = 32, classes: int = 10, dtype: str = "float32"):
+def mobilenet(size: int = 32, classes: int = 10, dtype: str = "float32", blocks: int = 3):
     """MobileNet's kind of network: a strided convolution, inverted residuals around depthwise convolutions, a classifier.
 
-    dtype: of all its tensors.
+    dtype: of all its tensors. blocks: how many of its three inverted residuals it has.
     """
     op, nn = relax.op, relax.op.nn
+    sizes = ((8, 12, 2), (12, 12, 1), (12, 16, 2))[:blocks]
+    channels = sizes[-1][1]
 
     def weight(*shape: int):
         values = np.random.default_rng(shape).standard_normal(shape) * np.sqrt(2 / max(1, np.prod(shape[1:])))
@@ -121,10 +123,10 @@ def mobilenet(size: int = 32, classes: int = 10, dtype: str = "float32"):
     with builder.function("main", [x]):
         with builder.dataflow():
             y = nn.relu(nn.conv2d(x, weight(8, 3, 3, 3), strides=2, padding=1))
-            for inputs, outputs, stride in ((8, 12, 2), (12, 12, 1), (12, 16, 2)):
+            for inputs, outputs, stride in sizes:
                 y = block(y, inputs, outputs, stride)
-            pooled = op.reshape(nn.adaptive_avg_pool2d(y, (1, 1)), (1, 16))
-            result = builder.emit_output(builder.normalize(op.matmul(pooled, weight(16, classes))))
+            pooled = op.reshape(nn.adaptive_avg_pool2d(y, (1, 1)), (1, channels))
+            result = builder.emit_output(builder.normalize(op.matmul(pooled, weight(channels, classes))))
         builder.emit_func_output(result)
     return builder.get()
 

@@ -19,9 +19,10 @@ from adreno_sim.compiler.tvm_bridge.versions import import_tvm, tensor_type
 pytestmark = pytest.mark.tvm
 
 
+@pytest.mark.parametrize("blocks", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_a_mobilenet_in_textures(dtype: str, adreno: Any) -> None:
-    report = adreno_sim.check(relax_models.mobilenet(), device=adreno, target="texture", dtype=dtype)
+def test_a_mobilenet_in_textures(dtype: str, blocks: int, adreno: Any) -> None:
+    report = adreno_sim.check(relax_models.mobilenet(blocks=blocks), device=adreno, target="texture", dtype=dtype)
     assert report.ok, str(report)
     assert any("packed_conv2d" in kernel.name for kernel in report.kernels)
     *_, output = report.outputs
@@ -47,7 +48,7 @@ def test_where_tvm_cannot_mix_precisions_it_is_refused() -> None:
 
 def test_a_bundle_in_halves_keeps_how_far_off_results_may_be(adreno: Any, tmp_path: Path) -> None:
     path = tmp_path / "half.asim"
-    make_bundle(relax_models.mobilenet(), path, golden=True, device=adreno, dtype="float16")
+    make_bundle(relax_models.mobilenet(blocks=1), path, golden=True, device=adreno, dtype="float16")
     report = adreno_sim.check(path, device=adreno)
     assert report.ok, str(report)
     assert report.outputs, str(report)

@@ -31,7 +31,7 @@ def test_the_table_is_large() -> None:
     assert len(OPERATORS) >= 30
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(8)
 @pytest.mark.each_value
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", OPERATORS)

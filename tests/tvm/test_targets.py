@@ -138,8 +138,8 @@ def test_commands_take_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["scopes", str(model), "--target", json.dumps(TEXTURES), "--json", str(data)]) == 0
     assert json.loads(json.loads(data.read_text())["target"]) == TEXTURES
     results = ["--results", str(tmp_path / "sweep"), "--json", str(data)]
-    assert main(["sweep", str(model), "--targets", "buffer,texture", json.dumps(TEXTURES), *results, "--jobs", "1"]) == 0
-    assert len(json.loads(data.read_text())["cases"]) == 3
+    assert main(["sweep", str(model), "--targets", "buffer", json.dumps(TEXTURES), *results, "--jobs", "1"]) == 0
+    assert len(json.loads(data.read_text())["cases"]) == 2
     capsys.readouterr()
     assert main(["check", str(model), "--target", "opencl -device=adreno"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

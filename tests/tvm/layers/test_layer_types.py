@@ -19,6 +19,8 @@ from adreno_sim.compiler.memory_scopes.demand import bindings, op_name  # noqa: 
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
 from adreno_sim.compiler.run import vm  # noqa: E402
 from adreno_sim.compiler.schedule_database.tasks import find_tasks  # noqa: E402
+from adreno_sim.compiler.schedule_search import space  # noqa: E402
+from adreno_sim.compiler.schedule_search.judge import Judge, Rejection, Verdict  # noqa: E402
 from adreno_sim.compiler.schedule_search.search import tune  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
 
@@ -171,11 +173,24 @@ def test_int4_that_there_is_not(make, options, said):
         recast(make(), "int4", **options)
 
 
-@pytest.mark.parametrize("how", ["TVM's", pytest.param("int8", marks=pytest.mark.slow)])
-def test_the_tuner_knows_convolutions_in_hwnc(tmp_path, how):
-    mod = relax.transform.ConvertLayout({"relax.nn.conv2d": ["HWNC", "HWOI"]})(two()) if how == "TVM's" else convert_hwnc(two())
-    tasks = find_tasks(mod, make_target("buffer"), choose())
-    assert [task.anchor for task in tasks] == ["conv2d_hwnc"] * 2
+def in_hwnc(how):
+    return relax.transform.ConvertLayout({"relax.nn.conv2d": ["HWNC", "HWOI"]})(two()) if how == "TVM's" else convert_hwnc(two())
+
+
+@pytest.mark.parametrize("how", ["TVM's", "int8"])
+def test_the_tuner_knows_convolutions_in_hwnc(adreno, tmp_path, how):
+    first, second = find_tasks(in_hwnc(how), make_target("buffer"), choose())
+    assert first.anchor == second.anchor == "conv2d_hwnc"
+    candidate = space.design_spaces(tvm.s_tir.Schedule(second.module, seed=1))[0]
+    built = Judge(second, adreno).build(candidate, tmp_path / "candidate.asim")
+    assert not isinstance(built, Rejection), built
+    assert isinstance(Judge(second, adreno).run(built.compiled), Verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["TVM's", "int8"])
+def test_tuned_convolutions_in_hwnc_are_right(tmp_path, how):
+    mod = in_hwnc(how)
     report = tune(mod, tmp_path / "db", trials=2, target="buffer", only=["conv2d"])
     assert all(any(trial.accepted for trial in task.trials) for task in report.tasks), report
     assert adreno_sim.check(mod, data(), device="sim:adreno-740", target="buffer", tuned=tmp_path / "db").ok

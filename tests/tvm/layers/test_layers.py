@@ -187,6 +187,7 @@ def test_the_pipeline_heeds_the_scope(network, pipeline):
         assert not packed_kernels()
 
 
+@pytest.mark.slow  # test_layer_options.py checks layouts, types and layers left alone on a smaller network
 def test_the_workflow(network):
     """First layer left alone in layout and type, the others in float16 textures: right on the device, within the bound."""
     mod, inputs, expected = network

@@ -135,6 +135,13 @@ def test_a_saved_session_runs_again(tmp_path, damage):
         compile_model(str(path))
 
 
+@pytest.fixture(scope="module")
+def idle():
+    """A session in which no call succeeds, so that each begins in the same state."""
+    with Session(Recurrent, {"w": W}, target="buffer") as session:
+        yield session
+
+
 @pytest.mark.share()
 @pytest.mark.parametrize(
     ("call", "said"),
@@ -150,9 +157,9 @@ def test_a_saved_session_runs_again(tmp_path, damage):
         (("vm.builtin.kv_state_clear", 5), "expected a KV cache"),
     ],
 )
-def test_what_does_not_fit_is_one_line(call, said):
-    with Session(Recurrent, {"w": W}, target="buffer") as session, pytest.raises(AdrenoSimError) as error:
-        session.call(*call)
+def test_what_does_not_fit_is_one_line(idle, call, said):
+    with pytest.raises(AdrenoSimError) as error:
+        idle.call(*call)
     assert said in str(error.value)
     assert len(str(error.value).splitlines()) == 1
 
