@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from tvm import relax
@@ -154,17 +156,17 @@ DEFECTS = {
 }
 
 
-@pytest.mark.share(4)
+QUICK = {("clean", "texture", "float16"), ("a cell", "buffer", "float32")}
+
+
+@pytest.mark.share()
 @pytest.mark.parametrize(
-    ("target", "dtype"),
+    ("defect", "target", "dtype"),
     [
-        ("texture", "float16"),
-        ("buffer", "float32"),
-        pytest.param("texture", "float32", marks=pytest.mark.slow),
-        pytest.param("buffer", "float16", marks=pytest.mark.slow),
+        pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow)
+        for case in itertools.product(DEFECTS, ("texture", "buffer"), ("float32", "float16"))
     ],
 )
-@pytest.mark.parametrize("defect", DEFECTS)
 def test_a_resize_by_three_is_judged(defect, dtype, target, monkeypatch):
     extract = prepare.extract_model
 

@@ -57,11 +57,14 @@ def test_only_an_exact_result_has_no_deviation():
     assert np.isinf(found[4:]).all()
 
 
-@pytest.mark.parametrize("family", ["softmax", pytest.param("layer_norm", marks=pytest.mark.slow)])
-def test_rows_of_any_magnitude_are_judged_right(family):
-    problems = [problem for problem in choose_problems(quick=False, only=family) if problem.terms <= 64]
+@pytest.mark.parametrize(
+    ("family", "step"),
+    [("softmax", 3), pytest.param("softmax", 1, marks=pytest.mark.slow), pytest.param("layer_norm", 1, marks=pytest.mark.slow)],
+)
+def test_rows_of_any_magnitude_are_judged_right(family, step):
+    problems = [problem for problem in choose_problems(quick=False, only=family) if problem.terms <= 64][::step]
     tally = tally_runs(run_campaign(problems, repeats=1, seed=0, say=lambda text: None, signs=RANGES))
-    assert tally.runs >= 12, tally.alarms
+    assert tally.runs >= 12 / step, tally.alarms
     assert not tally.alarms, tally.alarms
-    assert tally.total.detectable > 5, tally.misses
+    assert tally.total.detectable > 5 / step, tally.misses
     assert not tally.misses, tally.misses

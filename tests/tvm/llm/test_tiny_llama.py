@@ -37,7 +37,7 @@ def lines(report):
     return [f"{finding.kind.label} {finding.message}" for finding in report.findings if finding.severity > Severity.NOTE]
 
 
-QUICK = {("float16", True, "prefill")}
+QUICK = {("float32", True, "prefill")}
 CASES = [
     pytest.param(
         *case, id="-".join((case[0], "q4" if case[1] else "plain", case[2])), marks=[] if case in QUICK else [pytest.mark.slow]

@@ -19,8 +19,9 @@ from adreno_sim.compiler.explain.memory_scopes import scope_stages  # noqa: E402
 from adreno_sim.compiler.lower.pipeline import lower  # noqa: E402
 from adreno_sim.compiler.memory_scopes.scoping import Scoping  # noqa: E402
 from adreno_sim.compiler.run import vm  # noqa: E402
-from adreno_sim.compiler.schedule_search.search import tune  # noqa: E402
+from adreno_sim.compiler.schedule_search import search  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
+from adreno_sim.sweep.run import Sweep  # noqa: E402
 
 pytestmark = pytest.mark.tvm
 
@@ -110,23 +111,32 @@ def test_commands(file, tmp_path, capsys):
     assert written["scopes"]["rule"] == "fewest-copies"
     assert main(["bundle", file, "-o", str(out), "--rule", "fewest-copies"]) == 0
     assert main(["footprint", file, "--rule", "fewest-copies"]) == 0
-    assert main(["sweep", file, "--rule", "fewest-copies", "--results", str(tmp_path / "sweep"), "--jobs", "1"]) == 0
     assert main(["scopes", file, "--json", str(data)]) == 0
     validator("scopes").validate(json.loads(data.read_text()))
     assert "consumers disagree; what each rule (--rule) makes of it:" in capsys.readouterr().out
 
 
-def test_a_tuning_folder_belongs_to_one_rule(tmp_path):
+def test_a_tuning_folder_belongs_to_one_rule(tmp_path, monkeypatch):
+    """The runs try no candidate: what they have tried does not decide it."""
+    monkeypatch.setattr(search._Search, "run", lambda *given: None)
     module_ = convolution()
     folder = tmp_path / "tuned"
-    assert tune(module_, folder, trials=1, only=["conv2d"], rule="fewest-copies").tasks
+    assert search.tune(module_, folder, trials=1, only=["conv2d"], rule="fewest-copies").tasks
     with pytest.raises(AdrenoSimError, match="was made with rule 'fewest-copies', this run has 'tvm'"):
-        tune(module_, folder, trials=1, only=["conv2d"])
+        search.tune(module_, folder, trials=1, only=["conv2d"])
     settings = folder / "settings.json"
     old = json.loads(settings.read_text())
     del old["rule"]
     settings.write_text(json.dumps(old))
-    assert tune(module_, folder, trials=1, only=["conv2d"]).tasks, "a folder that names no rule is of an earlier version"
+    assert search.tune(module_, folder, trials=1, only=["conv2d"]).tasks, "a folder that names no rule is of an earlier version"
+
+
+def test_each_case_of_a_sweep_is_given_the_rule(file, tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr("adreno_sim.sweep.run.sweep", lambda todo, *_, **__: given.extend(todo) or Sweep(()))
+    main(["sweep", file, "--rule", "fewest-copies", "--weights", "texture", "--results", str(tmp_path / "sweep")])
+    (case,) = given
+    assert "--rule fewest-copies --weights texture" in " ".join(case.options)
 
 
 def test_refused_where_there_is_nothing_to_decide(file, capsys):

@@ -206,6 +206,7 @@ def test_consumers_that_disagree_and_the_copies_they_cost():
     assert not ours.violations
 
 
+@pytest.mark.slow  # test_equals_tvms_own_pass compares the modules, and test_rule.py the values
 @pytest.mark.parametrize("rule", ["tvm", "fewest-copies"])
 def test_scoped_modules_compute_the_same(rule, monkeypatch):
     """The whole check with this project's scoping in the place of TVM's pass."""
