@@ -9,7 +9,8 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..base.processes import interrupts, isolation
 from ..base.text.spelling import shorten, spell_line, split_lines
@@ -49,6 +50,33 @@ from .streams import drop_output, open_closed_streams
 
 EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 3, 4, 130
 
+COMMANDS: dict[str, Callable[[Any], None]] = {
+    "check": check.add,
+    "bundle": bundle.add,
+    "cache": cache.add,
+    "debug": debug.add,
+    "calibrate": calibrate.add,
+    "doctor": doctor.add,
+    "explain": explain.add,
+    "footprint": footprint.add,
+    "init": init.add,
+    "kernel": kernel.add,
+    "layers": layers.add,
+    "precision": precision.add,
+    "prune": prune.add,
+    "replay": replay.add,
+    "reproduce": reproduce.add,
+    "run": run.add,
+    "scopes": scopes.add,
+    "sweep": sweep.add,
+    "tune": tune.add,
+    "tvm-runtime": tvm_runtime.add,
+    "devices": devices.add,
+    "layout": layout.add,
+    "completion": completion.add,
+}
+"""The function that adds the parser of each command, by the command's name."""
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of the system where what is printed is not taken: a full disk, a limit on the size of files, a terminal that is gone."""
 
@@ -78,7 +106,7 @@ def main(argv: Sequence[str] | None = None, is_program: bool = False) -> int:
 
 def _run_shown(argv: Sequence[str] | None, is_program: bool) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser()
+    parser = _parser(words[0] if words else "")
     try:
         if not words:
             parser.print_help()
@@ -176,33 +204,14 @@ def _shorten(line: str) -> str:
     return shorten(line, LONGEST_LINE)
 
 
-def _parser() -> Parser:
+def _parser(only: str = "") -> Parser:
+    """The parser of all commands, or of the command `only`, if there is one of this name: no other can follow."""
     parser = Parser(prog="adreno-sim", description="A simulated Adreno GPU for testing compilers.", epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"adreno-sim {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
-    check.add(commands)
-    bundle.add(commands)
-    cache.add(commands)
-    debug.add(commands)
-    calibrate.add(commands)
-    doctor.add(commands)
-    explain.add(commands)
-    footprint.add(commands)
-    init.add(commands)
-    kernel.add(commands)
-    layers.add(commands)
-    precision.add(commands)
-    prune.add(commands)
-    replay.add(commands)
-    reproduce.add(commands)
-    run.add(commands)
-    scopes.add(commands)
-    sweep.add(commands)
-    tune.add(commands)
-    tvm_runtime.add(commands)
-    devices.add(commands)
-    layout.add(commands)
-    completion.add(commands)
+    alone = only in COMMANDS and only != "completion"  # which writes a script of all
+    for add in [COMMANDS[only]] if alone else COMMANDS.values():
+        add(commands)
     for name, command in commands.choices.items():
         sandbox.add_option(name, command)
         command.set_defaults(parser=command)

@@ -151,6 +151,7 @@ def _run_command(
     from ..icd.environment import environment
     from ..icd.loaded_libraries import LibraryWatch
     from ..icd.report_files import collect_reports, has_reports
+    from ..render.run.text import prepare_to_show
     from ..results.run_report import make_run_report
 
     device, checks = _device_of(args)
@@ -169,6 +170,7 @@ def _run_command(
             orphans.kept = process.pid
             watch = LibraryWatch(process.pid, lambda: has_reports(folder))
             with _signals_passed_on(process):
+                prepare_to_show()  # while the command runs, and not when it has ended
                 status = process.wait()
         watch.stop()
         processes = collect_reports(folder, device, WAIT)

@@ -7,14 +7,17 @@ what was made for it is of no use, and nothing else changes.
 from __future__ import annotations
 
 import os
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from ..device.compiling import find_compiler
 from .launches import DriverLaunch, Launches
 from .objects import Objects
 from .protocol import LAUNCH_BODY, Command
 from .ring import Ring
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 _MOST_KNOWN = 1 << 14
 """Kinds of launches that are kept."""
@@ -27,7 +30,7 @@ class CompileAhead:
     def __init__(self, ring: Ring, objects: Objects, launches: Launches):
         self._ring, self._objects, self._launches = ring, objects, launches
         self._others = len(os.sched_getaffinity(0)) - 1 if find_compiler(objects.device) else 0
-        self._pool = ThreadPoolExecutor(max(self._others, 1), thread_name_prefix="ahead")
+        self._pool: Executor | None = None
         self._jobs: set[Future[None]] = set()
         self._known: set[bytes] = set()
 
@@ -55,10 +58,18 @@ class CompileAhead:
         for kind, body in self._ring.waiting() if room > 0 else ():
             if kind == Command.LAUNCH and self._note(body):
                 with suppress(Exception):  # as below
-                    self._jobs.add(self._pool.submit(self._compile, self._launches.parse(body)))
+                    self._jobs.add(self._find_pool().submit(self._compile, self._launches.parse(body)))
                     room -= 1
             if room <= 0:
                 return
+
+    def _find_pool(self) -> Executor:
+        """The threads, begun when there is work: most sessions have none."""
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(self._others, thread_name_prefix="ahead")
+        return self._pool
 
     def _compile(self, launch: DriverLaunch) -> None:
         with suppress(Exception):  # the launch meets the same error when it runs, and reports it

@@ -186,6 +186,10 @@ class Executor:
             elif stopped():
                 return
 
+    def wake(self) -> None:
+        """Have `serve` ask now whether it is to stop."""
+        self._ring.wake()
+
     def run_next(self) -> None:
         """Take a command and run it."""
         taken = self._ring.read()

@@ -20,7 +20,8 @@ from ..results.run_encode import process_from_json, process_to_json
 from ..results.run_report import ProcessReport
 from .journal import Journal, read_journal
 
-_LOOK = 0.02
+_FIRST_LOOK, _LOOK = 0.001, 0.02
+"""Seconds between two looks for servers that still run: a server ends a moment after its client."""
 
 
 class ReportFile:
@@ -73,9 +74,10 @@ def has_reports(folder: Path) -> bool:
 def collect_reports(folder: Path, device: str, seconds: float) -> list[ProcessReport]:
     """The reports of all servers, in the order of their clients' numbers. Waits at most `seconds` for those that still run; one
     that still does, or has died, has a report that says so, with what it had found."""
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, _FIRST_LOOK
     while time.monotonic() < end and any(_is_alive(path) for path in folder.glob("process-*.open")):
-        time.sleep(_LOOK)
+        time.sleep(pause)
+        pause = min(2 * pause, _LOOK)
     reports = [_lost_report(path, device) for path in folder.glob("process-*.open") if not path.with_suffix(".json").exists()]
     return sorted([*reports, *map(_read, folder.glob("process-*.json"))], key=lambda report: report.pid)
 

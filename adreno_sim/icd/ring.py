@@ -61,7 +61,8 @@ class Ring:
         self.staging = map_sealed(staging, STAGING_BYTES, "staging")
         self._address = int(self._link.ctypes.data)
         self._memory = memoryview(self._link.data).cast("B")
-        self._advance = load_waiting().advance
+        waiting = load_waiting()
+        self._advance, self._wake = waiting.advance, waiting.wake
         self.tail = self.completed = 0
         self._head = self._beats = 0
 
@@ -70,6 +71,10 @@ class Ring:
         spins, sleep = (SPINS, SLEEP) if self._head == self.tail else (0, 0)
         self._head = int(self._advance(self._address, self.tail, self.completed, spins, sleep))
         return self._head != self.tail
+
+    def wake(self) -> None:
+        """End the sleep of another thread in `wait`."""
+        self._wake(self._address)
 
     def publish(self) -> bool:
         """Publish progress. Returns whether there is a command."""

@@ -142,8 +142,10 @@ class Server:
 
     def _write_report(self) -> None:
         self._stopping.set()
-        if self._session is not None and not self._idle.wait(GRACE):
-            self._log.note("commands that had not run when the client ended")
+        if self._session is not None:
+            self._session.executor.wake()
+            if not self._idle.wait(GRACE):
+                self._log.note("commands that had not run when the client ended")
         try:
             self._connection.close()
             if self._recorder is not None:

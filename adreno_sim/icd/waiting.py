@@ -22,18 +22,22 @@ _FLAGS = ("-std=c11", "-O2", "-fPIC", "-ffreestanding", "-nostdinc", "-fno-stack
 class Waiting(NamedTuple):
     """advance(link, tail, completed, spins, nanoseconds) -> head: publishes tail and completed at the address of the link memory,
     wakes who waits for that, and returns the ring's head: at once if it differs from tail, else after looking `spins` times, and
-    after sleeping at most so long. It releases the GIL."""
+    after sleeping at most so long. It releases the GIL.
+
+    wake(link): ends the sleep of another thread in `advance`."""
 
     loaded: objects.Loaded
     advance: ctypes._CFunctionType
+    wake: ctypes._CFunctionType
 
 
 @functools.cache
 def load_waiting() -> Waiting:
-    """Returns the function, compiled once a process."""
-    loaded = objects.machine().load(compile_waiting(), "advance")
+    """Returns the functions, compiled once a process."""
+    loaded = objects.machine().load(compile_waiting(), "functions")
+    advance, wake = (ctypes.c_size_t * 2).from_address(loaded.address)
     word = ctypes.c_uint64
-    return Waiting(loaded, ctypes.CFUNCTYPE(word, *[word] * 5)(loaded.address))
+    return Waiting(loaded, ctypes.CFUNCTYPE(word, *[word] * 5)(advance), ctypes.CFUNCTYPE(None, word)(wake))
 
 
 def compile_waiting() -> bytes:

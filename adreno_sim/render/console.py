@@ -26,6 +26,11 @@ def open_console(file: IO[str]) -> Console:
     return console if console.is_terminal else _console_class()(file=shown, highlight=False, emoji=False, width=WIDTH)
 
 
+def load_rich() -> None:
+    """Import what a console needs."""
+    _console_class()
+
+
 def line_of(text: str, style: str = "") -> Text:
     """One line in a style of rich's."""
     from rich.text import Text

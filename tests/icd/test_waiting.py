@@ -67,3 +67,14 @@ def test_a_sleeper_wakes() -> None:
     assert not woken.wait(0.05)
     page.publish(3)
     assert woken.wait(30)
+
+
+def test_a_server_that_sleeps_is_woken_to_look_whether_it_is_to_end() -> None:
+    page, waiting = Page(), load_waiting()
+    at = ctypes.addressof(page._memory)
+    sleeper = threading.Thread(target=waiting.advance, args=(at, 0, 0, 0, 600 * 10**9), daemon=True)
+    sleeper.start()
+    while sleeper.is_alive():  # it may not sleep yet
+        waiting.wake(at)
+        sleeper.join(0.01)
+    assert page.number("server_sleeps") == 0

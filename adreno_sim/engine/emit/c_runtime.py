@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from ...base.host.current import current_family
@@ -55,6 +54,8 @@ def renew_runtime() -> bool:
 
 def begin_runtime() -> None:
     """Has a thread make the functions before they are needed. Errors are reported where they are used."""
+    from concurrent.futures import ThreadPoolExecutor  # with all that it imports, which few processes need
+
     pool = ThreadPoolExecutor(1, thread_name_prefix="runtime")
     pool.submit(runtime)
     pool.shutdown(wait=False)

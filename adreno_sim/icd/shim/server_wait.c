@@ -24,7 +24,7 @@ static void publish(u64 base, u64 tail, u64 completed) {
   syscall(FUTEX_SYSCALL, word_at(base, AT_DONE), WAKE, 0x7fffffff, 0, 0, 0);
 }
 
-u64 advance(u64 base, u64 tail, u64 completed, u64 spins, u64 nanoseconds) {
+static u64 advance(u64 base, u64 tail, u64 completed, u64 spins, u64 nanoseconds) {
   publish(base, tail, completed);
   u64 head = head_of(base);
   for (u64 n = 0; head == tail && n < spins; ++n) {
@@ -43,3 +43,11 @@ u64 advance(u64 base, u64 tail, u64 completed, u64 spins, u64 nanoseconds) {
   __atomic_store_n(word_at(base, AT_SERVER_SLEEPS), 0, __ATOMIC_SEQ_CST);
   return head;
 }
+
+/* Ends the sleep of a thread in `advance`. */
+static void wake(u64 base) {
+  __atomic_fetch_add(word_at(base, AT_WORK), 1, __ATOMIC_SEQ_CST);
+  syscall(FUTEX_SYSCALL, word_at(base, AT_WORK), WAKE, 1, 0, 0, 0);
+}
+
+void *const functions[] = {advance, wake};

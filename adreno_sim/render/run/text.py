@@ -8,10 +8,15 @@ from typing import IO
 
 from ...results.plain_text import allow_lines
 from ...results.run_report import ProcessReport, RunReport
-from ..console import open_console, say_line
+from ..console import load_rich, open_console, say_line
 
 MOST_PLACES = 5
 """Places of the program that are named of objects which it never released."""
+
+
+def prepare_to_show() -> None:
+    """Import what `show` needs."""
+    load_rich()
 
 
 def show(report: RunReport, file: IO[str], command: str = "run") -> None:

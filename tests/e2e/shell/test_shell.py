@@ -25,6 +25,13 @@ def test_help_is_as_wide_as_the_terminal(monkeypatch, capsys, width):
         assert not wide, (words, wide)
 
 
+def test_a_command_has_the_same_help_where_it_is_parsed_alone():
+    for name, parser in COMMANDS.items():
+        alone = next(action.choices for action in _parser(name)._actions if action.choices)
+        assert list(alone) == ([name] if name != "completion" else list(COMMANDS))
+        assert alone[name].format_help() == parser.format_help()
+
+
 def test_options_are_grouped_and_none_is_lost(capsys):
     for name, parser in COMMANDS.items():
         grouped = [action for group in parser._action_groups for action in group._group_actions]
