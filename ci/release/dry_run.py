@@ -1,7 +1,7 @@
 """A release from an index: python ci/release/dry_run.py FOLDER VERSION
 
 Serves the wheels of FOLDER as a package index on this machine (PEP 503), lets pip install adreno-sim of that version from it into
-a new environment, with its dependencies from the usual index, and runs README's kernel there.
+a new environment, with its dependencies from the usual index, and runs README's commands for a kernel and for a program there.
 """
 
 from __future__ import annotations
@@ -17,9 +17,35 @@ import tempfile
 import threading
 import venv
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNEL = re.compile(r"^```opencl shift\.cl\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILES = re.compile(r"^```\w+ (shift\.\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CLIENT = """
+import ctypes
+opencl, count, name = ctypes.CDLL("libOpenCL.so.1"), ctypes.c_uint(), ctypes.create_string_buffer(100)
+assert opencl.clGetPlatformIDs(0, None, ctypes.byref(count)) == 0
+platforms = (ctypes.c_void_p * count.value)()
+assert opencl.clGetPlatformIDs(count, platforms, None) == 0
+assert opencl.clGetPlatformInfo(ctypes.c_void_p(platforms[0]), 0x0902, 100, name, None) == 0
+print(name.value.decode())
+"""
+"""A program that asks for the name of its first OpenCL platform."""
+
+
+class Command(NamedTuple):
+    """A command of README's, its exit code, and a word that it prints."""
+
+    words: tuple[str, ...]
+    code: int
+    says: str
+
+
+COMMANDS = (
+    Command(("kernel", "shift.cl"), 1, "image-write-out-of-range"),
+    Command(("kernel", "shift.cl", "--launch", "shift.toml"), 1, "image-write-out-of-range"),
+    Command(("run", "--", sys.executable, "client.py"), 0, "QUALCOMM"),
+)
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -60,18 +86,22 @@ def write_index(folder: Path, index: Path) -> None:
 
 
 def try_out(programs: Path, place: Path) -> int:
-    """README's kernel with the installed command: 1 unless it finds what README says."""
-    kernel = KERNEL.search((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert kernel is not None, "README has its kernel shift.cl"
-    (place / "shift.cl").write_text(kernel[1], encoding="utf-8")
+    """README's commands with the installed package, on its files: 1 unless each ends and says what README says."""
+    files = dict(FILES.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+    assert set(files) == {"shift.cl", "shift.toml"}, "README has its kernel and the launch file"
+    for name, text in {**files, "client.py": CLIENT}.items():
+        (place / name).write_text(text, encoding="utf-8")
     environment = {**os.environ, "ADRENO_SIM_CACHE_DIR": str(place / "cache"), "PYTHONPATH": ""}
-    asked = subprocess.run(
-        [programs / "adreno-sim", "kernel", "shift.cl"], cwd=place, env=environment, capture_output=True, text=True, check=False
-    )
-    print(asked.stdout + asked.stderr)
-    if asked.returncode != 1 or "image-write-out-of-range" not in asked.stdout + asked.stderr:
-        print(f"error: expected exit code 1 and a write outside of an image, got exit code {asked.returncode}", file=sys.stderr)
-        return 1
+    for command in COMMANDS:
+        asked = subprocess.run(
+            [programs / "adreno-sim", *command.words], cwd=place, env=environment, capture_output=True, text=True, check=False
+        )
+        said = asked.stdout + asked.stderr
+        print(said)
+        if asked.returncode != command.code or command.says not in said:
+            wanted = f"expected exit code {command.code} and {command.says}, got exit code {asked.returncode}"
+            print(f"error: adreno-sim {' '.join(command.words)}: {wanted}", file=sys.stderr)
+            return 1
     return 0
 
 

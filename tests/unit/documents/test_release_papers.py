@@ -62,3 +62,21 @@ def test_the_index_has_the_distributions(tmp_path: Path) -> None:
     page = tmp_path / "index" / "simple" / "adreno-sim"
     assert 'href="adreno_sim-1.2.0-py3-none-any.whl"' in (page / "index.html").read_text(encoding="utf-8")
     assert (page / "adreno_sim-1.2.0-py3-none-any.whl").read_bytes() == b"wheel"
+
+
+@pytest.mark.parametrize(("broken", "code"), [("", 0), ("shift.toml", 1), ("client.py", 1)])
+def test_each_command_of_the_readme_is_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: str, code: int) -> None:
+    """An installation that is as it should be, and two in which one command says nothing."""
+    program = tmp_path / "adreno-sim"
+    program.write_text(
+        f"""#!/bin/sh
+for last; do :; done
+test -f "$last" || exit 9
+[ "$last" = "{broken}" ] && exit
+case $1 in kernel) echo image-write-out-of-range; exit 1;; run) echo QUALCOMM;; esac
+""",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    assert dry_run.try_out(tmp_path, tmp_path) == code
+    assert capsys.readouterr().err.count("error: ") == code
