@@ -40,8 +40,8 @@ class NirProgram:
     """The program, and the functions that add to it.
 
     group: work-items of a group in each dimension, where they are known. exact: Mesa may not change the results of floats.
-    uniforms: bytes of parameters, in one constant buffer; parameters: what is there, and where. line: of the source, of what is
-    added next; 0 where there is none.
+    uniforms: bytes of parameters, in one constant buffer; parameters: what is there, and where. constant_data: of constant
+    variables, one after the other. line: of the source, of what is added next; 0 where there is none.
     """
 
     group: tuple[int, int, int] | None = None
@@ -56,6 +56,7 @@ class NirProgram:
     images: int = 0
     samplers: int = 0
     parameters: list[tuple[str, int]] = field(default_factory=list)
+    constant_data: bytearray = field(default_factory=bytearray)
     line: int = 0
     _lines: list[int] = field(default_factory=list)
     _bits: list[int] = field(default_factory=list)
@@ -75,6 +76,7 @@ class NirProgram:
                 "textures": self.textures,
                 "images": self.images,
                 "parameters": self.parameters,
+                "constant_data": self.constant_data.hex(),
             },
             separators=(",", ":"),
         )

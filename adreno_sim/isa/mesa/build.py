@@ -58,6 +58,9 @@ class ShaderBuilder:
         for dimension, size in enumerate(program["group"]):
             write(info + at.INFO_GROUP + 2 * dimension, 2, size)
         write(self.shader + at.SHADER_SCRATCH_SIZE, 4, program["scratch_bytes"])
+        if data := bytes.fromhex(program["constant_data"]):
+            write(self.shader + at.SHADER_CONSTANT_DATA, 8, self.mesa.ralloc_memdup(self.shader, data, len(data)))
+            write(self.shader + at.SHADER_CONSTANT_SIZE, 4, len(data))
 
     def _add_block(self) -> int:
         """A block at the end of the function's list, as Mesa's own readers of SPIR-V add it."""

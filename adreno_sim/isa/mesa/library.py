@@ -52,6 +52,7 @@ _FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "nir_lower_scratch_to_var": (_TRUTH, (_POINTER,)),
     "nir_validate_shader": (None, (_POINTER, ctypes.c_char_p)),
     "ralloc_free": (None, (_POINTER,)),
+    "ralloc_memdup": (_POINTER, (_POINTER, ctypes.c_char_p, ctypes.c_size_t)),
     "fd_dev_info_raw": (_POINTER, (_POINTER,)),
     "fd_dev_info": (MesaDeviceInfo, (_POINTER,)),
     "ir3_compiler_create": (_POINTER, (_POINTER, _POINTER, _POINTER, _POINTER)),

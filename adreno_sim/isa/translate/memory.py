@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Union
 
@@ -104,7 +104,11 @@ def move(translation: Translation, place: Place, steps: Sequence[tuple[Value, in
     bits = program.bits(base)
     for value, size in steps:
         base, before = translation.split_constant(base)
+        constant = translation.constant_place(base)
         base = program.op("iadd", base, _times(translation, translation.resize(value, bits, True), size))
+        if constant is not None:
+            moved = program.op("iadd", constant, _times(translation, translation.resize(value, 32, True), size))
+            translation.note_constant_place(base, moved)
         known += before
     return Address(translation.add_constant(base, known), place.space)
 
@@ -149,22 +153,11 @@ def load(translation: Translation, place: Place, leaves: Leaves, align: int) -> 
         return tuple(found)
     for start, group in _groups(leaves):
         bits = stored_bits(group[0])
-        known = translation.known_bytes(place.value, start, len(group) * bits // 8)
-        if known is not None:
-            found += _read_known(translation, known, group)
-            continue
         name, where, indices = _access(translation, "load", place, start, bits, align)
         whole = program.intrinsic(name, where, len(group), bits, len(group), **indices)
         parts = program.parts(whole, len(group))
         found += [_from_memory(translation, value, type) for value, type in zip(parts, group, strict=True)]
     return tuple(found)
-
-
-def _read_known(translation: Translation, data: bytes, types: Sequence[ir.Type]) -> Iterator[Value]:
-    size = len(data) // len(types)
-    for number, type in enumerate(types):
-        value = int.from_bytes(data[number * size : (number + 1) * size], "little")
-        yield _from_memory(translation, translation.program.constant(value, size * 8), type)
 
 
 def store(translation: Translation, place: Place, leaves: Leaves, values: Values, align: int) -> None:
@@ -188,8 +181,19 @@ def store(translation: Translation, place: Place, leaves: Leaves, values: Values
 def _access(
     translation: Translation, what: str, place: Address, offset: int, bits: int, align: int
 ) -> tuple[str, list[Value], dict[str, int]]:
-    """The intrinsic of an access, its operands, and its constants: global memory in words takes a near offset unchanged."""
+    """The intrinsic of an access, its operands, and its constants: global memory in words takes a near offset unchanged. Constant
+    data of the program are read by their place there, which Mesa may know in the end."""
     program = translation.program
+    constant = translation.constant_place(place.value) if what == "load" else None
+    if constant is not None:
+        at = program.op("iadd", constant, program.constant(offset, 32)) if offset else constant
+        indices = {
+            "BASE": 0,
+            "RANGE": len(program.constant_data),
+            "ALIGN_MUL": max(align, 1),
+            "ALIGN_OFFSET": offset % max(align, 1),
+        }
+        return "load_constant", [at], indices
     base, known = translation.split_constant(place.value)
     total = known + offset
     if place.space == "global" and bits == 32 and align >= 4 and total % 4 == 0 and abs(total) < _NEAR:

@@ -67,8 +67,8 @@ class Translation:
     inlined: int = 0
     _addresses: dict[str, int] = field(default_factory=dict)
     _near: dict[Value, _NearPointer] = field(default_factory=dict)
-    _constant_data: dict[Value, bytes] = field(default_factory=dict)
-    _data: dict[str, bytes] = field(default_factory=dict)
+    _constant_places: dict[Value, Value] = field(default_factory=dict)
+    _places: dict[str, int | None] = field(default_factory=dict)
 
     def stand_at(self, instr: ir.Instr) -> None:
         """What is added next is of the source line of this instruction; of none if that is in another file."""
@@ -111,7 +111,7 @@ class Translation:
         return (self.program.constant(value, bits_of(constant.type)),)
 
     def _address(self, variable: ir.Global, offset: int) -> Value:
-        """A local array is an offset; constant data are at an address that is a parameter."""
+        """A local array is an offset; constant data are at an address that is a parameter, and in the program if known."""
         if variable.space == ir.LOCAL:
             if variable.name not in self._addresses:
                 self._addresses[variable.name] = self.reserve_local(variable.type, variable.align)
@@ -119,16 +119,29 @@ class Translation:
         if variable.name not in self._addresses:
             self._addresses[variable.name] = self.reserve_uniform(f"constant {variable.name}", 8, 8)
         start = self.load_uniform(self._addresses[variable.name], 64)
-        if variable.name not in self._data:
-            self._data[variable.name] = _find_data(variable)
-        self._constant_data[start] = self._data[variable.name]
+        place = self._place_data(variable)
+        if place is not None:
+            self._constant_places[start] = self.program.constant(place, 32)
         return self.add_constant(start, offset)
 
-    def known_bytes(self, pointer: Value, offset: int, size: int) -> bytes | None:
-        """Returns what lies at a pointer and so many bytes, if it is the data of a constant variable and inside of it."""
+    def _place_data(self, variable: ir.Global) -> int | None:
+        """Returns where the data of a constant variable begin in the program; None where nobody knows them before a launch."""
+        if variable.name not in self._places:
+            data, places = _find_data(variable), self.program.constant_data
+            places.extend(bytes(align_up(len(places), _DATA_ALIGNED) - len(places)) if data else b"")
+            self._places[variable.name] = len(places) if data else None
+            places.extend(data)
+        return self._places[variable.name]
+
+    def constant_place(self, pointer: Value) -> Value | None:
+        """Returns where a pointer points to in the constant data of the program; None if that is not known."""
         base, known = self.split_constant(pointer)
-        data, start = self._constant_data.get(base, b""), known + offset
-        return data[start : start + size] if 0 <= start <= len(data) - size else None
+        place = self._constant_places.get(base)
+        return place if place is None or not known else self.program.op("iadd", place, self.program.constant(known, 32))
+
+    def note_constant_place(self, pointer: Value, place: Value) -> None:
+        """From here on, a pointer is known to point to this place in the constant data of the program."""
+        self._constant_places[pointer] = place
 
     # Where things lie
 
@@ -198,6 +211,7 @@ class Translation:
 
 
 _MOST_UNIFORMS = 4096
+_DATA_ALIGNED = 16
 
 
 def _find_data(variable: ir.Global) -> bytes:

@@ -1,20 +1,24 @@
 """Other people's OpenCL kernels in machine code for three chips, and the estimate of registers against it.
 
-python tests/kernels/corpora/machine_code.py FOLDER [--only PART] [--jobs N] [--seconds N]    fetches what is not there
+python tests/kernels/corpora/machine_code.py FOLDER [--only PART] [--jobs N] [--seconds N] [--draw SEED]
 
-FOLDER gets machine-code.jsonl, a line for each kernel; what is printed is made of it. Needs the extra isa.
+FOLDER gets the archives that are not there, and machine-code.jsonl, a line for each kernel, as soon as its source is compiled;
+what is printed is made of it. A run that was stopped goes on where it was, unless the code of the simulator changed. With --draw
+a run of any length has looked at sources that a seed chose. Needs the extra isa.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
+import random
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,7 +31,9 @@ from corpora.campaign import gather  # noqa: E402
 from corpora.source import Source  # noqa: E402
 
 import adreno_sim  # noqa: E402
+from adreno_sim.base.code_digest import code_digest  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError  # noqa: E402
+from adreno_sim.base.output_file import write_text  # noqa: E402
 from adreno_sim.isa.chips import Chip, find_chip  # noqa: E402
 from adreno_sim.isa.compile import compile_kernel  # noqa: E402
 from adreno_sim.isa.register_use import estimate_registers  # noqa: E402
@@ -38,6 +44,19 @@ DEVICE = "sim:adreno-830"
 CHIPS = ("a630", "a650", "a740")
 
 
+def name_work(source: Source) -> dict[str, str]:
+    """What the lines of a source are made of: its text and options, and the code of the simulator."""
+    digests = (f"{source.text}\0{source.options}", code_digest("machine") + code_digest("programs"))
+    of, code = (hashlib.sha256(one.encode()).hexdigest()[:16] for one in digests)
+    return {"source": source.name, "of": of, "code": code}
+
+
+def read_lines(path: Path, code: str) -> list[dict[str, Any]]:
+    """What earlier runs wrote with the same code; a last line that is not whole is left out."""
+    texts = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+    return [line for line in map(json.loads, texts) if line.get("code") == code]
+
+
 def compile_source(source: Source, last: float) -> list[dict[str, Any]]:
     """A line for each kernel of a source; none for what is not begun when the clock says `last`."""
     lines: list[dict[str, Any]] = []
@@ -46,9 +65,9 @@ def compile_source(source: Source, last: float) -> list[dict[str, Any]]:
     try:
         program = adreno_sim.open_device(DEVICE).build(source.text, source.options)
     except AdrenoSimError as error:
-        return [{"source": source.name, "not built": str(error).splitlines()[0][:200]}]
+        return [{**name_work(source), "not built": str(error).splitlines()[0][:200]}]
     for name, function in program.module.kernels.items():
-        start, line = time.perf_counter(), {"source": source.name, "kernel": name}
+        start, line = time.perf_counter(), {**name_work(source), "kernel": name}
         try:
             for chip in map(find_chip, CHIPS):
                 (code,) = compile_kernel(function, [chip], free=True)
@@ -102,6 +121,9 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="PART", help="sources whose names hold this")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes (default one per processor)")
     parser.add_argument("--seconds", type=float, default=3600, help="begins no source after so long (default an hour)")
+    parser.add_argument(
+        "--draw", type=int, metavar="SEED", help="sources in an order that the seed decides (default: the longest first)"
+    )
     options = parser.parse_args()
     last = time.time() + options.seconds
     try:
@@ -110,11 +132,20 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     sources.sort(key=lambda source: -len(source.text))  # the longest first, so that none is left alone at the end
-    with ProcessPoolExecutor(options.jobs) as pool:
-        tasks = [pool.submit(compile_source, source, last) for source in sources]
-        wait(tasks)
-    lines = [line for task in tasks for line in task.result()]
-    (options.folder / "machine-code.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if options.draw is not None:
+        random.Random(options.draw).shuffle(sources)
+    path, works = options.folder / "machine-code.jsonl", [name_work(source) for source in sources]
+    lines = read_lines(path, works[0]["code"]) if works else []
+    write_text(path, "".join(json.dumps(line) + "\n" for line in lines))
+    known, asked = {line["of"] for line in lines}, {work["of"] for work in works}
+    lines = [line for line in lines if line["of"] in asked]
+    with ProcessPoolExecutor(options.jobs) as pool, path.open("a", encoding="utf-8") as file:
+        pairs = zip(sources, works, strict=True)
+        tasks = [pool.submit(compile_source, source, last) for source, work in pairs if work["of"] not in known]
+        for task in as_completed(tasks):
+            lines += task.result()
+            file.writelines(json.dumps(line) + "\n" for line in task.result())
+            file.flush()
     print(describe(lines))
     return 1 if any("internal" in line for line in lines) else 0
 

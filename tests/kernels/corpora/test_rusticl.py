@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from corpora import rusticl
+from corpora.source import Source
 
 JUDGE, CORPORA = "ADRENO_SIM_RUSTICL", "ADRENO_SIM_CORPORA"
 SAID = """\
@@ -41,6 +44,24 @@ def test_what_the_driver_says_is_read():
     first, second = codes["first"], codes["second"]
     said = rusticl.compare([rusticl.Pair("a", first, second, False), rusticl.Pair("b", second, second, False)])
     assert str(said) == "2 kernels: registers equal for 50%, within 2 for 50%; instructions within 15% for 50%"
+
+
+def test_a_judge_that_ended_goes_on_behind_that_source_and_a_second_run_asks_for_none(tmp_path, monkeypatch):
+    sources = [Source(name, f"kernel void {name}() {{}}", "") for name in ("first", "second", "third")]
+    asked = []
+
+    def start(judge, left):
+        """The driver ends in the second source, before it says that its kernels are built."""
+        asked.append([source.name for source in left])
+        whole = "".join(f"=== FILE {name}\n{SAID}" for name in asked[-1])
+        text = whole.partition("=== FILE second\n")[0] + "=== FILE second\nMESA" if "second" in asked[-1] else whole
+        return subprocess.Popen([sys.executable, "-c", f"print({text!r})"], stdout=subprocess.PIPE, text=True)
+
+    monkeypatch.setattr(rusticl, "_start_driver", start)
+    for _ in range(2):
+        found = {source.name: sorted(codes) for source, codes in rusticl.ask_judge(tmp_path, sources)}
+        assert found == {"first": ["first", "second"], "second": [], "third": ["first", "second"]}
+    assert asked == [["first", "second", "third"], ["third"]]
 
 
 @pytest.mark.slow

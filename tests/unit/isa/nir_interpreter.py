@@ -197,6 +197,8 @@ class _Item:
             return ((32, self.number % WAVE),)
         if name == "load_ubo":
             return self._read(self.machine.uniforms, self._one(operands[1])[1], parts, bits)
+        if name == "load_constant":
+            return self._read(bytearray.fromhex(self.program["constant_data"]), self._one(operands[0])[1], parts, bits)
         if name == "image_store":
             z, y, x = self._order([signed(part) for part in self.values[operands[1]]], indices["IMAGE_DIM"][4:], 0)
             z = signed(self.values[operands[1]][2 if "2D" in indices["IMAGE_DIM"] else 1]) if indices["IMAGE_ARRAY"] else z

@@ -48,7 +48,8 @@ def _divide(one: int, other: int) -> int:
 
 
 def _fused(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
-    return of_real(a[0], np.longdouble(real(a)) * np.longdouble(real(b)) + np.longdouble(real(c)))
+    with np.errstate(all="ignore"):
+        return of_real(a[0], np.longdouble(real(a)) * np.longdouble(real(b)) + np.longdouble(real(c)))
 
 
 def _in_double(function: Callable[[float], float]) -> Callable[..., Scalar]:

@@ -41,6 +41,7 @@ OFFSETS = {
     "VARIANT_LOOPS": "struct_ir3_shader_variant.loops", "VARIANT_CONSTANTS": "struct_ir3_shader_variant.constlen",
     "VARIANT_PRIVATE": "struct_ir3_shader_variant.pvtmem_size", "VARIANT_SHARED": "struct_ir3_shader_variant.shared_size",
     "VARIANT_IR": "struct_ir3_shader_variant.ir", "SHADER_HAS_LINES": "nir_shader.has_debug_info",
+    "SHADER_CONSTANT_DATA": "nir_shader.constant_data", "SHADER_CONSTANT_SIZE": "nir_shader.constant_data_size",
 }  # fmt: skip
 SIZES = {
     "OP_SIZE": "struct_nir_op_info", "INTRINSIC_SIZE": "struct_nir_intrinsic_info", "BUILDER_SIZE": "struct_nir_builder",

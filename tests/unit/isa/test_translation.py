@@ -73,6 +73,15 @@ def near_offsets(type: str) -> list[int]:
     return [instructions[operands[-1]][1] for operands in accesses]
 
 
+def test_constant_data_are_in_the_program_where_one_pointer_leads_to_them():
+    source = """constant int T[4] = {1, 2, 3, 4};
+      kernel void k(global int *a, int i) { a[0] = T[i & 3] + (i > 2 ? T : T + 1)[i & 1] + a[i]; }"""
+    program = json.loads(translate_kernel(function_of(source)).program)
+    assert program["constant_data"] == "01000000020000000300000004000000"
+    loads = [part[1] for part in program["instructions"] if part[0] == "intrinsic" and part[1].startswith("load_")]
+    assert [loads.count(name) for name in ("load_constant", "load_global_ir3")] == [1, 2]
+
+
 def test_a_private_array_is_an_array_where_its_elements_are_accessed_whole():
     whole, mixed = (
         json.loads(translate_kernel(function_of(FEATURES[name])).program) for name in ("private-array", "private-struct")
