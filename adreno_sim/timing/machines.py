@@ -12,30 +12,34 @@ from .model import WAVE, Machine
 
 RECORDS = Machine(
     units=8,
-    slots=30.9,
-    multiply_add=1.00e-9,
-    texel=5.35e-9,
-    large_texel=1.44e-8,
+    slots=30.4,
+    file=96,
+    idle=0.713,
+    multiply_add=8.79e-10,
+    texel=5.14e-9,
+    large_texel=1.24e-8,
     local_pass=5.3e-9,
-    line=5.06e-10,
+    line=5.14e-10,
     link=4.9e-9,
-    wait=2.60e-7,
+    wait=2.57e-7,
     barrier=8.5e-8,
-    start=2.67e-6,
-    registers=34.5,
-    cached_byte=1.37e-11,
-    memory_byte=6.82e-12,
-    cache=1.81e6,
-    window=57,
-    refetch=0.158,
-    launch=4.8e-7,
+    start=2.59e-6,
+    registers=46,
+    cached_byte=1.29e-11,
+    memory_byte=7.38e-12,
+    cache=1.75e6,
+    window=50.1,
+    refetch=0.285,
+    launch=4.92e-7,
 )
 """The Adreno whose times TVM's tuning records have (tlc-pack/tophub, adreno_v0.02.log, 2022; it is not named). Fitted to these
-times, except for the units, which were tried from 3 to 48; window and refetch, which winners of a search do not show, and which
-put them before random schedules of their workloads; link, which is four cycles as on an Adreno 640 (ArchProbe's RegCount,
-https://github.com/microsoft/ArchProbe); barriers, which are 70 cycles by two products of a matrix and a vector on an Adreno 620
+times, and to every other of 80 workloads whose winners should not be slower than random schedules, since winners of a search do
+not show what is bad (docs/time.md). Not fitted are the units, which were tried from 3 to 48; file, which Mesa's tables have for a
+730 (freedreno_devices.py, reg_size_vec4) and an Adreno 640 shows (12 waves of 183 floats in 6 units, ArchProbe's RegCount,
+https://github.com/microsoft/ArchProbe); registers, which are those 183 floats; link, which is four cycles as on a 640 (the
+same); barriers, which are 70 cycles by two products of a matrix and a vector on an Adreno 620
 (https://github.com/a8nova/adreno-llms, 1024 x 4608 as a buffer and as an image); and local memory, which no record uses: the 103
-GB/s that six units of an Adreno 640 gave (ArchProbe's LocalMemBandwidth), a pass being 128 bytes."""
+GB/s that six units of a 640 gave (ArchProbe's LocalMemBandwidth), a pass being 128 bytes."""
 
 RECORDS_MHZ = 818
 """The clock by which latencies of other chips are scaled: that of an Adreno 730, whose rates are the nearest."""

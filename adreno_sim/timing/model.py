@@ -5,8 +5,8 @@ The parts of a launch do not add up, since each hides behind the others where it
     time = launch + barriers + sqrt(throughput^2 + latency^2 + memory^2)
 
 * throughput: the compute unit with most groups issues all its waves' multiply-adds, texel reads and the lines that these touch;
-  arithmetic and texels are two pipes. Live values beyond the registers make it longer.
-* latency: what a wave needs alone, once for as many waves as a unit holds at a time.
+  arithmetic and texels are two pipes. Both wait where all waves that the unit holds wait, which few waves do more often.
+* latency: what a wave needs alone, once for as many waves as a unit holds at a time: those that find slots and registers.
 * barriers: each stops a unit.
 * memory: lines of buffers and distinct bytes of textures through the second-level cache, and bytes beyond its size from memory.
 
@@ -25,8 +25,12 @@ from .figures import LaunchFigures
 WAVE = 64
 """Work-items of a wave. Of 64 and 128 this explains the times of the records better, also for halves."""
 
-LANES = 8
-"""Work-items that a wave which is not whole is rounded up to: it costs what its work-items cost."""
+LANES = 32
+"""Work-items that a wave which is not whole is rounded up to: of 8, 16, 32 and 64, this explains times and ranks best."""
+
+SMOOTH = 4
+"""How sharply a part takes over where it exceeds another: of 2, 3, 4 and a maximum, this explains the times of the records and of
+an Adreno 640 together best."""
 
 INTEGER = 0.25
 """Multiply-adds that an operation on integers costs. Most are indices, which counters see before a compiler shares and hoists
@@ -55,18 +59,21 @@ PARTS = {
 class Machine:
     """Constants of one machine; times in seconds.
 
-    units: compute units that take groups. slots: waves that a unit holds. multiply_add, texel, large_texel, local_pass: of a
-    wave of 64 in a unit, issued. line: of a line of a texture that a wave touches. link: from one operation on floats to the next
-    that waits for it. wait: from a read of memory to its result. barrier: of a group in a unit, whatever else there is to
-    do. start: of a wave, until it has done what every wave does.
-    registers: vec4 of a work-item beyond which code is slow. cached_byte: of data through the second-level cache; memory_byte:
-    what a byte beyond `cache` bytes takes in addition. window: lines that a wave touches, for each link of its chain, beyond
-    which the first-level cache keeps none for the next; refetch: the share of such lines that memory then sees. launch: of a
-    launch with nothing to do.
+    units: compute units that take groups. slots: waves that a unit holds at most. file: registers of four floats that a unit has
+    for each lane, which its waves share; registers: of these that a work-item can have, what is beyond being in memory. idle: how
+    long the pipes of a unit wait beside their work where it holds one wave; of n waves the n-th part.
+    multiply_add, texel, large_texel, local_pass: of a wave of 64 in a unit, issued. line: of a line of a texture that a wave
+    touches. link: from one operation on floats to the next that waits for it. wait: from a read of memory to its result. barrier:
+    of a group in a unit, whatever else there is to do. start: of a wave, until it has done what every wave does.
+    cached_byte: of data through the second-level cache; memory_byte: what a byte beyond `cache` bytes takes in addition. window:
+    lines that a wave touches, for each link of its chain, beyond which the first-level cache keeps none for the next; refetch:
+    the share of such lines that memory then sees. launch: of a launch with nothing to do.
     """
 
     units: Any
     slots: Any
+    file: Any
+    idle: Any
     multiply_add: Any
     texel: Any
     large_texel: Any
@@ -131,14 +138,16 @@ def predict(figures: LaunchFigures, machine: Machine) -> LaunchTime:
     lines = f.lines / waves
     arithmetic = m.multiply_add * (f.multiply_adds + INTEGER * f.integers) * whole
     texels = (m.texel * f.texels + m.large_texel * f.large_texels) * whole + m.line * (f.lines - f.buffer_lines) / waves
-    pressure = np.sqrt(1 + ((f.live_bytes / VEC4) / m.registers) ** 4)
-    issued = fullest * pressure
+    live = np.maximum(f.live_bytes / VEC4, 1)
+    held = np.minimum(m.slots, m.file / np.minimum(live, m.registers))  # waves in a unit
+    waiting = 1 + m.idle / np.minimum(fullest, held)
+    issued = fullest * np.sqrt(1 + (live / m.registers) ** (2 * SMOOTH))  # more where values are in memory
     local = fullest * m.local_pass * f.local_passes / waves
     barriers = np.ceil(f.groups / m.units) * f.barriers * m.barrier
-    throughput = issued * np.hypot(arithmetic, texels) + local
+    throughput = waiting * issued * np.hypot(arithmetic, texels) + local
     issued_alone = m.multiply_add * f.multiply_adds + m.texel * f.texels + m.large_texel * f.large_texels
     alone = m.link * f.chain + m.wait * f.waits + issued_alone + m.start
-    latency = np.maximum(fullest / m.slots, 1) * alone
+    latency = (1 + (fullest / held) ** SMOOTH) ** (1 / SMOOTH) * alone
     step = lines / np.maximum(f.chain, 1)
     refetched = m.refetch * waves * lines * LINE * step**4 / (step**4 + m.window**4)
     buffer_bytes, beyond = LINE * f.buffer_lines, np.maximum(f.touched_bytes - m.cache, 0)

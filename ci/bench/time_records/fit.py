@@ -12,7 +12,7 @@ from adreno_sim.timing.figures import LaunchFigures
 from adreno_sim.timing.model import Machine, predict
 
 FITTED = (
-    "slots", "multiply_add", "texel", "large_texel", "line", "wait", "start", "registers", "cached_byte", "memory_byte", "cache",
+    "slots", "idle", "multiply_add", "texel", "large_texel", "line", "wait", "start", "cached_byte", "memory_byte", "cache",
     "launch",
 )  # fmt: skip
 """What measured times decide: `machines.RECORDS` says where the others come from."""

@@ -62,11 +62,11 @@ def test_groups_go_to_units_whole():
     assert seventeen == 3 * eight
 
 
-def test_a_wave_that_is_not_whole_costs_what_its_work_items_cost():
+def test_a_wave_of_which_a_half_has_no_work_items_costs_half():
     busy = replace(SMALL, multiply_adds=1e5)
-    whole, half, few = (predict(replace(busy, group_items=n), RECORDS).operations for n in (64.0, 32.0, 4.0))
-    assert half == pytest.approx(whole / 2)
-    assert few == pytest.approx(whole / 8)
+    whole, more, half, few = (predict(replace(busy, group_items=n), RECORDS).operations for n in (64.0, 33.0, 32.0, 4.0))
+    assert more == pytest.approx(whole)
+    assert half == few == pytest.approx(whole / 2)
 
 
 def test_values_beyond_the_registers_cost():
@@ -75,6 +75,19 @@ def test_values_beyond_the_registers_cost():
     assert few == pytest.approx(few)
     assert full == pytest.approx(few * np.sqrt(2), rel=0.01)
     assert beyond > 10 * few
+
+
+def test_few_waves_for_want_of_registers_wait_more():
+    """Waves that wait for one another hide behind others: 24 find registers where each has four, 2 where each has 48."""
+    slow = replace(SMALL, groups=8192.0, waits=100.0, multiply_adds=1e3)
+    many, few = (predict(replace(slow, live_bytes=16.0 * n), RECORDS) for n in (4, RECORDS.file / 2.1))
+    assert few.latency == pytest.approx(many.latency * 24 / 2.1, rel=0.01)
+    fast = replace(RECORDS, wait=0.0, link=0.0, start=0.0)
+    busy = replace(slow, multiply_adds=1e5, groups=80000.0)
+    many, few = (predict(replace(busy, live_bytes=16.0 * n), fast) for n in (4, RECORDS.file / 2.1))
+    for made, waves in ((many, 24), (few, 2.1)):
+        throughput = np.sqrt(made.seconds**2 - made.latency**2)
+        assert throughput == pytest.approx(made.operations * (1 + RECORDS.idle / waves), rel=0.01)
 
 
 def test_many_launches_are_predicted_as_each_alone():
@@ -98,6 +111,10 @@ def test_every_constant_matters():
         live_bytes=640.0,
         touched_bytes=1e7,
     )
-    before = predict(some, RECORDS).seconds
+    others = replace(some, live_bytes=16.0)  # of which a unit holds as many as it has slots
+
+    def time(machine: Machine) -> float:
+        return sum(predict(one, machine).seconds for one in (some, others))
+
     for each in fields(Machine):
-        assert predict(some, replace(RECORDS, **{each.name: getattr(RECORDS, each.name) * 1.5})).seconds != before, each.name
+        assert time(replace(RECORDS, **{each.name: getattr(RECORDS, each.name) * 1.5})) != time(RECORDS), each.name

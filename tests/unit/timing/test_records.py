@@ -38,9 +38,9 @@ def test_times_are_near_what_was_measured():
     measured, predicted = np.array([float(row["seconds"]) for row in rows]), np.array(list(map(time, rows)))
     off = np.exp(np.abs(np.log(measured / predicted)))
     assert len(rows) == 30
-    assert np.median(off) < 1.10
+    assert np.median(off) < 1.08
     assert np.quantile(off, 0.9) < SPREAD["measured"]
-    assert off.max() < 1.45
+    assert off.max() < 1.35
     ranks = [np.argsort(np.argsort(values)) for values in (measured, predicted)]
     assert np.corrcoef(*ranks)[0, 1] > 0.98
 
@@ -57,5 +57,5 @@ def test_winners_rank_before_random_schedules():
         ((_, won), *others) = times
         places.append(np.mean([other < won for _, other in others]))
     assert len(places) == 8, places
-    assert np.median(places) <= 0.1, places
-    assert max(places) <= 0.5, places
+    assert np.median(places) == 0, places
+    assert max(places) <= 0.1, places
