@@ -54,9 +54,9 @@ def kernel_page(tmp_path_factory):
     return folder / "kernel.html"
 
 
-def look_at_sizes_and_schemes(tab: Browser, page: Path, folder: Path) -> None:
-    """The page fits, is legible, and asks for nothing; ADRENO_SIM_PICTURES names a folder that keeps the pictures."""
-    folder = Path(os.environ.get("ADRENO_SIM_PICTURES") or folder)
+def look_at_sizes_and_schemes(tab: Browser, page: Path) -> None:
+    """The page fits, is legible, and asks for nothing; ADRENO_SIM_PICTURES names a folder that gets pictures."""
+    folder = os.environ.get("ADRENO_SIM_PICTURES")
     for width in (1400, 400):
         for scheme in ("light", "dark"):
             tab.open(page, width, scheme=scheme)
@@ -68,11 +68,12 @@ def look_at_sizes_and_schemes(tab: Browser, page: Path, folder: Path) -> None:
             assert found["poor"] == [], (width, scheme, found)
             dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
             assert dark == (scheme == "dark")
-            tab.photograph(folder / f"{page.stem}-{width}-{scheme}.png")
+            if folder:
+                tab.photograph(Path(folder, f"{page.stem}-{width}-{scheme}.png"))
             assert [url for url in tab.request_of if url != f"file://{page}"] == []
 
 
-def test_a_kernel_is_looked_into(tab, kernel_page, tmp_path):
+def test_a_kernel_is_looked_into(tab, kernel_page):
     tab.open(kernel_page)
     assert tab.evaluate("document.querySelector('header p').textContent").startswith("adreno-sim ")
     race = "details[data-finding='0']"
@@ -97,7 +98,7 @@ def test_a_kernel_is_looked_into(tab, kernel_page, tmp_path):
     assert tab.evaluate(at).startswith("y texel (0, 0), channel z")
     tab.click(".tabs button", 1)
     assert tab.evaluate("document.querySelector('#looks .soft').textContent") == "x: float32 32; nothing is expected of it"
-    look_at_sizes_and_schemes(tab, kernel_page, tmp_path)
+    look_at_sizes_and_schemes(tab, kernel_page)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def check_page(tmp_path_factory):
     return page
 
 
-def test_a_model_is_looked_into(tab, check_page, tmp_path):
+def test_a_model_is_looked_into(tab, check_page):
     tab.open(check_page)
     shown = tab.evaluate('document.querySelector("details[data-finding]").innerText')
     assert "No store touched it" in shown
@@ -137,7 +138,7 @@ def test_a_model_is_looked_into(tab, check_page, tmp_path):
     assert tab.evaluate("document.querySelectorAll('.calls path.on').length") == 1
     tab.click(".about button")
     assert tab.evaluate("document.activeElement.tagName") == "SUMMARY"
-    look_at_sizes_and_schemes(tab, check_page, tmp_path)
+    look_at_sizes_and_schemes(tab, check_page)
 
 
 def test_the_switch_goes_before_the_system(tab, kernel_page):
@@ -155,7 +156,7 @@ def test_the_switch_goes_before_the_system(tab, kernel_page):
 def test_every_page_is_legible_and_fits(tab, tmp_path, kind):
     page = tmp_path / f"page of {kind}.html".replace(" ", "-")
     page.write_text(hostile_reports.PAGES[kind]("some words"), encoding="utf-8")
-    look_at_sizes_and_schemes(tab, page, tmp_path)
+    look_at_sizes_and_schemes(tab, page)
 
 
 def test_poor_contrast_is_seen(tab, tmp_path):

@@ -257,15 +257,20 @@ def _module():
     return load_model("model.onnx").module
 
 
+@pytest.fixture(scope="module")
+def parser():
+    return _parser()
+
+
 @pytest.mark.share()
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_commands_and_examples_are_well_formed(page):
+def test_commands_and_examples_are_well_formed(page, parser):
     """Whatever runs or not: every option exists and takes what it is given, every example compiles."""
     parts = parts_of(page.read_text(encoding="utf-8"))
     for part in parts:
         if isinstance(part, Command) and part.text.startswith("adreno-sim "):
             try:
-                _parser().parse_args(shlex.split(part.text)[1:])
+                parser.parse_args(shlex.split(part.text)[1:])
             except SystemExit:
                 pytest.fail(f"{page.name}: {part.text}")
         elif isinstance(part, (Example, Written)) and (isinstance(part, Example) or part.name.endswith(".py")):

@@ -146,20 +146,20 @@ def alive(pid):
 
 
 def test_killed_and_resumed(models):
-    args = [*models, "--profiles", *PROFILES[:2], "--jobs", "1", "--json", "sweep.json"]
+    args = [models[1], "--profiles", *PROFILES, "--jobs", "1", "--json", "sweep.json"]
     first = start(*args)
     wait_for(lambda: done_cases() and children(first), first)
     running = children(first)
     first.kill()
     first.communicate()
     before = len(done_cases())
-    assert 1 <= before < 4
+    assert 1 <= before < 3
     assert not Path("sweep.json").exists()
     wait_for(lambda: not any(map(alive, running)), seconds=10)  # what it had started went with it
     assert main(["sweep", *args]) == 0
     resumed = read()
     assert sum(case["resumed"] for case in resumed["cases"]) == before
-    assert resumed["counts"]["ok"] == len(resumed["cases"]) == 4
+    assert resumed["counts"]["ok"] == len(resumed["cases"]) == 3
     assert main(["sweep", *args[:-1], "fresh.json", "--fresh"]) == 0
     assert facts(resumed) == facts(read("fresh.json"))
 
@@ -192,13 +192,13 @@ def kill_a_busy_worker(address, sweep):
 
 
 def test_a_worker_of_dask_is_killed_and_nothing_lost(models, scheduler):
-    args = [*models, "--profiles", *PROFILES, "--json", "sweep.json", "--scheduler", scheduler]
+    args = [*models, "--profiles", *PROFILES[:2], "--json", "sweep.json", "--scheduler", scheduler]
     running = start(*args)
     lost = kill_a_busy_worker(scheduler, running)
     said, _ = running.communicate(timeout=200)
     assert running.returncode == 0, said
     data = read()
-    assert data["counts"]["ok"] == len(data["cases"]) == 6
+    assert data["counts"]["ok"] == len(data["cases"]) == 4
     assert lost in {case["key"] for case in data["cases"]}
     assert main(["sweep", *args[:-2]]) == 0
     assert all(case["resumed"] for case in read()["cases"])

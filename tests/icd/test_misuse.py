@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from shim_clients import compile_client, fake_environment, run, run_client
+from shim_clients import compile_client, fake_environment, run_client, simulate
 
 from adreno_sim.cli.main import main
 
@@ -54,8 +53,8 @@ def test_the_same_done_well_is_not(client: str, name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["use_after_release", "argument_not_set"])
 def test_a_misuse_is_a_finding_of_the_run_and_of_its_replay(client: str, name: str, tmp_path: Path) -> None:
     report, again, trace = (tmp_path / file for file in ("report.json", "again.json", "trace.asim"))
-    words = [sys.executable, "-m", "adreno_sim", "run", "--device", "sim:adreno-740", "--record", str(trace)]
-    done = run([*words, "--json", str(report), "--", client, name])
+    words = ["run", "--device", "sim:adreno-740", "--record", str(trace)]
+    done = simulate(*words, "--json", str(report), "--", client, name)
     label = name.replace("_", "-")
     assert done.returncode == 1, done.stderr
     assert f"adreno-sim: error: {label}: " in done.stderr

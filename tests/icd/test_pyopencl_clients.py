@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from shim_clients import simulate
 
 pytest.importorskip("pyopencl")
 pytest.importorskip("adreno_sim.icd.build")  # the shim
@@ -111,8 +111,7 @@ assert rows.tolist() == [[16, 17], [32, 33], [48, 49], [64, 65]]
 def run(tmp_path: Path, body: str, *words: str) -> tuple[int, dict, str]:
     client, report = tmp_path / "client.py", tmp_path / "report.json"
     client.write_text(HEAD + body)
-    command = [sys.executable, "-m", "adreno_sim", "run", "--json", str(report), *words, "--", sys.executable, str(client)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = simulate("run", "--json", str(report), *words, "--", sys.executable, str(client))
     return done.returncode, json.loads(report.read_text()), done.stdout + done.stderr
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from shim_clients import compile_client, run
+from shim_clients import compile_client, simulate
 
 
 def test_requirements_of_images_and_private_memory(tmp_path: Path) -> None:
-    done = run(
-        [sys.executable, "-m", "adreno_sim", "run", "--device", "sim:adreno-740", "--", compile_client("queries", tmp_path)]
-    )
+    done = simulate("run", "--device", "sim:adreno-740", "--", compile_client("queries", tmp_path))
     # those that it says are wrong are refused, and are findings
     assert done.returncode == 1, done.stderr
     assert done.stderr.count("error: call-refused: clCreateImage gives ") == 3, done.stderr

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from shim_clients import compile_client, run
+from shim_clients import compile_client, simulate
 
 from adreno_sim.cli.main import main
 from adreno_sim.frontend.driver import FrontEndTarget
@@ -41,19 +40,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("well", [False, True])
 def test_commands_that_nothing_orders_are_told(client: str, well: bool, tmp_path: Path) -> None:
     report, again, trace = (tmp_path / name for name in ("report.json", "again.json", "trace.asim"))
-    words = [
-        sys.executable,
-        "-m",
-        "adreno_sim",
-        "run",
-        "--device",
-        "sim:adreno-740",
-        "--checks",
-        "bounds",
-        "--record",
-        str(trace),
-    ]
-    done = run([*words, "--json", str(report), "--", client, *["well"] * well])
+    words = ["run", "--device", "sim:adreno-740", "--checks", "bounds", "--record", str(trace)]
+    done = simulate(*words, "--json", str(report), "--", client, *["well"] * well)
     data = json.loads(report.read_text())
     found = [finding["message"] for finding in data["findings"]]
     assert [re.sub(rf" {FIRST}$", "", message) for message in found] == ([] if well else TOLD), done.stderr

@@ -13,7 +13,7 @@ from hostile.programs import PROGRAMS, programs
 pytestmark = pytest.mark.e2e
 
 SEED = 1
-EVERY = {"programs": 16, "files": 50}
+EVERY = {"programs": 40, "files": 125}
 """One case of so many runs each time."""
 PART = 250
 

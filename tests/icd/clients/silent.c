@@ -58,13 +58,17 @@ static void in_a_full_ring(void) {
     EQUAL(clFinish(queue), CL_DEVICE_NOT_AVAILABLE);
 }
 
-/* A build and a launch that take longer than a server may be silent. */
-static void at_work(void) {
+/* A build that takes longer than a server may be silent. */
+static void in_a_slow_build(void) {
     cl_int error;
     cl_program slow = clCreateProgramWithSource(context, 1, (const char *[]){"SLOW kernel void slow() {}"}, NULL, &error);
     OK(error);
     OK(clBuildProgram(slow, 1, &device, "", NULL, NULL));
     OK(clReleaseProgram(slow));
+}
+
+/* A launch that does. */
+static void in_a_slow_launch(void) {
     cl_command_queue queue = make_queue(0);
     cl_event event = pause_for(queue, 4000);
     OK(clFinish(queue));
@@ -77,7 +81,7 @@ int main(int count, char **words) {
         const char *name;
         void (*run)(void);
     } cases[] = {{"request", in_a_request}, {"long_request", in_a_long_request}, {"launch", in_a_launch}, {"ring", in_a_full_ring},
-                 {"work", at_work}};
+                 {"slow_build", in_a_slow_build}, {"slow_launch", in_a_slow_launch}};
     for (size_t i = 0; count > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(cases[i].name, words[1])) continue;
         open_device();

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from recorded_client import replay
-from shim_clients import compile_client
+from shim_clients import compile_client, simulate
 
 from adreno_sim.icd.calls.places import Places
 
@@ -75,7 +74,7 @@ def run(tmp_path: Path, *command: str) -> tuple[dict, str, str]:
     """Report, log and standard error of a program."""
     report, log = tmp_path / "report.json", tmp_path / "calls.txt"
     words = ["run", "--json", str(report), "--log", str(log), "--trace-api", "--record", str(tmp_path / "t.asim"), "--"]
-    done = subprocess.run([sys.executable, "-m", "adreno_sim", *words, *command], capture_output=True, text=True, check=False)
+    done = simulate(*words, *command)
     assert done.returncode == 1, done.stderr
     return json.loads(report.read_text()), log.read_text(), done.stderr
 

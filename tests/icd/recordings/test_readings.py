@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shim_clients import run
+from shim_clients import simulate
 
 from adreno_sim.cli.main import main
 
@@ -45,8 +45,8 @@ def readings_in(report: Path) -> list[tuple[str, str, int]]:
 def test_a_recording_is_replayed_under_each_reading(tmp_path: Path) -> None:
     client, report, trace = tmp_path / "client.py", tmp_path / "report.json", tmp_path / "trace.asim"
     client.write_text(CLIENT)
-    words = [sys.executable, "-m", "adreno_sim", "run", "--checks", "full", "--record", str(trace), "--json", str(report)]
-    assert run([*words, "--", sys.executable, str(client)]).returncode == 0
+    words = ["run", "--checks", "full", "--record", str(trace), "--json", str(report)]
+    assert simulate(*words, "--", sys.executable, str(client)).returncode == 0
     assert readings_in(report) == [("waves", "wave-size", 4)]  # level full tries this one by itself
     assert main(["replay", str(trace), "--checks", "bounds", "--json", str(report)]) == 0
     assert readings_in(report) == []

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from shim_clients import run
+from shim_clients import simulate
 
 from adreno_sim.cli.main import main
 
@@ -44,8 +44,8 @@ def test_lines_of_sources_with_includes_and_directives(tmp_path: Path) -> None:
     client, report, trace = tmp_path / "client.py", tmp_path / "report.json", tmp_path / "trace.asim"
     client.write_text(CLIENT)
     (tmp_path / "helper.h").write_text(HELPER)
-    words = [sys.executable, "-m", "adreno_sim", "run", "--record", str(trace), "--json", str(report)]
-    assert run([*words, "--", sys.executable, str(client), str(tmp_path)]).returncode == 1
+    words = ["run", "--record", str(trace), "--json", str(report)]
+    assert simulate(*words, "--", sys.executable, str(client), str(tmp_path)).returncode == 1
     own = {6: "o[i] = x[i + 5000]; // line 6", 70: "o[i] += x[i + 7000]; // model line 70"}
     assert lines_of(report) == {**own, 3: ""}  # a run has the source of the program, not the files that it includes
     assert main(["replay", str(trace), "--json", str(report)]) == 1

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from shim_clients import compile_client, run
+from shim_clients import compile_client, simulate
 
 from adreno_sim.cli.main import main
 from adreno_sim.icd.watches.growing_leaks import LEAST, GrowingLeaks
@@ -28,8 +27,7 @@ def growth_of(report: Path) -> list[str]:
 def test_only_what_grows_with_launches_is_told(client: str, tmp_path: Path) -> None:
     report, trace = tmp_path / "report.json", tmp_path / "trace.asim"
     for how, leaks in (("leak", 40), ("cache", 10), ("setup", 40), ("layers", 20), ("kernels", 40), ("pool", 20), ("well", 0)):
-        command = [sys.executable, "-m", "adreno_sim", "run", "--record", str(trace), "--json", str(report)]
-        done = run([*command, "--", client, how])
+        done = simulate("run", "--record", str(trace), "--json", str(report), "--", client, how)
         assert done.returncode == 0, done.stderr
         assert len(json.loads(report.read_text())["processes"][0]["leaks"]) == leaks
         if how != "leak":
@@ -45,7 +43,7 @@ def test_only_what_grows_with_launches_is_told(client: str, tmp_path: Path) -> N
 
 def test_a_program_that_is_built_again_and_again_grows(client: str, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    done = run([sys.executable, "-m", "adreno_sim", "run", "--json", str(report), "--", client, "rebuilt"])
+    done = simulate("run", "--json", str(report), "--", client, "rebuilt")
     assert done.returncode == 0, done.stderr
     kinds = [re.match(r"\d+ objects (\w+) .*from \S+ of \S+growing", message) for message in growth_of(report)]
     assert sorted(found[1] for found in kinds if found) == ["cl_kernel", "cl_program"]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shim_clients import compile_client, run
+from shim_clients import compile_client, simulate
 
 from adreno_sim.cli.main import main
 
@@ -35,8 +35,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_functions_that_the_device_lacks_are_told(client: str, words: tuple[str, ...], tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     for device, late in (("adreno-650", LATE), ("adreno-740", [])):
-        command = [sys.executable, "-m", "adreno_sim", "run", "--device", f"sim:{device}", "--json", str(report)]
-        done = run([*command, "--", client, *words])
+        done = simulate("run", "--device", f"sim:{device}", "--json", str(report), "--", client, *words)
         found = json.loads(report.read_text())["findings"]
         told = [finding["message"] for finding in found if finding["kind"] == "newer-than-device"]
         assert told == ([] if words else late), done.stderr
@@ -58,7 +57,7 @@ def test_a_pragma_for_what_is_not_listed_is_told(extra: str, told: int, tmp_path
         f"queue = cl.CommandQueue(context)\nkernel = cl.Kernel(cl.Program(context, {source.read_text()!r}).build(), 'k')\n"
         "kernel(queue, (4,), None, cl.Buffer(context, 0, 16))\n"
     )
-    done = run([sys.executable, "-m", "adreno_sim", "run", "--json", str(report), "--", sys.executable, str(program)])
+    done = simulate("run", "--json", str(report), "--", sys.executable, str(program))
     assert done.returncode == 0, done.stderr
     found = [finding for finding in json.loads(report.read_text())["findings"] if finding["kind"] == "extension-not-listed"]
     assert [finding["line"] for finding in found] == [6] * told

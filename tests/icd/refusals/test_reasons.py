@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shim_clients import run
+from shim_clients import simulate
 
 pytest.importorskip("pyopencl")
 
@@ -76,8 +76,8 @@ REFUSED = [
 def test_a_reason_has_numbers(words: tuple[str, ...], tmp_path: Path) -> None:
     client, report = tmp_path / "client.py", tmp_path / "report.json"
     client.write_text(PROGRAM)
-    command = [sys.executable, "-m", "adreno_sim", "run", "--checks", "bounds", "--json", str(report), "--"]
-    done = run([*command, sys.executable, str(client), *words])
+    command = ["run", "--checks", "bounds", "--json", str(report), "--"]
+    done = simulate(*command, sys.executable, str(client), *words)
     assert done.returncode == (0 if words else 1), done.stderr
     found = [finding["message"] for finding in json.loads(report.read_text())["findings"] if finding["kind"] == "call-refused"]
     assert [_without_number(message) for message in found] == ([] if words else REFUSED)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shim_clients import compile_client, fake_environment, run, run_client
+from shim_clients import compile_client, fake_environment, run_client, simulate
 
 from adreno_sim.cli.main import main
 
@@ -77,8 +77,8 @@ def report_of(folder: Path, *words: str) -> tuple[int, dict[str, list[str]], Pat
     """The exit code of a run of PROGRAM, its messages by kind, and its recording."""
     client, report, trace = folder / "client.py", folder / "report.json", folder / "trace.asim"
     client.write_text(PROGRAM)
-    command = [sys.executable, "-m", "adreno_sim", "run", "--device", "sim:adreno-740", "--record", str(trace)]
-    done = run([*command, "--json", str(report), "--", sys.executable, str(client), *words])
+    command = ["run", "--device", "sim:adreno-740", "--record", str(trace)]
+    done = simulate(*command, "--json", str(report), "--", sys.executable, str(client), *words)
     return done.returncode, messages_of(report), trace
 
 
@@ -142,10 +142,10 @@ def test_a_device_that_gets_no_work_is_a_warning(tmp_path: Path) -> None:
     client.write_text(
         "import pyopencl as cl\ncontext = cl.Context(cl.get_platforms()[0].get_devices())\ncl.Buffer(context, 0, 64)\n"
     )
-    words = [sys.executable, "-m", "adreno_sim", "run", "--json", str(report), "--"]
-    assert run([*words, sys.executable, str(client)]).returncode == 0
+    words = ["run", "--json", str(report), "--"]
+    assert simulate(*words, sys.executable, str(client)).returncode == 0
     found = messages_of(report)
     assert found["nothing-launched"] == ["the process made memory objects on the device, and launched no kernel"]
     client.write_text("import pyopencl as cl\nprint(cl.get_platforms()[0].get_devices())\n")
-    assert run([*words, sys.executable, str(client)]).returncode == 0
+    assert simulate(*words, sys.executable, str(client)).returncode == 0
     assert "nothing-launched" not in messages_of(report)

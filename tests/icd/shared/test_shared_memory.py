@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # importlib mode leaves the shared modules off the path
 
-from shim_clients import FLAGS, compile_client, compilers, run
+from shim_clients import FLAGS, compile_client, compilers, run, simulate
 
 from adreno_sim.backends.opencl import drivers
 
@@ -38,23 +38,22 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compile_client("shared", tmp_path_factory.mktemp("shared"))
 
 
-def simulate(folder: Path, *words: str, device: str = "adreno-740", more: tuple[str, ...] = ()):
+def run_client(folder: Path, *words: str, device: str = "adreno-740", more: tuple[str, ...] = ()):
     report = folder / "report.json"
-    command = [sys.executable, "-m", "adreno_sim", "run", "--device", f"sim:{device}", "--checks", "full", "--json", str(report)]
-    done = run([*command, *more, "--", *words])
+    done = simulate("run", "--device", f"sim:{device}", "--checks", "full", "--json", str(report), *more, "--", *words)
     return done, json.loads(report.read_text()) if report.is_file() else {}
 
 
 @pytest.mark.parametrize("device", ["adreno-740", "adreno-650"])
 def test_right_programs_are_right_and_silent(client: str, device: str, tmp_path: Path) -> None:
-    done, report = simulate(tmp_path, client, device=device)
+    done, report = run_client(tmp_path, client, device=device)
     assert done.returncode == 0, done.stderr
     assert report["findings"] == []
     assert not report["processes"][0]["leaks"]
 
 
 def test_wrong_calls_are_refused_as_drivers_do(client: str, tmp_path: Path) -> None:
-    done, report = simulate(tmp_path, client, "errors")
+    done, report = run_client(tmp_path, client, "errors")
     assert "shared.c" not in done.stderr
     assert {finding["kind"] for finding in report["findings"]} <= {"call-refused", "probe-refused", "nothing-launched"}
 
@@ -62,13 +61,13 @@ def test_wrong_calls_are_refused_as_drivers_do(client: str, tmp_path: Path) -> N
 @pytest.mark.share()
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SECOND)) for name in CASES])
 def test_a_wrong_program_is_told(client: str, name: str, tmp_path: Path) -> None:
-    done, report = simulate(tmp_path, client, name)
+    done, report = run_client(tmp_path, client, name)
     assert done.returncode == 1, done.stderr
     assert CASES[name] in {finding["kind"] for finding in report["findings"]}
 
 
 def test_an_argument_that_is_no_shared_memory_is_named_where_it_is_missing(client: str, tmp_path: Path) -> None:
-    _, report = simulate(tmp_path, client, "refused_pointer")
+    _, report = run_client(tmp_path, client, "refused_pointer")
     (message,) = (finding["message"] for finding in report["findings"] if finding["kind"] == "argument-not-set")
     wanted = (
         "argument 1 (from) of copy was never set (call N that sets it gives CL_INVALID_ARG_VALUE, -50), and nothing is launched"
@@ -77,22 +76,22 @@ def test_an_argument_that_is_no_shared_memory_is_named_where_it_is_missing(clien
 
 
 def test_the_same_done_well_is_silent(client: str, tmp_path: Path) -> None:
-    done, report = simulate(tmp_path, client, "well", *CASES)
+    done, report = run_client(tmp_path, client, "well", *CASES)
     found = [finding for finding in report["findings"] if finding["kind"] != "nothing-launched"]  # as some calls are tried alone
     assert (done.returncode, found) == (0, []), done.stderr
 
 
 def test_a_recording_shows_the_same_again(client: str, tmp_path: Path) -> None:
     trace, again = tmp_path / "trace.asim", tmp_path / "again.json"
-    _, report = simulate(tmp_path, client, "not_told", more=("--record", str(trace)))
-    done = run([sys.executable, "-m", "adreno_sim", "replay", str(trace), "--json", str(again)])
+    _, report = run_client(tmp_path, client, "not_told", more=("--record", str(trace)))
+    done = simulate("replay", str(trace), "--json", str(again))
     assert done.returncode == 1, done.stderr
     assert [f["kind"] for f in json.loads(again.read_text())["findings"]] == [f["kind"] for f in report["findings"]]
 
 
 def test_a_device_without_it_has_none(client: str, tmp_path: Path) -> None:
     """Under Windows an X1 has no shared virtual memory."""
-    done, _ = simulate(tmp_path, client, device="adreno-x1-85")
+    done, _ = run_client(tmp_path, client, device="adreno-x1-85")
     assert "shared.c" in done.stderr
     assert "found" in done.stderr
 

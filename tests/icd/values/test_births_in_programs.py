@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from shim_clients import run
+from shim_clients import simulate
 
 from adreno_sim.cli.main import main
 
@@ -53,8 +53,8 @@ def births_of(report: Path) -> list[str]:
 def test_what_comes_up_is_told_of_the_run_and_its_replay(tmp_path: Path) -> None:
     client, report, trace = tmp_path / "client.py", tmp_path / "report.json", tmp_path / "trace.asim"
     client.write_text(CLIENT)
-    words = [sys.executable, "-m", "adreno_sim", "run", "--checks", "full", "--record", str(trace), "--json", str(report)]
-    done = run([*words, "--", sys.executable, str(client)])
+    words = ["run", "--checks", "full", "--record", str(trace), "--json", str(report)]
+    done = simulate(*words, "--", sys.executable, str(client))
     assert done.returncode == 0, done.stderr
     assert births_of(report) == BORN
     assert main(["replay", str(trace), "--checks", "full", "--json", str(report)]) == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from recorded_client import replay
-from shim_clients import run
+from shim_clients import simulate
 
 pytest.importorskip("pyopencl")
 
@@ -47,8 +47,8 @@ SET, ADD = (
 def test_what_a_launch_does_against_flags_is_reported(words: tuple[str, ...], tmp_path: Path) -> None:
     client, report, trace = tmp_path / "client.py", tmp_path / "report.json", tmp_path / "t.asim"
     client.write_text(PROGRAM)
-    command = [sys.executable, "-m", "adreno_sim", "run", "--json", str(report), "--record", str(trace), "--"]
-    done = run([*command, sys.executable, str(client), *words])
+    command = ["run", "--json", str(report), "--record", str(trace), "--"]
+    done = simulate(*command, sys.executable, str(client), *words)
     assert done.returncode == 0, done.stderr
     found = [one for one in json.loads(report.read_text())["findings"] if one["severity"] != "note"]
     assert [one["message"] for one in found] == ([] if words else [SET, ADD])
