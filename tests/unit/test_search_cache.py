@@ -18,15 +18,12 @@ from adreno_sim.cli.main import main
 from adreno_sim.compiler.plan import search
 from adreno_sim.compiler.plan.search import machine_code
 
-PLACE = """
+FIND = """
 import numpy as np
-from adreno_sim.compiler.plan.problem import Item
-from adreno_sim.compiler.plan.search import firstfit
-from adreno_sim.compiler.plan.search.instance import Instance
+from adreno_sim.compiler.plan.search import ejection
 
-part = Instance.of([Item(name, 8, start, start + 2) for name, start in (("a", 0), ("b", 1), ("c", 2))], 1)
-offsets = firstfit.place_in_order(part, np.arange(3))
-print(offsets.tolist(), *(sum(counts.values()) for counts in firstfit._place.stats[1:]))
+found = ejection._heaviest(np.arange(3), 3, np.array([1.0, 3.0, 2.0]))
+print(found, *(sum(counts.values()) for counts in ejection._heaviest.stats[1:]))
 """
 
 FOLDER = Path(search.__path__[0])
@@ -42,8 +39,8 @@ def whole(tmp_path):
 
 
 @pytest.fixture
-def place(whole, tmp_path, monkeypatch):
-    """Runs PLACE with the copy; offsets, functions that came from disk, and functions compiled."""
+def find(whole, tmp_path, monkeypatch):
+    """Runs FIND with the copy; its result, functions that came from disk, and functions compiled."""
     monkeypatch.setenv("PYTHONPATH", str(whole.parent))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
@@ -51,7 +48,7 @@ def place(whole, tmp_path, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
 
     def run() -> str:
-        done = subprocess.run([sys.executable, "-c", PLACE], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+        done = subprocess.run([sys.executable, "-c", FIND], capture_output=True, text=True, timeout=300, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
@@ -62,26 +59,30 @@ def files_under(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if path.is_file()}
 
 
-def test_without_the_cache_nothing_is_written(place, whole, tmp_path, monkeypatch):
+def test_without_the_cache_nothing_is_written(find, whole, tmp_path, monkeypatch):
     monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
     before = files_under(whole)
-    assert place() == "[0, 8, 0] 0 1"
+    assert find() == "1 0 1"
     assert files_under(whole) == before
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_second_process_loads_and_one_after_an_edit_compiles(place, whole, tmp_path):
+def test_a_second_process_loads_and_one_after_an_edit_compiles_and_the_cache_command_clears(find, whole, tmp_path, capsys):
     before = files_under(whole)
-    assert place() == "[0, 8, 0] 0 1"
+    assert find() == "1 0 1"
     kept = files_under(tmp_path / "cache" / "search")
     assert {path.suffix for path in kept} == {".nbi", ".nbc"}
     assert files_under(whole) == before
-    assert place() == "[0, 8, 0] 1 0"
+    assert find() == "1 1 0"
     assert files_under(tmp_path / "cache" / "search") == kept
-    other = whole / "compiler" / "plan" / "search" / "orders.py"  # which numba does not look at for `_place`
+    other = whole / "compiler" / "plan" / "search" / "orders.py"  # which numba does not look at for `_heaviest`
     other.write_text(other.read_text() + "\n")
-    assert place() == "[0, 8, 0] 0 1"
+    assert find() == "1 0 1"
     assert files_under(tmp_path / "cache" / "search") > kept
+    assert main(["cache"]) == 0
+    assert "machine code of the search for memory plans" in capsys.readouterr().out
+    assert main(["cache", "--clear"]) == 0
+    assert not files_under(tmp_path / "cache" / "search")
 
 
 def double(number):
@@ -116,19 +117,11 @@ def test_files_that_cannot_be_written_or_read_are_no_error(tmp_path, monkeypatch
 
 
 @pytest.mark.slow
-def test_a_folder_that_cannot_be_made_is_no_error(place, whole, tmp_path):
+def test_a_folder_that_cannot_be_made_is_no_error(find, whole, tmp_path):
     (tmp_path / "cache").write_text("in the way")
     before = files_under(whole)
-    assert place() == "[0, 8, 0] 0 1"
+    assert find() == "1 0 1"
     assert files_under(whole) == before
-
-
-def test_the_cache_command_lists_and_clears_them(place, tmp_path, capsys):
-    place()
-    assert main(["cache"]) == 0
-    assert "machine code of the search for memory plans" in capsys.readouterr().out
-    assert main(["cache", "--clear"]) == 0
-    assert not files_under(tmp_path / "cache" / "search")
 
 
 def names_from_elsewhere(tree: ast.Module) -> set[str]:

@@ -232,7 +232,7 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_whatever_python_has_comes_back(value):
     found = again(Any, value)
     assert found == value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from adreno_sim.base.code_digest import DEPENDENCIES, PACKAGE, code_digest, digest_code
+from adreno_sim.base.code_digest import DEPENDENCIES, PACKAGE, _digest_part, code_digest, digest_code
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli.cache import CONTENTS
 
@@ -88,9 +89,13 @@ def test_an_edit_changes_the_digests_of_what_depends_on_it_and_no_other(whole):
     before = {kind: digest_code(kind, whole) for kind in DEPENDENCIES}
     edited = files_to_edit(whole)
     named = {kind: [path for path in edited if is_part(path.relative_to(whole).as_posix(), kind)] for kind in DEPENDENCIES}
+    parts = {whole / part: _digest_part(whole / part) for part in itertools.chain(*DEPENDENCIES.values())}
     for path in edited:
         with edit([path]):
-            assert [kind for kind in DEPENDENCIES if path in named[kind] and digest_code(kind, whole) == before[kind]] == [], path
+            around = {part: _digest_part(part) for part in parts if part in (path, *path.parents)}
+            digest_part = (parts | around).__getitem__
+            changed = [kind for kind in DEPENDENCIES if digest_code(kind, whole, digest_part) != before[kind]]
+            assert changed == [kind for kind in DEPENDENCIES if path in named[kind]], path
     for kind, own in named.items():
         with edit([path for path in edited if path not in own]):
             assert digest_code(kind, whole) == before[kind], kind

@@ -28,7 +28,7 @@ def demand_of_load(body: str) -> Demand:
         ("float4 w = v + 1; o[0] = w.z;", Demand({2})),
         ("float4 w = select((float4)(0), v, (int4)(n)); o[0] = w.x;", Demand(soft={0})),
         ("o[n & 3] = v.x; p[1] = v;", Demand(ALL)),
-        ("v = v * v.yxwz;" * 3000 + " o[0] = v.x;", Demand({0, 1})),  # longer than Python's stack is deep
+        ("v = v * v.yxwz;" * 1500 + " o[0] = v.x;", Demand({0, 1})),  # longer than Python's stack is deep
     ],
     ids=["one", "shuffled", "replaced", "elementwise", "chosen", "stored", "chain"],
 )

@@ -79,7 +79,7 @@ def is_defined(format: str) -> bool:
     return isinstance(conversion, Conversion) and not list(describe_defects(conversion))
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(flags, widths, precisions, st.sampled_from(sorted(PASSED)), st.sampled_from(INTEGERS), integers)
 def test_integers(flag: str, width: str, precision: str, length: str, kind: str, value: int) -> None:
     head = f"%{flag}{width}{precision}"
@@ -91,14 +91,14 @@ def test_integers(flag: str, width: str, precision: str, length: str, kind: str,
     assert ours(f"{head}{length}{kind}", Int(64 if length == "l" else 32), value) == expected
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(flags, widths, precisions, st.sampled_from(("", "l")), st.sampled_from(FLOATS), floats)
 def test_floats(flag: str, width: str, precision: str, length: str, kind: str, value: float) -> None:
     format = f"%{flag}{width}{precision}{length}{kind}"
     assert ours(format, Float(64), value) == in_c(format, ctypes.c_double(value)).decode()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(flags, widths, precisions, st.sampled_from(sorted(ELEMENTS)), st.sampled_from((2, 3, 4, 8, 16)), st.data())
 def test_vectors(flag: str, width: str, precision: str, length: str, lanes: int, data: st.DataObject) -> None:
     """Each element as C writes it, a comma between them."""

@@ -231,7 +231,7 @@ def test_the_files_are_read_as_they_are(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.share()
 @pytest.mark.parametrize("kind", READERS)
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.lists(st.tuples(st.integers(0, 10**6), values), min_size=1, max_size=2))
 @example(changes=[(0, ...), (1, None)])  # of an allow-list the first leaves nothing
 def test_a_damaged_field_is_one_error_or_a_value(kind: str, changes: list[tuple[int, Any]], tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
     return found
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(which=st.integers(0, 3), place=st.integers(0, 10**6), value=values)
 def test_a_damaged_field_of_a_bundle(bundles: list[dict[str, bytes]], which: int, place: int, value: Any, tmp_path: Path) -> None:
     tree = json.loads(bundles[which]["model.json"])
