@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import adreno_sim
+import adreno_sim.compiler.check.check
+import adreno_sim.engine.coarsen.decide  # pytester forgets what a run has imported: these take seconds, in each run
 from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytest_plugins = ["pytester"]
