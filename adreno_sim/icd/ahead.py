@@ -19,6 +19,8 @@ from .ring import Ring
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
+_MOST_THREADS = 8
+"""More have nothing to do: LLVM, in children, takes three times as long as Python, whose lock all threads share."""
 _MOST_KNOWN = 1 << 14
 """Kinds of launches that are kept."""
 
@@ -29,7 +31,8 @@ class CompileAhead:
 
     def __init__(self, ring: Ring, objects: Objects, launches: Launches):
         self._ring, self._objects, self._launches = ring, objects, launches
-        self._others = len(os.sched_getaffinity(0)) - 1 if find_compiler(objects.device) else 0
+        others = min(len(os.sched_getaffinity(0)) - 1, _MOST_THREADS)
+        self._others = others if find_compiler(objects.device) else 0
         self._pool: Executor | None = None
         self._jobs: set[Future[None]] = set()
         self._known: set[bytes] = set()

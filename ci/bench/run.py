@@ -23,6 +23,7 @@ from typing import Any
 from children import YARDSTICK, ChildError, opened
 from suites import (
     suite_checks,
+    suite_clients,
     suite_compile,
     suite_decode,
     suite_drawn,
@@ -41,7 +42,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
     "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn, "driver": suite_driver, "memory": suite_memory,
-    "judge": suite_judge,
+    "judge": suite_judge, "clients": suite_clients,
 }  # fmt: skip
 
 
