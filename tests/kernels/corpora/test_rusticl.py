@@ -70,4 +70,4 @@ def test_it_agrees():
     pairs = list(rusticl.compare_kernels(Path(os.environ[CORPORA]), Path(os.environ[JUDGE]), 100, 0))
     found = rusticl.compare([pair for pair in pairs if not pair.apart])
     assert found.kernels >= 100
-    assert min(found.equal - 0.8, found.near - 0.9, found.alike - 0.9) >= 0, str(found)
+    assert min(found.equal - 0.8, found.near - 0.95, found.alike - 0.9) >= 0, str(found)
