@@ -27,8 +27,8 @@ if [ ! -d "$mesa" ]; then
     curl -fsS -o "$folder/mesa.tar.xz" $pool/pool/main/m/mesa/mesa_25.0.7.orig.tar.xz
     echo "592272df3cf01e85e7db300c449df5061092574d099da275d19e97ef0510f8a6  $folder/mesa.tar.xz" | sha256sum -c --quiet
     tar -x -f "$folder/mesa.tar.xz" -C "$folder" mesa-25.0.7/{include,src/c11,src/drm-shim,src/freedreno/drm-shim,src/util}
-    # zig's headers of the C library have a type once_flag of their own
-    sed -i '/^typedef pthread_once_t *once_flag;/d' "$mesa/src/c11/threads.h"
+    # zig's headers of the C library have a type once_flag of their own, and its initial value
+    sed -i -e '/^typedef pthread_once_t *once_flag;/d' -e '/define ONCE_FLAG_INIT PTHREAD_ONCE_INIT/d' "$mesa/src/c11/threads.h"
     sed -i 's/pthread_once(flag, func)/pthread_once((pthread_once_t *)flag, func)/' "$mesa/src/c11/impl/threads_posix.c"
 fi
 

@@ -43,7 +43,7 @@ def _exp10(translation: Translation, x: Value) -> Value:
 
 def _raise(translation: Translation, x: Value, step: float, smallest: float, largest: float) -> Value:
     """Returns a base to the power x; to the power `step` it is 2. That is 2 to the power of a whole number, times the exponential
-    of what remains, which is below ln(2) / 2. Results that are no normal floats are 0 or infinite."""
+    of what remains, which is below ln(2) / 2. Results that are not normal floats are 0 or infinite."""
     program = translation.program
     op = program.op
 
