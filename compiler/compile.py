@@ -81,13 +81,14 @@ def naming_operator(
             "--pipeline fixed": {"pipeline": "fixed", "without_fix": ()},
             "--target buffer": {"target": "buffer"},
         }
-        works = [
+        works = (
             flag
             for flag, changes in others.items()
             if (changed := replace(options, **changes)) != options
             and compiles(culprit.module, lambda part: attempt(part, changed))
-        ]
-        after = f"{works[0]}, where it compiles" if works else "express it by other operators, or check the model without it"
+        )
+        first = next(works, None)  # each takes a compilation
+        after = f"{first}, where it compiles" if first else "express it by other operators, or check the model without it"
         raise UncompiledError(f"{error}; it begins with {culprit.name}; next: {after}") from error
 
 
