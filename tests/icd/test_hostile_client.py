@@ -201,8 +201,11 @@ def test_a_client_that_goes_in_a_long_launch_is_not_waited_for(connect, report) 
 def test_what_a_client_enqueued_before_it_went_is_run(connect, report) -> None:
     shim = connect()
     shim.build(1, "kernel void f(global int *a) { a[get_global_id(0)] = 1; }")
-    shim.buffer(1, 4)
+    shim.buffer(1, 8)
+    shim.buffer(2, 4)
     shim.launch(1, 0, (2,), (), [buffer(1)])
+    assert shim.finish() == 0  # compiled: what waits behind has a second at the most
+    shim.launch(1, 0, (2,), (), [buffer(2)])
     assert [found["kind"] for found in report(shim)["findings"]] == ["out-of-bounds-write"]
 
 
