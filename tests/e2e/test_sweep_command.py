@@ -146,20 +146,20 @@ def alive(pid):
 
 
 def test_killed_and_resumed(models):
-    args = [models[1], "--profiles", *PROFILES, "--jobs", "1", "--json", "sweep.json"]
+    args = [models[1], "--profiles", *PROFILES[:2], "--jobs", "1", "--json", "sweep.json"]
     first = start(*args)
     wait_for(lambda: done_cases() and children(first), first)
     running = children(first)
     first.kill()
     first.communicate()
     before = len(done_cases())
-    assert 1 <= before < 3
+    assert before == 1
     assert not Path("sweep.json").exists()
     wait_for(lambda: not any(map(alive, running)), seconds=10)  # what it had started went with it
     assert main(["sweep", *args]) == 0
     resumed = read()
     assert sum(case["resumed"] for case in resumed["cases"]) == before
-    assert resumed["counts"]["ok"] == len(resumed["cases"]) == 3
+    assert resumed["counts"]["ok"] == len(resumed["cases"]) == 2
     assert main(["sweep", *args[:-1], "fresh.json", "--fresh"]) == 0
     assert facts(resumed) == facts(read("fresh.json"))
 
