@@ -166,7 +166,9 @@ def test_ctrl_c_is_the_commands_own_affair(tmp_path) -> None:
         (["--json", "/no/such/folder/r.json", "--", "true"], "cannot write"),
     ],
 )
-def test_bad_usage_is_one_line(words, said, capsys) -> None:
+def test_bad_usage_is_one_line(words, said, capsys, monkeypatch) -> None:
+    """It is told before the driver is compiled."""
+    monkeypatch.setattr("adreno_sim.icd.environment.build_libraries", lambda: pytest.fail("compiled"))
     assert main(["run", *words]) == 2
     shown = capsys.readouterr().err
     assert said in shown
