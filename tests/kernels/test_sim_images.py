@@ -106,7 +106,7 @@ def float_coordinates(spec, rng, sampler):
 
 
 @given(case=images(), addressing=st.sampled_from(ADDRESSING), normalized=st.booleans(), is_argument=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_nearest_reads(devices, case, addressing, normalized, is_argument):
     sampler = Sampler(normalized or addressing.endswith("repeat"), addressing, "nearest")
     coordinates = float_coordinates(case[0], case[3], sampler)
@@ -114,7 +114,7 @@ def test_nearest_reads(devices, case, addressing, normalized, is_argument):
 
 
 @given(case=images(), addressing=st.sampled_from(["clamp_to_edge", "clamp"]), is_argument=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_integer_coordinates(devices, case, addressing, is_argument):
     coordinates = case[3].integers(-3, 12, (COUNT, 4)).astype(np.int32)
     coordinates[0], coordinates[1] = np.iinfo(np.int32).min, np.iinfo(np.int32).max
@@ -131,7 +131,7 @@ def compare(devices, case, coordinates, sampler, is_argument):
 
 
 @given(case=images(sorted(COMPONENTS)))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_reads_without_a_sampler(devices, case):
     spec, texel_format, texels, rng = case
     extents = [spec.width, spec.height, spec.depth_or_layers]
@@ -148,7 +148,7 @@ def test_reads_without_a_sampler(devices, case):
 
 
 @given(case=images(), addressing=st.sampled_from(ADDRESSING), normalized=st.booleans(), is_argument=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_linear_reads(devices, case, addressing, normalized, is_argument):
     spec, texel_format, texels, rng = case
     if texel_format.colour_dtype != np.float32:
@@ -187,7 +187,7 @@ def test_coordinates_that_are_no_position_read_something(devices, addressing, fi
 
 
 @given(case=images(sorted(COMPONENTS)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_writes(devices, case):
     spec, texel_format, texels, rng = case
     value, reader = READERS[texel_format.colour_dtype.name]

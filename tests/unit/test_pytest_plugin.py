@@ -121,7 +121,7 @@ def test_fixtures_on_two_devices(run, pytester):
 
 
 def test_workers_give_the_same_ids_and_summary(run):
-    alone = run("-v", "--adreno-device=sim:adreno-740")
+    alone = run("--collect-only", "-q", "--adreno-device=sim:adreno-740")
     spread = run("-v", "-n2", "--adreno-device=sim:adreno-740")
     named = [set(re.findall(r"test_kernels.py::\S+", result.stdout.str())) for result in (alone, spread)]
     assert named[0] == named[1]

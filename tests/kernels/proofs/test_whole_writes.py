@@ -190,7 +190,7 @@ class RandomWrites:
 
 @pytest.mark.parametrize("start", [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(100, 1100, 200))])
 def test_random_writes(start: int) -> None:
-    count, proven = 60 if not start else 200, 0
+    count, proven = 30 if not start else 200, 0
     for seed in range(start, start + count):
         kernel = RandomWrites(seed)
         try:

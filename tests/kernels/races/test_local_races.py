@@ -175,7 +175,7 @@ def statements(draw: st.DrawFn, depth: int = 0) -> str:
     return draw(st.sampled_from(choices))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(statements(), min_size=2, max_size=6))
 def test_random_kernels_give_the_same_findings_with_and_without(lines: list[str]) -> None:
     body = "int n = 0;\n" + "\n".join(lines)

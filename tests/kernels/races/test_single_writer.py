@@ -173,7 +173,7 @@ def bodies(draw: st.DrawFn) -> str:
     return f"for (int n = 0; n < {draw(st.integers(1, 3))}; n++) {guard} {{\n{stores}}}"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(bodies())
 def test_random_stores_give_the_same_findings_with_and_without(body: str) -> None:
     grid = ((12, 2), (4, 2))

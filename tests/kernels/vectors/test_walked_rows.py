@@ -116,7 +116,7 @@ def test_these_load_when_their_turn_comes(name):
     assert not is_served(run(OTHERS[name], "float", 20, "bounds")[2])
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("name", "type"), CASES)
 def test_values_are_those_of_one_work_item_after_the_other(name, type):
     scalar = Loop(EVERY[name], type, "bounds", emitter=",emitter=scalar")

@@ -104,7 +104,7 @@ CASES["read and written"] = (
 )
 
 
-@pytest.mark.share()
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", CASES)
 def test_the_interpreter_and_the_engine_leave_the_same(name):
     source, channel, sampler = CASES[name]

@@ -29,9 +29,10 @@ def test_in_other_folders_all_do():
     assert not any(plain_code.is_unoptimised(f"{path}::test_a[{number}]", path) for number in range(100))
 
 
-def test_each_folder_exists():
+def test_each_folder_and_file_exists():
     folder = Path(__file__).parents[2] / "kernels"
     assert [name for name in plain_code.FOLDERS if not [*(folder / name).glob("test_*.py")]] == []
+    assert [name for name in plain_code.FILES if not (folder / f"{name}.py").exists()] == []
 
 
 def test_code_left_as_it_is_has_a_name_of_its_own(monkeypatch):
