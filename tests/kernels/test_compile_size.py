@@ -69,7 +69,7 @@ def steps(monkeypatch):
 GROWING = ("booleans", "breaks", "carried", "conditions", "else_ifs", "loop_body", "loops", "nested_loops", "phis", "returns")
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2.5)
 @pytest.mark.parametrize("shape", GROWING)
 def test_work_and_code_grow_with_the_kernel(shape, steps):
     """Four times the lines: at most six times the steps and the lines of code, besides what a budget of steps allows."""
