@@ -28,6 +28,7 @@ from suites import (
     suite_decode,
     suite_drawn,
     suite_driver,
+    suite_install,
     suite_judge,
     suite_kernels,
     suite_memory,
@@ -42,7 +43,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
     "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn, "driver": suite_driver, "memory": suite_memory,
-    "judge": suite_judge, "clients": suite_clients,
+    "judge": suite_judge, "clients": suite_clients, "install": suite_install,
 }  # fmt: skip
 
 
