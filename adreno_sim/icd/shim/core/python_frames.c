@@ -1,4 +1,4 @@
-/* CPython's own functions, of whatever version is in this process (3.9 to 3.14), found by name. Frames may be read by whoever holds
+/* CPython's own functions, of whatever version is in this process (3.9 to 3.15), found by name. Frames may be read by whoever holds
    the interpreter's lock. A host that calls through ctypes has given it back. This thread takes it again in two cases: it is the only
    thread that Python knows, or ctypes itself called the driver. In the second case ctypes takes the lock as soon as the call returns,
    so that a thread which waits for this call cannot hold it forever; a library between the two may have a lock for which the holder
