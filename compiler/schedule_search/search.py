@@ -1,7 +1,9 @@
-"""`tune`: MetaSchedule's evolutionary search over the space, every candidate judged, written down, and never tried twice."""
+"""`tune`: MetaSchedule's evolutionary search over the space, then a search around the best that it found; every candidate judged,
+written down, and never tried twice."""
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -33,11 +35,15 @@ from ..schedule_database.tasks import Task, find_tasks
 from ..tvm_bridge.versions import import_tvm
 from .judge import Judge, Rejection, Verdict
 from .measure import LatestResult, make_builder, make_runner, rank
+from .neighbours import Key, Neighbours
 from .report import CandidateResult, TaskReport, TuneReport, ranking, trials_of
 from .space import space_generator
 
 BATCH = 4
 """Candidates the search picks at a time."""
+
+NEAR = 0.5
+"""The share of a task's candidates that are neighbours of the best one."""
 
 DEFAULT_CHECKER = "sim:adreno-740"
 
@@ -149,6 +155,7 @@ class _Search:
         self.task, self.judge, self.store, self.target, self.step = task, judge, store, target, step
         self.digest = digest_of(task.module)
         self.measured = LatestResult()
+        self._seen: set[Key] = set()
         self.builder = make_builder(judge, scratch, self.measured)
         self.runner = make_runner(judge, self.measured)
 
@@ -158,11 +165,15 @@ class _Search:
         if self.store.default(self.digest) is None:
             self._judge_default()
         done = self.store.trials(self.digest)
-        seen = {(line["variant"], *line["decisions"]) for line in done}
-        missing = trials - len(done)
+        self._seen = {(line["variant"], *line["decisions"]) for line in done}
+        context = self._context(seed, len(done))
+        self._evolve(context, trials - int(NEAR * trials) - len(done))
+        self._refine(context, trials - len(self.store.trials(self.digest)))
+
+    def _evolve(self, context: Any, missing: int) -> None:
+        """Judge so many candidates that MetaSchedule picks."""
         if missing <= 0:
             return
-        context = self._context(seed, len(done))
         most = 4 * missing + 16  # some that it picks were tried before
         context.pre_tuning(most, BATCH, context.generate_design_space(), self.store.database, _chance(context.rand_state))
         idle = 0
@@ -174,10 +185,10 @@ class _Search:
             fresh = 0
             for candidate in candidates:
                 key = key_of(candidate.sch.trace)
-                if key in seen or missing == 0:
+                if key in self._seen or missing == 0:
                     results.append(meta_schedule().runner.RunnerResult(None, "tried before"))
                     continue
-                seen.add(key)
+                self._seen.add(key)
                 results.append(self._judge(candidate))
                 missing -= 1
                 fresh += 1
@@ -185,6 +196,21 @@ class _Search:
             context.notify_runner_results(candidates, results)
         with suppress(Exception):  # TVM complains of a search that was ended early
             context.post_tuning()
+
+    def _refine(self, context: Any, missing: int) -> None:
+        """Judge so many neighbours of the best candidate, or of the next best where all of its own were tried."""
+        neighbours = Neighbours(context.generate_design_space())
+        generator = np.random.default_rng(context.rand_state)
+        ms = meta_schedule()
+        info = ms.arg_info.ArgInfo.from_prim_func(self.task.module["main"])
+        for _ in range(missing):
+            lines = self.store.trials(self.digest)
+            ranked = [((line["variant"], *line["decisions"]), line["rank"] if line["accepted"] else math.inf) for line in lines]
+            key = neighbours.pick_next(ranked, self._seen, generator)
+            if key is None:
+                break
+            self._seen.add(key)
+            self._judge(ms.MeasureCandidate(neighbours.make_schedule(self.task.module, key), info))
 
     def _context(self, seed: int, done: int) -> Any:
         ms = meta_schedule()
