@@ -129,7 +129,7 @@ def _watch_writes(handle: int, scratch: str) -> None:
         for path in paths:
             if not isinstance(path, int):
                 full = os.path.abspath(os.fsdecode(path))
-                if not full.startswith((scratch, os.environ["HOSTILE_CACHE"] + os.sep, "/dev/", "/proc/self/")):
+                if not f"{full}/".startswith((scratch, os.environ["HOSTILE_CACHE"] + os.sep, "/dev/", "/proc/self/")):
                     os.write(handle, os.fsencode(full) + b"\n")
 
     sys.addaudithook(note)
