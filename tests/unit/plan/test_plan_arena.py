@@ -50,8 +50,8 @@ def _least(problem: Problem) -> int:
     return best
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(items, min_size=1, max_size=5))
+@settings(max_examples=40, deadline=None)
+@given(st.lists(items, min_size=1, max_size=6))
 def test_tiny_problems_are_solved_exactly(rows):
     problem = _problem(rows)
     problem = Problem((*problem.items, Item("unit", 1, 90, 91)))  # counts in single bytes
@@ -221,8 +221,8 @@ def test_without_ortools_the_exact_planner_says_what_to_install(monkeypatch):
         planners.plan("optimal", from_lifetimes([("a", 0, 1, 8)]))
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.lists(items, min_size=1, max_size=5))
+@settings(max_examples=15, deadline=None)
+@given(st.lists(items, min_size=1, max_size=6))
 def test_the_exact_planner_equals_trying_everything(rows):
     pytest.importorskip("ortools")
     problem = Problem((*_problem(rows).items, Item("unit", 1, 90, 91)))
