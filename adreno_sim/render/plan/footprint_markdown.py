@@ -61,7 +61,7 @@ def _causes(change: PlanDifference | None) -> list[str]:
         return []
     lines = ["", f"Live lower bound: {change.bound:+,} bytes."]
     for what, old, new in change.conditions:
-        lines += ["", f"The older footprint was made for another {what}: {cell(old)}; now {cell(new)}."]
+        lines += ["", f"The older footprint was made for another {cell(what)}: {cell(old)}; now {cell(new)}."]
     for what, changes in (("Live at the peak", change.peak), ("Tensors", change.tensors)):
         if changes:
             lines += ["", f"{what}:", "", *(_line(item) for item in changes[:MOST_CHANGES])]
