@@ -19,8 +19,9 @@ there, by the device's own clock; without, predicted times rank them (docs/time.
 DIR holds a MetaSchedule database and a journal of all candidates. The same command goes on where it was ended, until each
 task has --trials candidates. `adreno-sim check MODEL --tuned DIR` compiles with what was found.
 
---seed decides which candidates are tried: with a simulated device, a new folder and the same TVM, the same ones in the same
-order. A run that continues an ended run generates new candidates, and a real device's clock steers the search by times that vary.
+--seed decides which candidates are tried: with a simulated device, a new folder, as many trials and the same TVM, the same ones
+in the same order. A run that continues an ended run generates new candidates, and a real device's clock steers the search by
+times that vary.
 
 exit code: 0 every task has an accepted candidate; 1 one has none; 2 usage or bad input; 3 unsupported
 """

@@ -271,9 +271,9 @@ def test_the_report_says_why_one_is_before_another(tuned: tuple[Path, Any]) -> N
 
 
 def test_the_seed_decides_what_is_tried(tuned: tuple[Path, Any], tmp_path: Path) -> None:
-    """The same candidates in the same order, with the same verdicts; others for another seed."""
-    again = tune(padded(), tmp_path / "again", trials=3, device=SMALL, seed=1)
-    assert again.tasks[0].trials == tuned[1].tasks[0].trials[:3]
+    """The same candidates in the same order, with the same verdicts, for as many trials; others for another seed."""
+    again = tune(padded(), tmp_path / "again", trials=COUNT, device=SMALL, seed=1)
+    assert again.tasks[0].trials == tuned[1].tasks[0].trials
     other = tune(padded(), tmp_path / "other", trials=1, device=SMALL, seed=3)
     assert other.tasks[0].trials[0].decisions != again.tasks[0].trials[0].decisions
 
