@@ -36,6 +36,7 @@ def outcomes_on(opencl_child):
     return run
 
 
+@pytest.mark.share(2.5)
 @pytest.mark.parametrize("driver", ["pocl", "intel"])
 @pytest.mark.parametrize("name", NAMES)
 def test_on_device(name, driver, outcomes_on, request):

@@ -47,7 +47,7 @@ def expected_code(command):
     return 1 if "texture-store" in command and tvm_series() != "0.25" else 0
 
 
-@pytest.mark.share()
+@pytest.mark.share(9)
 @pytest.mark.tvm
 @pytest.mark.parametrize("command", ONLY_SIMULATED, ids=ids)
 def test_documented_command(command, small_onnx, capsys, tmp_path, monkeypatch):
@@ -72,6 +72,7 @@ def test_documented_command(command, small_onnx, capsys, tmp_path, monkeypatch):
     assert (tmp_path / "report.json").exists() == ("--json" in command)
 
 
+@pytest.mark.slow
 @pytest.mark.tvm
 @pytest.mark.device
 def test_documented_command_on_a_real_device(small_onnx):

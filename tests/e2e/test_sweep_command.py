@@ -191,6 +191,7 @@ def kill_a_busy_worker(address, sweep):
     return case
 
 
+@pytest.mark.slow
 def test_a_worker_of_dask_is_killed_and_nothing_lost(models, scheduler):
     args = [*models, "--profiles", *PROFILES[:2], "--json", "sweep.json", "--scheduler", scheduler]
     running = start(*args)

@@ -53,7 +53,7 @@ def run(path: Path, variant: str, checks: str | None = None) -> LaunchReport:
     return report
 
 
-@pytest.mark.share()
+@pytest.mark.share(6)
 @pytest.mark.parametrize("path", CASES, ids=name)
 def test_exactly_the_expected_findings(path: Path) -> None:
     report = run(path, "")
@@ -64,7 +64,7 @@ def test_exactly_the_expected_findings(path: Path) -> None:
         assert finding.kernel
 
 
-@pytest.mark.share()
+@pytest.mark.share(6)
 @pytest.mark.parametrize("path", CASES, ids=name)
 def test_clean_twin_is_silent_and_right(path: Path) -> None:
     check_clean(run(path, "clean"))

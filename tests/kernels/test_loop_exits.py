@@ -43,6 +43,7 @@ def expect(values: np.ndarray, ways: dict[int, str], result: str) -> tuple[np.nd
     return left, out
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("checks", ["bounds", "full"])
 @pytest.mark.parametrize("result", ["r", "1"])
 @pytest.mark.parametrize("ways", [("break;", "return;"), ("return;", "break;"), ("break;", "break;"), ("return;", "continue;")])

@@ -1,6 +1,6 @@
 """The rule that chooses the complete set: every function runs, and of a large family of items a part.
 
-A family, the items of one function with parameters, executes much the same code again and again. Each function gets one second
+A family, the items of one function with parameters, executes much the same code again and again. Each function gets 0.7 seconds
 and runs as many of its items as fit, at least one, spread over all. The others run with `--slow`, or where a command line names
 their file. A family whose items find defects that nothing else finds has the marker `share`, with the seconds that it gets
 instead, or without a number for all of its items.
@@ -16,7 +16,7 @@ import pytest
 from selection.durations import Durations, split_id
 from selection.each_value import Combination, read_combination
 
-SHARE = 1.0
+SHARE = 0.7
 """Seconds of one function without the marker."""
 
 

@@ -87,6 +87,7 @@ def test_traces(capsys, name):
     refused(capsys, "footprint", "x.csv")
 
 
+@pytest.mark.share()
 @pytest.mark.parametrize("name", LAUNCHES)
 def test_launch_files_and_profiles(capsys, name):
     Path("x.toml").write_text(LAUNCHES[name])

@@ -146,6 +146,7 @@ def test_random_kernels_give_the_same_bits(kind, start, wherever_allowed):
     assert kind is RandomKernel or merged > count / 5, f"in {merged} of {count} a work-item did the work of several"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("kind", [RandomKernel, RandomTree])
 def test_level_full_finds_the_same(kind, start, wherever_allowed):

@@ -54,7 +54,7 @@ def reader(kind: str, suffix: str, coordinate: str, sampler: bool) -> str:
       int i = get_global_id(0); r[i] = read_image{suffix}(im, {"s, " if sampler else ""}{pick(kind, "c[i]")}); }}"""
 
 
-@pytest.mark.share()
+@pytest.mark.share(2)
 @pytest.mark.parametrize("format", [f for f in FORMATS if legal(*f)], ids="-".join)
 def test_every_format_reads_as_the_reference_does(engine, format):
     info = format_of(*format)
@@ -68,7 +68,7 @@ def test_every_format_reads_as_the_reference_does(engine, format):
     assert not result.findings
 
 
-@pytest.mark.share()
+@pytest.mark.share(2)
 @pytest.mark.parametrize("format", [f for f in FORMATS if legal(*f)], ids="-".join)
 def test_every_format_writes_as_the_reference_does(engine, format):
     info = format_of(*format)

@@ -34,7 +34,7 @@ def loop_source(loop: str, mutant: bool) -> str:
     return f"{HEAD} long X; {loop.replace('USE', use.format('X'))} }}"
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", RULES)
 def test_an_index_in_range_is_proven_and_its_neighbours_are_found(engine, monkeypatch, name):
     make, elements = RULES[name]

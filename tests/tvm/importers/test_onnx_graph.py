@@ -127,6 +127,7 @@ def test_an_unknown_batch_is_one() -> None:
     assert [dim.dim_value for dim in plain.graph.input[0].type.tensor_type.shape.dim] == [1, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["squeezenet", "resnet50", pytest.param("inception_v1", marks=pytest.mark.slow)])
 def test_seeded_weights_neither_saturate_nor_vanish(name: str) -> None:
     """Every activation keeps a sensible size and the classes differ, so that a comparison says something."""

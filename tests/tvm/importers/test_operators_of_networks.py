@@ -119,7 +119,7 @@ CASES: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(5)
 @pytest.mark.each_value
 @pytest.mark.parametrize("target", ["texture", "buffer"])
 @pytest.mark.parametrize("name", CASES)

@@ -96,7 +96,7 @@ CASES["bubble-sort"] = """kernel void k(global int *a) {
 }"""
 
 
-@pytest.mark.share()
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", CASES)
 def test_the_interpreter_and_the_engine_leave_the_same(name):
     device = adreno_sim.open_device("sim:reference")

@@ -90,7 +90,7 @@ def project(tmp_path: Path) -> Path:
     (tests / "conftest.py").write_text(
         f"import sys\nsys.path.insert(0, {str(TESTS)!r})\n"
         "import selection.plugin\nfrom selection.durations import Durations\n"
-        "Durations.read = lambda: Durations({'tests/test_a.py': {'test_slow': 400.0, 'test_many': 0.4, 'test_all': 3.0}})\n"
+        "Durations.read = lambda: Durations({'tests/test_a.py': {'test_slow': 400.0, 'test_many': 0.3, 'test_all': 3.0}})\n"
         "pytest_addoption = selection.plugin.add_options\n"
         "def pytest_configure(config):\n    config.pluginmanager.register(selection.plugin.Selection(config))\n"
     )
