@@ -29,6 +29,9 @@ def _keep_bytecode_whole() -> None:
 
 def run_here() -> int:
     """Runs the command line in this process, and returns its exit code."""
+    import gc
+
+    gc.disable()  # `main` enables it when the command's modules are imported: they make no garbage, and many objects
     try:
         from .cli.main import main
 

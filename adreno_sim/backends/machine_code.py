@@ -11,7 +11,6 @@ from ..device.protocol import Device, Kernel
 from ..findings import Finding
 from ..ir import ir
 from ..isa.chips import Chip, chip_of_profile, find_chip
-from ..isa.register_use import find_register_use
 from .sim.group_limits import find_own_chip, make_warning
 from .sim.program import SimKernel
 
@@ -45,6 +44,8 @@ def compile_all(device: Device, kernels: Iterable[Kernel], chips: Sequence[str])
 
 def find_kernel_registers(device: Device, kernel: Kernel) -> RegisterUse:
     """Returns what a kernel takes on the chip of its device. Raises as `require_chip`."""
+    from ..isa.register_use import find_register_use
+
     return find_register_use(_function_of(kernel), require_chip(device))
 
 
@@ -66,6 +67,10 @@ def find_refused_groups(
 ) -> Iterator[Finding]:
     """Yields a warning for each of these chips that may refuse a group. Of the device's own chip its launch tells; a group that
     the driver chooses (None) fits."""
+    if not chips:
+        return
+    from ..isa.register_use import find_register_use
+
     assert isinstance(kernel, SimKernel)
     assert device.info.profile is not None
     own, items = device.info.profile.name, math.prod(local_size or (1,))

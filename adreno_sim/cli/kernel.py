@@ -178,7 +178,7 @@ def add(commands: Any) -> None:
     read = ("file", "--launch", "--input", "--expected", "--compare", "--against")
     profile_self.add_option(parser)
     declare(parser, ("--json", "--sarif", "--html", "--save-outputs", "--failing", profile_self.FLAG), read)
-    parser.set_defaults(run=_kernel)
+    parser.set_defaults(run=_kernel, imports=inferred.import_ahead)
 
 
 def _kernel(args: argparse.Namespace) -> int:

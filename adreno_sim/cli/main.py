@@ -7,78 +7,57 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from importlib import import_module
 
 from ..base.processes import interrupts, isolation
 from ..base.text.spelling import shorten, spell_line, split_lines
 from ..base.text.stream import shown_streams
 from ..base.version import __version__
-from . import (
-    bundle,
-    cache,
-    check,
-    devices,
-    doctor,
-    footprint,
-    kernel,
-    layers,
-    layout,
-    options,
-    precision,
-    replay,
-    reproduce,
-    run,
-    sandbox,
-    scopes,
-    sweep,
-    tune,
-    tvm_runtime,
-)
-from .calibrate import command as calibrate
-from .debug import command as debug
-from .explain import command as explain
-from .init import command as init
+from . import cache, options, sandbox
 from .output import refuse_outputs, write_failure
-from .prune import command as prune
-from .shell import completion, profile_self
+from .shell import profile_self
 from .shell.parser import EXIT_USAGE, LONGEST_LINE, Parser
 from .shell.project import apply_project
 from .streams import drop_output, open_closed_streams
 
 EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 3, 4, 130
 
-COMMANDS: dict[str, Callable[[Any], None]] = {
-    "check": check.add,
-    "bundle": bundle.add,
-    "cache": cache.add,
-    "debug": debug.add,
-    "calibrate": calibrate.add,
-    "doctor": doctor.add,
-    "explain": explain.add,
-    "footprint": footprint.add,
-    "init": init.add,
-    "kernel": kernel.add,
-    "layers": layers.add,
-    "precision": precision.add,
-    "prune": prune.add,
-    "replay": replay.add,
-    "reproduce": reproduce.add,
-    "run": run.add,
-    "scopes": scopes.add,
-    "sweep": sweep.add,
-    "tune": tune.add,
-    "tvm-runtime": tvm_runtime.add,
-    "devices": devices.add,
-    "layout": layout.add,
-    "completion": completion.add,
+COMMANDS = {
+    "check": "check",
+    "bundle": "bundle",
+    "cache": "cache",
+    "debug": "debug.command",
+    "calibrate": "calibrate.command",
+    "doctor": "doctor",
+    "explain": "explain.command",
+    "footprint": "footprint",
+    "init": "init.command",
+    "kernel": "kernel",
+    "layers": "layers",
+    "precision": "precision",
+    "prune": "prune.command",
+    "replay": "replay",
+    "reproduce": "reproduce",
+    "run": "run",
+    "scopes": "scopes",
+    "sweep": "sweep",
+    "tune": "tune",
+    "tvm-runtime": "tvm_runtime",
+    "devices": "devices",
+    "layout": "layout",
+    "completion": "shell.completion",
 }
-"""The function that adds the parser of each command, by the command's name."""
+"""The module of each command, by the command's name: only the given command's is imported, and its `add` adds the parser."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of the system where what is printed is not taken: a full disk, a limit on the size of files, a terminal that is gone."""
+
+IMPORTS = "imports"
+"""Attribute of parsed arguments: a function of them that imports what the command needs for its usual work."""
 
 TRACEBACK = "ADRENO_SIM_TRACEBACK"
 """Environment variable: not empty = show the traceback of an internal error."""
@@ -153,6 +132,7 @@ def _try(args: argparse.Namespace, is_program: bool) -> tuple[int, str, Sequence
             if getattr(args, "progress_file", None):
                 isolation.begin(args.progress_file)  # behind the wall: it starts a thread
             with profile_self.profile_option(args):
+                _import_ahead(args, is_program)
                 code = int(args.run(args))
         sys.stdout.flush()
         return code, "", ()
@@ -178,6 +158,15 @@ def _try(args: argparse.Namespace, is_program: bool) -> tuple[int, str, Sequence
             return EXIT_UNSUPPORTED, "unsupported: nested too deeply to be read", ()
         text = split_lines(f"internal error: {type(error).__name__}: {error}")[0]
         return EXIT_INTERNAL, f"{spell_line(text)} (a bug; {TRACEBACK}=1 shows where)", ()
+
+
+def _import_ahead(args: argparse.Namespace, is_program: bool) -> None:
+    """Import what the command names as needed by its usual work. The garbage collector of a program, which was off until now,
+    begins behind these imports, and skips their objects: they live as long as the process."""
+    getattr(args, IMPORTS, lambda _: None)(args)
+    if is_program:
+        gc.freeze()
+        gc.enable()
 
 
 def _begins_with_place(message: str, diagnostics: Sequence[object]) -> bool:
@@ -210,8 +199,8 @@ def _parser(only: str = "") -> Parser:
     parser.add_argument("--version", action="version", version=f"adreno-sim {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     alone = only in COMMANDS and only != "completion"  # which writes a script of all
-    for add in [COMMANDS[only]] if alone else COMMANDS.values():
-        add(commands)
+    for module in [COMMANDS[only]] if alone else COMMANDS.values():
+        import_module(f".{module}", __package__).add(commands)
     for name, command in commands.choices.items():
         sandbox.add_option(name, command)
         command.set_defaults(parser=command)

@@ -33,9 +33,26 @@ code = main(["run", "--", "true"])
 print(code, sorted(name for name in ("numpy", "llvmlite", "email.message", "adreno_sim.engine.codegen") if name in sys.modules))
 """
 
+JUDGED = """
+import gc, sys
+from adreno_sim.__main__ import run_here
 
-def lines_of(code: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+names = sys.argv[2:]
+sys.argv = ["adreno-sim", "kernel", sys.argv[1], "--sizes", "8"]
+code = run_here()
+print("judged", code, gc.isenabled(), gc.get_freeze_count() > 10_000)
+print([name for name in names if name in sys.modules])
+"""
+
+NOT_FOR_A_VERDICT = (
+    "numba", "jsonschema", "importlib.metadata", "html", "http", "email.message", "tvm", "adreno_sim.cli.check",
+    "adreno_sim.cli.run", "adreno_sim.isa.translate.translation", "adreno_sim.render.launch.encode",
+    "adreno_sim.render.launch.html", "adreno_sim.render.table", "adreno_sim.results.model", "adreno_sim.timing.model",
+)  # fmt: skip
+
+
+def lines_of(code: str, *arguments: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -50,3 +67,9 @@ def test_products_in_halves_alone_need_numba():
 
 def test_starting_a_program_needs_neither_the_engine_nor_numpy():
     assert lines_of(STARTED) == ["2 []"]
+
+
+def test_a_verdict_imports_what_it_needs_and_collects_no_garbage_before_its_work(tmp_path):
+    (tmp_path / "k.cl").write_text("kernel void k(global float *a) { a[get_global_id(0)] = 1; }")
+    lines = lines_of(JUDGED, str(tmp_path / "k.cl"), *NOT_FOR_A_VERDICT)
+    assert lines[-2:] == ["judged 0 True True", "[]"]

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import options as cli_options
 from ..output import command_line, report_stream, write_build_error, write_data, write_outputs
@@ -60,6 +60,19 @@ def is_inferred(args: argparse.Namespace) -> bool:
     )
 
 
+def import_ahead(args: argparse.Namespace) -> None:
+    """Import what the verdict about a kernel needs."""
+    if args.function is not None:
+        return
+    from ...frontend import link
+    from ...launch_spec.inferred import run
+    from ...render.console import load_rich
+    from ...render.launch import text
+
+    del link, run, text
+    load_rich()
+
+
 def run_kernels(args: argparse.Namespace) -> int:
     """Run the launches that are inferred of the kernels of a file, and report them."""
     from ...base.allow import find_config
@@ -85,11 +98,18 @@ def run_kernels(args: argparse.Namespace) -> int:
 
 
 def _write(report: LaunchReport, args: argparse.Namespace, told: str) -> None:
-    from ...render.launch import encode, html, text
+    from ...render.launch import text
+
+    def to_json() -> dict[str, Any]:
+        from ...render.launch import encode
+
+        return encode.to_json(report)
 
     text.show(report, report_stream(args), told=told)
-    write_data(args, lambda: encode.to_json(report))
+    write_data(args, to_json)
     if args.html:
+        from ...render.launch import html
+
         html.write_html(args.html, report, command_line(args))
     write_outputs(args, report.findings, report.allowed, checks=report.checks)
 

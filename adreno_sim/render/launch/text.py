@@ -11,11 +11,8 @@ from ...results import finding_text
 from ...results.launch_report import ComparedArgument, Coverage, LaunchOutput, LaunchReport
 from ...results.plain_text import allow_lines
 from ..console import open_console, say_line
-from ..counters.text import show_kernel
-from ..isa.text import show_kernels
 from ..report import explain
 from ..report.unproven import unproven_lines
-from ..time.text import show_times
 
 
 def show(report: LaunchReport, file: IO[str], told: str = "") -> None:
@@ -30,9 +27,17 @@ def show(report: LaunchReport, file: IO[str], told: str = "") -> None:
         findings = by_severity(findings)
     explain.show(findings, {**report.included, report.source: report.text}, file)
     if report.counters is not None:
+        from ..counters.text import show_kernel
+
         show_kernel(console, report.kernel, report.counters)
-    show_kernels(console, report.machine_code or ())
-    show_times(console, report.time)
+    if report.machine_code:
+        from ..isa.text import show_kernels
+
+        show_kernels(console, report.machine_code)
+    if report.time is not None:
+        from ..time.text import show_times
+
+        show_times(console, report.time)
     for line in _rest(report):
         say_line(console, line)
     if told:
