@@ -107,11 +107,13 @@ def _check(args: argparse.Namespace) -> int:
 def run_check(args: argparse.Namespace, **options: Any) -> Report:
     """Check the model that `args` name. options: of `check`, besides those of `add_check_arguments`."""
     from ..base import progress
+    from ..base.gc_pause import gc_paused
 
     with progress.show_progress(sys.stderr, getattr(args, "progress_file", None)) as bar:
         bar.expect(SHARES)
         bar.stage("start")
-        from ..compiler.check.check import check
+        with gc_paused():
+            from ..compiler.check.check import check
 
         return check(
             args.model,
@@ -154,12 +156,18 @@ def _check_isolated(args: argparse.Namespace) -> int:
 
 def write_report(report: Report, args: argparse.Namespace) -> None:
     """Print the report, and write it to every file that the options name."""
-    from ..render.report import html, text
-    from ..results import encode
+    from ..render.report import text
+
+    def to_json() -> dict[str, Any]:
+        from ..results import encode
+
+        return encode.report_to_json(report)
 
     text.show(report, report_stream(args), args.notes)
-    write_data(args, lambda: encode.report_to_json(report))
+    write_data(args, to_json)
     if args.html:
+        from ..render.report import html
+
         html.write_html(args.html, report, command_line(args))
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
     write_model_outputs(args, args.model, report.findings, report.allowed, sources, report.checks)

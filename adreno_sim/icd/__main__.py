@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from ..base.processes.descriptors import close_others
 
 def main() -> None:
     """Serve, and end without the interpreter's own end: the ring's thread may be inside a launch."""
+    gc.disable()  # while modules are imported: they make no garbage, and many objects
     with contextlib.suppress(OSError):
         os.setsid()
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGTERM):
@@ -33,6 +35,8 @@ def main() -> None:
         from .server import Server
         from .settings import read_settings
 
+        gc.freeze()
+        gc.enable()
         Server(connection, read_settings()).serve()
     os._exit(0)
 
