@@ -1,4 +1,4 @@
-"""Five charts of measured figures: python ci/bench/charts.py writes docs/benchmarks/*.svg.
+"""Six charts of measured figures: python ci/bench/charts.py writes docs/benchmarks/*.svg.
 
 They are drawn from the tables of RESULTS.md and PLANS.md beside this file, and from the records in tests/unit/timing, so they say
 what was measured last, and nothing else. Colours follow the reader's light or dark scheme.
@@ -67,6 +67,7 @@ def draw_all() -> dict[str, str]:
     kernels, checks = (_by_family(cases, column) for column in ("unchecked / PoCL", "full / unchecked"))
     networks = read_table(RESULTS, "## Networks", "network")
     plans = read_table(PLANS, "## Twenty networks", "network")
+    clients = read_table(RESULTS, "## Clients", "client")
     return {
         "kernels.svg": dots("Kernels: time over PoCL's (less is faster)", {"": kernels}, Scale(0.01, 2, (0.01, 0.1, 0.5, 1, 2))),
         "checks.svg": dots("Level full: time over the unchecked kernel's", {"": checks}, Scale(0.8, 2.5, (1, 1.25, 1.5, 2, 2.5))),
@@ -77,6 +78,11 @@ def draw_all() -> dict[str, str]:
                 for other in ("PoCL", "TVM llvm")
             },
             Scale(0.01, 2, (0.01, 0.1, 0.5, 1, 2)),
+        ),
+        "clients.svg": dots(
+            "Programs bound by compiling: time over PoCL's (less is faster)",
+            {f"{run} run": _of_clients(clients, f"this {run}") for run in ("first", "second")},
+            Scale(0.1, 2, (0.1, 0.25, 0.5, 1, 2)),
         ),
         "planners.svg": dots(
             "Memory plans: bytes over the live lower bound in the order as compiled",
@@ -108,6 +114,11 @@ def _cells(line: str) -> list[str]:
 
 def _whole(text: str) -> int:
     return int(text.replace(",", ""))
+
+
+def _of_clients(rows: Sequence[Mapping[str, str]], column: str) -> dict[str, list[float]]:
+    """The times of clients over PoCL's, of the rows whose second cell is `column`."""
+    return {row["client"]: [float(row["wall / PoCL"])] for row in rows if row[""] == column}
 
 
 def _by_family(cases: Sequence[Mapping[str, str]], column: str) -> dict[str, list[float]]:

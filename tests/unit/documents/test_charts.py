@@ -27,7 +27,7 @@ def charts() -> ModuleType:
 def test_charts_are_drawn_from_the_last_figures(charts: ModuleType) -> None:
     drawn = charts.draw_all()
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert len(drawn) == 5
+    assert len(drawn) == 6
     for name, text in drawn.items():
         ElementTree.fromstring(text)
         assert f"(benchmarks/{name})" in page
