@@ -20,7 +20,7 @@ from adreno_sim.engine.abi.specialization import BufferArg, ShadowSpec
 from adreno_sim.engine.prove import launch as launch_proofs
 from adreno_sim.engine.prove.in_range import AccessAnalysis
 
-PROOFS = ("prove_in_range", "single_writer_args", "race_free_local_arrays")
+PROOFS = ("prove_in_range", "single_writer_args", "race_free_local_arrays", "written_local_arrays")
 SOURCE = """kernel void k(global int *a, global const int *b, float x, int n) {
   local int t[8];
   int i = get_global_id(0), l = get_local_id(0);
@@ -62,7 +62,7 @@ def opened(checks: str, **options: Any) -> tuple[Device, Any]:
     return device, device.build(f"{SOURCE} // {os.getpid()} {next(_numbers)}")["k"]
 
 
-@pytest.mark.parametrize(("checks", "made"), [("off", 1), ("bounds", 1), ("full", 3)])
+@pytest.mark.parametrize(("checks", "made"), [("off", 1), ("bounds", 1), ("full", 4)])
 def test_launches_alike_are_proven_once(calls: Counter[tuple[str, int]], checks: str, made: int) -> None:
     device, kernel = opened(checks, cache=False)
     first, second, third = (ints(device, 64) for _ in range(3))
@@ -100,11 +100,11 @@ def test_proofs_serve_whatever_the_shadows_are(calls: Counter[tuple[str, int]]) 
     assert analysis is not None
     assert analysis.proven.single_writer >= {0}
     assert analysis.changed == {0}
-    assert analysis.cells == {0: ShadowSpec(0, 4), 1: ShadowSpec()}
+    assert analysis.cells == {0: ShadowSpec(0, 4, written_whole=True), 1: ShadowSpec()}
     shadows = [[arg.shadow for arg in variant.spec.args if isinstance(arg, BufferArg)] for variant in analysis._variants.values()]
     assert shadows == [
-        [ShadowSpec(0, 4), None],
-        [ShadowSpec(0, 4), ShadowSpec()],
+        [ShadowSpec(0, 4, written_whole=True), None],
+        [ShadowSpec(0, 4, written_whole=True), ShadowSpec()],
         [ShadowSpec(4, 4), ShadowSpec(4, 4)],
     ]
 
@@ -156,6 +156,6 @@ def test_another_process_proves_nothing_anew(tmp_path: Path, monkeypatch: pytest
         done = subprocess.run([sys.executable, "-c", ANOTHER_PROCESS], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         told.append(done.stdout.splitlines())
-    assert [lines.pop() for lines in told] == ["[4, 2, 2]", "[0, 0, 0]"]
+    assert [lines.pop() for lines in told] == ["[4, 2, 2, 2]", "[0, 0, 0, 0]"]
     assert told[0] == told[1]
     assert len(list((tmp_path / "proofs").iterdir())) == 4

@@ -102,6 +102,7 @@ class Proofs:
     wrap as signed. narrow: the operand, 32 bits that are extended to 64, is at least ROOM from the ends of a signed integer, and
     not negative where it is unsigned; or both factors of a mul24 or mad24 that is signed are ROOM_24 from the ends of 24 bits.
     race_free_locals: local arrays, by kind and name (`provenance.ObjectId`), in which no two work-items race.
+    written_locals: those in which work-items read only bytes that their group wrote before; vector code does not mark them.
     factors: of a product, the number of its instruction, which operand is the same number in all work-items, and that number.
 
     ends_soon: so few iterations are made that nothing need stop the launch, although its text leaves the length of a loop open.
@@ -111,6 +112,7 @@ class Proofs:
     nsw: frozenset[int] = frozenset()
     narrow: frozenset[int] = frozenset()
     race_free_locals: frozenset[tuple[str, object]] = frozenset()
+    written_locals: frozenset[tuple[str, object]] = frozenset()
     aligned: frozenset[int] = frozenset()
     factors: frozenset[tuple[int, int, int]] = frozenset()
     ends_soon: bool = False

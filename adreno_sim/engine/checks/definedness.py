@@ -67,13 +67,13 @@ class Definedness(Check):
 
 def find_memory(plan: KernelPlan, marks_all: bool = True) -> str:
     """Returns the memory that may in part be read uninitialised; "" if there is none. marks_all: an argument counts also if the
-    launch writes all of it."""
+    launch writes all of it, and local memory also if it is proven to be written before it is read."""
     unit = plan.unit
     for param, arg in zip(unit.kernel.params, unit.spec.args, strict=True):
         shadow = shadow_of(arg)
         if shadow is not None and (marks_all or not shadow.written_whole):
             return f"{param.name}, which may not be initialised"
-    if unit.local_bytes:
+    if unit.local_bytes and (marks_all or definedness_vectors.may_read_unwritten(plan)):
         return "local memory, which may not be initialised"
     if any(instr.op == "alloca" for instr in unit.kernel.blocks[0].instrs):
         return "private variables, which may not be initialised"

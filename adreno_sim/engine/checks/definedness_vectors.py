@@ -44,6 +44,12 @@ def check_variables(kernel: ir.Function, undefined: UndefinedValues) -> None:
             raise NotVectorizable("a variable that may have no value")
 
 
+def may_read_unwritten(plan: KernelPlan) -> bool:
+    """Returns whether some local array is not proven to be written before it is read."""
+    written = {which for _, which in plan.unit.spec.proofs.written_locals}
+    return not plan.unit.local_offsets.keys() <= written
+
+
 def _stored_operand(instr: ir.Instr) -> ir.Value | None:
     """Returns the value that an instruction only stores, to memory or an image."""
     if instr.op == "memset":
@@ -69,7 +75,7 @@ class VectorDefinednessPlan(CheckPlan):
 
     @staticmethod
     def make(plan: KernelPlan, reason: str, uses: LaneUses) -> VectorDefinednessPlan:
-        nbytes = plan.unit.local_bytes
+        nbytes = plan.unit.local_bytes if may_read_unwritten(plan) else 0
         local = plan.unit.reserve_arena(nbytes)
         zeroed = [(local, nbytes)] if nbytes else []
         assert isinstance(plan, VectorPlan)
@@ -252,6 +258,8 @@ class VectorDefinedness(Instrumentation):
         if variable is not None:
             return self._private_base(variable)
         if target.kind == "local":
+            if target.id in self.e.unit.spec.proofs.written_locals:
+                return None
             offset = self.plan.local + self.e.unit.local_offsets[target.id[1]]
             return self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         if target.kind != "buffer":

@@ -102,8 +102,9 @@ class ExactConditions:
         left, right = test.operands
         pred = test.pred if truth else INVERSE[test.pred]
         if pred in ("eq", "ne"):
-            known = isinstance(right, ir.Const) and right.value in (0, 1) and self._forms.conditions.is_boolean(left)
-            return self._of(left, (pred == "eq") == is_constant(right, True), depth + 1) if known else None
+            if isinstance(right, ir.Const) and self._forms.conditions.is_boolean(left):
+                return self._of(left, (pred == "eq") == is_constant(right, True), depth + 1) if right.value in (0, 1) else None
+            return self._of_equality(left, right) if pred == "eq" else None
         if not isinstance(left.type, ir.Int) or left.type.bits == 1:
             return None
         a, b = self._forms.of(left), self._forms.of(right)
@@ -112,6 +113,12 @@ class ExactConditions:
         if pred[0] == "u" and self._forms.bounds_at(test).range_of(b)[0] < 0:
             return None
         return order_constraints(a, b, pred)
+
+    def _of_equality(self, left: ir.Value, right: ir.Value) -> list[Linear] | None:
+        if not isinstance(left.type, ir.Int) or left.type.bits == 1:
+            return None
+        a, b = self._forms.of(left), self._forms.of(right)
+        return [*order_constraints(a, b, "sle"), *order_constraints(b, a, "sle")]
 
 
 def _both(one: list[Linear] | None, other: list[Linear] | None) -> list[Linear] | None:

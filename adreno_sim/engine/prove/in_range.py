@@ -160,7 +160,7 @@ class AccessAnalysis:
 
     def _span_goal(self, span: Span) -> Goal:
         key = self.object_of(span.pointer)
-        extent = self._object_size(key)
+        extent = self.object_size(key)
         if extent is not None:
             return Goal("offset", span.offset, extent - span.size, span.size, span.pointer)
         return Goal(_ANY_OBJECT if key is None else "the size of the object is not known", pointer=span.pointer)
@@ -173,7 +173,7 @@ class AccessAnalysis:
         """Returns the program-scope variable `name` that the kernel refers to."""
         return self._globals[name]  # type: ignore[index]
 
-    def _object_size(self, key: ObjectId | None) -> int | None:
+    def object_size(self, key: ObjectId | None) -> int | None:
         """Returns the size of an object in bytes, or None if it is unknown."""
         if key is None:
             return None

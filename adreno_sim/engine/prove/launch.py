@@ -21,6 +21,7 @@ from .local_races import race_free_local_arrays
 from .short_launch import ends_soon
 from .single_writer import single_writer_args
 from .whole_writes import wholly_written_args
+from .written_locals import written_local_arrays
 
 T = TypeVar("T")
 
@@ -49,7 +50,8 @@ def prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) 
         if spec.full:
             single_writer = find("single writers of", single_writer_args, single_writer)
             race_free = find("races in local memory of", race_free_local_arrays, proofs.race_free_locals)
-            proofs = replace(proofs, race_free_locals=race_free)
+            written = find("the first writes of local memory in", written_local_arrays, proofs.written_locals)
+            proofs = replace(proofs, race_free_locals=race_free, written_locals=written)
         proofs = replace(proofs, ends_soon=find("lengths of loops in", ends_soon, False))
         if single_writer:
             whole = partial(wholly_written_args, single_writer=single_writer, ends=proofs.ends_soon)

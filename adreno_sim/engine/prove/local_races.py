@@ -16,7 +16,7 @@ from ...ir.builtins import builtin_of
 from ...ir.memory_ops import address_operands, fence_flags, is_plain_load, touches_memory
 from ...ir.provenance import ObjectId
 from ..abi.kernel_shape import LOCAL_FLAG
-from ..abi.specialization import LocalArg, Specialization
+from ..abi.specialization import LocalArg
 from ..analysis.affine import AffineForms
 from ..analysis.linear import Linear
 from ..analysis.uniformity import Uniformity
@@ -48,11 +48,11 @@ def race_free_local_arrays(analysis: AccessAnalysis) -> frozenset[ObjectId]:
 def find_local_conflicts(analysis: AccessAnalysis) -> Iterator[tuple[ObjectId, Conflict | None]]:
     """Yields each local array that is accessed with why work-items may race in it; None if they are proven not to. Yields
     nothing if a pointer may lead to any object."""
-    accesses = _accesses(analysis, analysis.spec)
+    accesses = find_local_accesses(analysis)
     return _find_races(analysis.forms, accesses) if accesses else iter(())
 
 
-def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[LocalAccess]] | None:
+def find_local_accesses(analysis: AccessAnalysis) -> dict[int, list[LocalAccess]] | None:
     """Returns the accesses to local arrays by id of the instruction, or None if a pointer may lead to any object."""
     found: dict[int, list[LocalAccess]] = {}
     for block in analysis.forms.dominators.order:
@@ -65,7 +65,7 @@ def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[
                 place = analysis.object_of(target)
                 if place is None:
                     return None
-                if _is_local(place, spec, analysis):
+                if _is_local(place, analysis):
                     read, write = read_of(instr, analysis), write_of(instr, analysis)
                     read, write = _without_group_ids(read, analysis), _without_group_ids(write, analysis)
                     access = LocalAccess(instr, place, write, is_plain_load(instr), read)
@@ -73,11 +73,11 @@ def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[
     return found
 
 
-def _is_local(place: ObjectId, spec: Specialization, analysis: AccessAnalysis) -> bool:
+def _is_local(place: ObjectId, analysis: AccessAnalysis) -> bool:
     kind, which = place
     if kind == "param":
         assert isinstance(which, int)
-        return isinstance(spec.args[which], LocalArg)
+        return isinstance(analysis.spec.args[which], LocalArg)
     return kind == "global" and analysis.global_named(which).space == ir.LOCAL
 
 
@@ -174,7 +174,7 @@ class Phases:
 
     def phases(self) -> Iterator[Phase]:
         starts: list[Point] = [(self._order[0], 0)]
-        starts += [(b, n + 1) for b in self._order for n, instr in enumerate(b.instrs) if _is_barrier(instr)]
+        starts += [(b, n + 1) for b in self._order for n, instr in enumerate(b.instrs) if orders_local_memory(instr)]
         for start in starts:
             for choices in self._branch_choices(start) if self._uniformity.is_convergent(start[0]) else [{}]:
                 yield self._phase(start, choices)
@@ -241,7 +241,7 @@ class Phases:
         while pending:
             (block, number), counted = pending.pop()
             for instr in block.instrs[number:]:
-                if _is_barrier(instr):
+                if orders_local_memory(instr):
                     break
                 if counted:
                     found.append(instr)
@@ -254,7 +254,7 @@ class Phases:
         return found
 
 
-def _is_barrier(instr: ir.Instr) -> bool:
+def orders_local_memory(instr: ir.Instr) -> bool:
     """Returns True if `instr` is a barrier that orders accesses to local memory within a group (CLK_LOCAL_MEM_FENCE)."""
     flags = fence_flags(instr) if builtin_of(instr).sync == "group" else None
     return isinstance(flags, ir.Const) and isinstance(flags.value, int) and bool(flags.value & LOCAL_FLAG)

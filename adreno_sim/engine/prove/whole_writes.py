@@ -19,7 +19,9 @@ from ...ir.loops import natural_loops
 from ...ir.postdominators import PostDominators
 from ..analysis.linear import Linear
 from ..analysis.loop_bounds import needs_no_watchdog
+from ..analysis.uniformity import Uniformity
 from .exact_conditions import ExactConditions
+from .executions import Executions, Ways
 from .in_range import AccessAnalysis
 from .single_writer import ArgumentAccesses, accesses_by_argument
 
@@ -33,10 +35,9 @@ def wholly_written_args(analysis: AccessAnalysis, single_writer: frozenset[int],
     """Returns the positions of those arguments of `single_writer` that the launch never reads and writes completely. ends:
     the launch is proven to end soon.
 
-    Nothing may stop a work-item: there is no barrier, and no loop whose end is not known.
+    Nothing may stop a work-item: there is no barrier that only some of a group pass, and no loop whose end is not known.
     """
-    synchronises = any(builtin_of(i).sync for block in analysis.function.blocks for i in block.instrs)
-    if not single_writer or synchronises or not analysis.forms.facts.uniform:
+    if not single_writer or not analysis.forms.facts.uniform or _may_wait_forever(analysis):
         return frozenset()
     if not needs_no_watchdog(analysis.function, ends):
         return frozenset()
@@ -46,6 +47,16 @@ def wholly_written_args(analysis: AccessAnalysis, single_writer: frozenset[int],
     count = _Count(analysis)
     params = (param for param in analysis.function.params if param.index in single_writer and param.index in accesses)
     return frozenset(param.index for param in params if _is_written_whole(analysis, count, param, accesses[param.index]))
+
+
+def _may_wait_forever(analysis: AccessAnalysis) -> bool:
+    """Returns whether some work-items of a group may wait for others that do not come, or for something else than a barrier."""
+    order = analysis.forms.dominators.order
+    waiting = {(block, sync) for block in order for i in block.instrs if (sync := builtin_of(i).sync)}
+    if not waiting:
+        return False
+    uniformity = Uniformity(analysis.forms.dominators)
+    return not all(sync == "group" and uniformity.is_convergent(block) for block, sync in waiting)
 
 
 def _is_written_whole(analysis: AccessAnalysis, count: _Count, param: ir.Param, accesses: ArgumentAccesses) -> bool:
@@ -79,17 +90,32 @@ class _Count:
         return ExactConditions(self._forms, PostDominators(self._function.blocks))
 
     @cached_property
+    def _ways(self) -> Ways:
+        return Ways(self._forms)
+
+    @cached_property
     def _in_loops(self) -> set[int] | None:
         loops = natural_loops(self._forms.dominators)
         return None if loops is None else {id(block) for body in loops.values() for block in body}
 
     def executions(self, block: ir.Block) -> int | None:
-        """Returns how many work-items reach a block that is in no loop; None if that is not known."""
+        """Returns how often work-items reach a block, or less if there are very many iterations; None if that is not known."""
         if id(block) not in self._known and len(self._known) < _MOST_BLOCKS:
             inside = self._in_loops
-            known = None if inside is None or id(block) in inside else self._conditions.of_block(block)
-            self._known[id(block)] = None if known is None else self._count(known)
+            if inside is not None and id(block) in inside:
+                self._known[id(block)] = self._count_iterations(block)
+            else:
+                known = None if inside is None else self._conditions.of_block(block)
+                self._known[id(block)] = None if known is None else self._count(known)
         return self._known.get(id(block))
+
+    def _count_iterations(self, block: ir.Block) -> int | None:
+        """Returns how often work-items reach a block in a loop, where that is the same for all groups."""
+        ends = [b for b in self._forms.dominators.order if not b.successors]
+        way = self._ways.find(block, ends[0]) if len(ends) == 1 else None
+        if way is None:
+            return None
+        return len(Executions(self._forms, way).offsets(Linear.number(0))) * prod(self._forms.facts.groups)
 
     def _count(self, conditions: Iterable[Linear]) -> int | None:
         """Returns how many ids meet all conditions. Each condition says that a sum is at most 0."""

@@ -79,7 +79,8 @@ def _fewer_items(spec: Specialization, facts: LaunchFacts, copies: int) -> tuple
 
 def _analyze(analysis: LaunchAnalysis, decision: Decision, keep: bool) -> tuple[LaunchAnalysis, Specialization]:
     """Returns the facts about the coarse launch, and its specialization with proofs. Its work-items do not race because those of
-    the launch do not: they make the same accesses, or fewer, to memory that groups do not share.
+    the launch do not: they make the same accesses, or fewer, to memory that groups do not share. Nor do they read local memory
+    that their group has not written: each read that is left has its writes before it, as in the launch.
     """
     grid = decision.grid
     assert grid is not None
@@ -87,8 +88,9 @@ def _analyze(analysis: LaunchAnalysis, decision: Decision, keep: bool) -> tuple[
     kernel, checks = _coarse_kernel(analysis, grid, spec.local_size), spec.checks
     without_races = replace(grid.spec(spec, facts), checks="bounds" if checks == "full" else checks)
     coarse = analyze_launch(kernel, without_races, grid.facts(facts), keep=keep)
-    race_free = analysis.proven.proofs.race_free_locals
-    return coarse, replace(coarse.spec, checks=checks, proofs=replace(coarse.proven.proofs, race_free_locals=race_free))
+    own = analysis.proven.proofs
+    proofs = replace(coarse.proven.proofs, race_free_locals=own.race_free_locals, written_locals=own.written_locals)
+    return coarse, replace(coarse.spec, checks=checks, proofs=proofs)
 
 
 def _coarse_kernel(analysis: LaunchAnalysis, grid: CoarseGrid, local_size: Size3) -> ir.Function:

@@ -47,8 +47,9 @@ def launch(emitter: str, source: str, grid: tuple[Any, Any], args: list[Any]) ->
 OUT = np.zeros(960, np.float32)
 IN = np.arange(960, dtype=np.float32)
 ONE, TWO = ((1024,), (64,)), ((32, 8), (16, 2))
-EXACT = ((960,), (64,))
+EXACT, QUARTER = ((960,), (64,)), ((240,), (80,))
 HEAD = "int i = get_global_id(0), x = get_global_id(0), y = get_global_id(1), l = get_local_id(0), g = get_group_id(0);"
+ROWS = " ".join(f"vstore16((float16)(b[i]), g * 4 + {n}, a);" for n in range(4))
 
 BUFFERS = {  # body; grid; whether all is written
     "each its own": ("a[i] = b[i];", EXACT, True),
@@ -60,7 +61,29 @@ BUFFERS = {  # body; grid; whether all is written
     "all but the first": ("if (i > 0 && i < 960) a[i] = b[i];", ONE, False),
     "of half the groups": ("if (g < 7) a[i] = b[i];", EXACT, False),
     "four each": ("if (i < 240) vstore4(vload4(i, b), i, a);", ONE, True),
-    "four each, in a loop": ("if (i < 240) for (int n = 0; n < 4; n++) a[i * 4 + n] = b[i];", ONE, False),  # is not counted
+    "four each, in a loop": ("if (i < 240) for (int n = 0; n < 4; n++) a[i * 4 + n] = b[i];", ONE, False),
+    "four each, in a loop of all": ("for (int n = 0; n < 4; n++) a[i * 4 + n] = b[i];", QUARTER, True),
+    "a row of each group": ("for (int n = l; n < 320; n += 80) a[g * 320 + n] = b[n];", ((240,), (80,)), True),
+    "a row of each group, no multiple": ("for (int n = l; n < 320; n += 96) a[g * 320 + n] = b[n];", ((288,), (96,)), True),
+    "a row of each group but its end": ("for (int n = l; n < 319; n += 80) a[g * 320 + n] = b[n];", ((240,), (80,)), False),
+    "a row of each group, if data says so": (
+        "for (int n = l; n < 320; n += 80) if (b[n] < 300) a[g * 320 + n] = b[n];", ((240,), (80,)), False,
+    ),
+    "a row of each group, until data says so": (
+        "for (int n = l; n < 320; n += 80) { if (b[n] > 300) break; a[g * 320 + n] = b[n]; }", ((240,), (80,)), False,
+    ),
+    "a row of each group, until data says so, by a return": (
+        "for (int n = l; n < 320; n += 80) { if (b[n] > 300) return; a[g * 320 + n] = b[n]; }", ((240,), (80,)), False,
+    ),
+    "rows twice": ("for (int m = 0; m < 2; m++) for (int n = l; n < 320; n += 80) a[g * 320 + n] = m;", ((240,), (80,)), False),
+    "half rows twice": (
+        "for (int m = 0; m < 2; m++) for (int n = l; n < 160; n += 80) a[g * 320 + n] = m;", ((240,), (80,)), False,
+    ),
+    "rows of rows": (
+        "for (int m = 0; m < 2; m++) for (int n = l; n < 160; n += 80) a[g * 320 + m * 160 + n] = m;", ((240,), (80,)), True,
+    ),
+    "all but the first iteration": ("for (int n = 0; n < 5; n++) if (n) a[i * 4 + n - 1] = b[i];", QUARTER, True),
+    "do while": ("int m = 0; do { a[i * 4 + m] = b[i]; m++; } while (m < 4);", QUARTER, False),  # is not counted
     "four each, written out": ("if (i < 240) { a[i * 4] = a[i * 4 + 1] = 2; a[i * 4 + 2] = b[i]; a[i * 4 + 3] = 4; }", ONE, True),
     "three of four": ("if (i < 240) { a[i * 4] = 1; a[i * 4 + 1] = 2; a[i * 4 + 2] = b[i]; }", ONE, False),
     "the other way round": ("if (i < 960) a[959 - i] = b[i];", ONE, True),
@@ -82,7 +105,13 @@ BUFFERS = {  # body; grid; whether all is written
     "twice the same": ("if (i < 960) { a[i] = 3; a[i] = b[i]; }", ONE, False),
     "some twice": ("if (i < 960) a[i % 480] = b[i];", ONE, False),
     "quotients": ("if (i < 960) a[i / 4 + (i % 4) * 240] = b[i];", ONE, True),
-    "behind a barrier": ("barrier(CLK_LOCAL_MEM_FENCE); if (i < 960) a[i] = b[i];", ONE, False),
+    "behind a barrier": ("barrier(CLK_LOCAL_MEM_FENCE); if (i < 960) a[i] = b[i];", ONE, True),
+    "behind a barrier on one way": ("if (g > 3) return; barrier(CLK_LOCAL_MEM_FENCE); if (i < 960) a[i] = b[i];", ONE, False),
+    "behind a barrier that some pass": ("if (l < 3) barrier(CLK_LOCAL_MEM_FENCE); if (i < 960) a[i] = b[i];", ONE, False),
+    "by one of each group": (f"if (l == 3) {{ {ROWS} }}", EXACT, True),
+    "by one of each group, or two": (f"if (l == b[3]) {{ {ROWS} }}", EXACT, False),
+    "by nobody": (f"if (l == 64) {{ {ROWS} }}", EXACT, False),
+    "by all but one": ("if (i != 70) a[i] = b[i];", EXACT, False),
     "unsigned": ("uint u = get_global_id(0); if (u < 960u) a[u] = b[u];", ONE, True),
     "either end": ("if (!(i >= 960)) a[i] = b[i];", ONE, True),
     "as TVM asks": ("if (((bool)(x < 30)) && ((bool)(y < 8))) vstore4((float4)(1), y * 30 + x, a);", TWO, True),

@@ -1,0 +1,94 @@
+"""Proves that work-items read only bytes of a local array that their group has written before. It then needs no marks.
+
+The bytes that a group writes before a barrier are found one by one: for each work-item, and each iteration of loops before the
+barrier, the bytes of a store whose offset and conditions depend on nothing else. Each work-item makes these stores on every way
+to the barrier. A load behind the barrier may read these bytes and no others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import ir
+from ...ir.memory_ops import is_plain_store
+from ...ir.provenance import ObjectId
+from ..analysis.uniformity import Uniformity
+from .executions import Executions, Ways, offsets_of_read
+from .in_range import AccessAnalysis
+from .local_races import LocalAccess, Point, find_local_accesses, orders_local_memory
+from .single_writer import read_of, write_of
+
+
+def written_local_arrays(analysis: AccessAnalysis) -> frozenset[ObjectId]:
+    """Returns the local arrays in which no work-item reads a byte that its group has not written."""
+    if not analysis.forms.facts.uniform:
+        return frozenset()
+    by_array: dict[ObjectId, list[LocalAccess]] = {}
+    for several in (find_local_accesses(analysis) or {}).values():
+        for access in several:
+            by_array.setdefault(access.array, []).append(access)
+    if not by_array:
+        return frozenset()
+    found = _WrittenFirst(analysis)
+    return frozenset(array for array, accesses in by_array.items() if found.holds(array, accesses))
+
+
+class _WrittenFirst:
+    """Whether the loads of an array read only what the group writes before a barrier that they are behind."""
+
+    def __init__(self, analysis: AccessAnalysis):
+        self._analysis = analysis
+        self._forms = forms = analysis.forms
+        self._ways = Ways(forms)
+        uniformity = Uniformity(forms.dominators)
+        convergent = filter(uniformity.is_convergent, forms.dominators.order)
+        self._barriers = [(b, n) for b in convergent for n, instr in enumerate(b.instrs) if orders_local_memory(instr)]
+
+    def holds(self, array: ObjectId, accesses: list[LocalAccess]) -> bool:
+        loads = [access.instr for access in accesses if access.reads]
+        stores = [access.instr for access in accesses if is_plain_store(access.instr)]
+        if len(loads) + len(stores) < len(accesses):
+            return False
+        for barrier in self._barriers:
+            behind = [load for load in loads if self._is_before(barrier, self._place_of(load))]
+            if behind:
+                written = self._written_before(barrier, array, stores)
+                shown = {id(load) for load in behind if self._reads_only(load, written)}
+                loads = [load for load in loads if id(load) not in shown]
+        return not loads
+
+    def _reads_only(self, load: ir.Instr, written: np.ndarray) -> bool:
+        """Returns whether all bytes that a load reads are among the `written` ones."""
+        if written.all():
+            return True
+        read = read_of(load, self._analysis) if written.any() else None
+        first = None if read is None else offsets_of_read(self._forms, read)
+        if read is None or first is None:
+            return False
+        first = first[(first >= 0) & (first + read.size <= len(written))]  # it is proven in range
+        return all(bool(written[first + byte].all()) for byte in range(read.size))
+
+    def _place_of(self, instr: ir.Instr) -> Point:
+        block = self._forms.block_of[id(instr)]
+        return block, next(n for n, other in enumerate(block.instrs) if other is instr)
+
+    def _is_before(self, one: Point, other: Point) -> bool:
+        """Returns whether every path to `other` passes `one` first."""
+        if one[0] is other[0]:
+            return one[1] < other[1]
+        return self._forms.dominators.dominates(one[0], other[0])
+
+    def _written_before(self, barrier: Point, array: ObjectId, stores: list[ir.Instr]) -> np.ndarray:
+        """Returns for each byte of the array whether the group writes it on every way to the barrier."""
+        size = self._analysis.object_size(array)
+        assert size is not None
+        written = np.zeros(size, bool)
+        for store in stores:
+            write, place = write_of(store, self._analysis), self._place_of(store)
+            late = place[0] is barrier[0] and place[1] > barrier[1]
+            way = None if write is None or late else self._ways.find(place[0], barrier[0])
+            if write is not None and way is not None:
+                first = Executions(self._forms, way).offsets(write.offset)
+                for byte in range(write.size):
+                    written[first + byte] = True
+        return written
