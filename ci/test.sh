@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install everything into a virtual environment, run the linters, and the tests of the fast set: about five minutes on two cores
 # besides the installation. Arguments go to pytest.
-#   --complete               every test function, of large families a part: about 22 minutes on two cores
+#   --complete               every test function, of large families a part: about 14 minutes on two cores
 #   --shard I/N              the I-th of N parts that take the same time, for N machines
 #   ADRENO_SIM_VENV=folder   where the environment lies (default .venv in the repository; reused while it is current)
 set -u
