@@ -18,6 +18,9 @@ from .in_range import AccessAnalysis
 from .local_races import LocalAccess, Point, find_local_accesses, orders_local_memory
 from .single_writer import read_of, write_of
 
+_MOST_STEPS = 4096
+"""The most stores and loads that are considered, over all barriers of a kernel: beyond, nothing more is proven."""
+
 
 def written_local_arrays(analysis: AccessAnalysis) -> frozenset[ObjectId]:
     """Returns the local arrays in which no work-item reads a byte that its group has not written."""
@@ -40,6 +43,8 @@ class _WrittenFirst:
         self._analysis = analysis
         self._forms = forms = analysis.forms
         self._ways = Ways(forms)
+        self._places = {id(instr): (b, n) for b in forms.dominators.order for n, instr in enumerate(b.instrs)}
+        self._left = _MOST_STEPS
         uniformity = Uniformity(forms.dominators)
         convergent = filter(uniformity.is_convergent, forms.dominators.order)
         self._barriers = [(b, n) for b in convergent for n, instr in enumerate(b.instrs) if orders_local_memory(instr)]
@@ -50,8 +55,11 @@ class _WrittenFirst:
         if len(loads) + len(stores) < len(accesses):
             return False
         for barrier in self._barriers:
-            behind = [load for load in loads if self._is_before(barrier, self._place_of(load))]
+            behind = [load for load in loads if self._is_before(barrier, self._places[id(load)])]
             if behind:
+                self._left -= len(stores) + len(behind)
+                if self._left < 0:
+                    return False
                 written = self._written_before(barrier, array, stores)
                 shown = {id(load) for load in behind if self._reads_only(load, written)}
                 loads = [load for load in loads if id(load) not in shown]
@@ -68,10 +76,6 @@ class _WrittenFirst:
         first = first[(first >= 0) & (first + read.size <= len(written))]  # it is proven in range
         return all(bool(written[first + byte].all()) for byte in range(read.size))
 
-    def _place_of(self, instr: ir.Instr) -> Point:
-        block = self._forms.block_of[id(instr)]
-        return block, next(n for n, other in enumerate(block.instrs) if other is instr)
-
     def _is_before(self, one: Point, other: Point) -> bool:
         """Returns whether every path to `other` passes `one` first."""
         if one[0] is other[0]:
@@ -84,7 +88,7 @@ class _WrittenFirst:
         assert size is not None
         written = np.zeros(size, bool)
         for store in stores:
-            write, place = write_of(store, self._analysis), self._place_of(store)
+            write, place = write_of(store, self._analysis), self._places[id(store)]
             late = place[0] is barrier[0] and place[1] > barrier[1]
             way = None if write is None or late else self._ways.find(place[0], barrier[0])
             if write is not None and way is not None:

@@ -14,6 +14,7 @@ import pytest
 from adreno_sim import open_device
 from adreno_sim.backends.sim.device import SimDevice
 from adreno_sim.base.specs import BufferSpec
+from adreno_sim.engine.prove import written_locals
 
 GROUPS, FLOATS = 3, np.arange(1024, dtype=np.float32)
 LINE, PLANE = (64, 1), (16, 4)
@@ -146,3 +147,12 @@ def test_random_kernels(start: int) -> None:
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}\n{body}\n{local_size}, {size} elements") from None
     assert 0 < proven < count, f"{proven} of {count} are proven"
+
+
+def test_a_kernel_with_more_accesses_than_are_looked_at_keeps_its_marks(monkeypatch):
+    body = f"s[l] = b[i] {{}}; {WAIT} a[i] = s[63 - l];"
+    assert launch("spmd", body.format("+ 7"), LINE, 64)[0]
+    monkeypatch.setattr(written_locals, "_MOST_STEPS", 1)  # there are two: a store and a load
+    is_proven, *found = launch("spmd", body.format("+ 8"), LINE, 64)
+    assert not is_proven
+    assert found == list(launch("scalar", body.format("+ 8"), LINE, 64)[1:])
