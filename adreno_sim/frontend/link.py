@@ -51,10 +51,10 @@ def _apply(change: Callable[..., T], function: Function, *others: Any) -> T:
 class Linker:
     """Finishes the functions of a module, or of linked ones. A helper is simplified once and copied into each caller.
 
-    finite: kernels are compiled as if no value were NaN or infinite."""
+    finite: kernels are compiled as if no value were NaN or infinite. relaxed: their floats may be less exact."""
 
-    def __init__(self, reader: ModuleReader | LinkedReader, finite: bool = False):
-        self.reader, self._finite = reader, finite
+    def __init__(self, reader: ModuleReader | LinkedReader, finite: bool = False, relaxed: bool = False):
+        self.reader, self._finite, self._relaxed = reader, finite, relaxed
         self._helpers: dict[str, Function] = {}
         self._active: list[str] = []
 
@@ -76,6 +76,7 @@ class Linker:
         _apply(eliminate_common_subexpressions, function)
         _apply(eliminate_dead_code, function)
         verify(function)
+        function.relaxed_math = self._relaxed
         return function
 
     def _read_simplified(self, name: str) -> Function:

@@ -94,10 +94,8 @@ def _compile(source: str, options: str, target: FrontEndTarget, output: ClangOut
     """Returns the module of a program; `output` is what clang made of it, if it has run."""
     output = output or _run_clang(source, options, target)
     given = parse_options(options, target.extensions)
-    linker = _link(output, target.folds_finite_math and given.finite_math)
+    linker = _link(output, target.folds_finite_math and given.finite_math, given.relaxed_math)
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}
-    for function in kernels.values():
-        function.relaxed_math = given.relaxed_math
     return ir.Module(source, kernels, linker.reader.globals, list(output.warnings))
 
 
@@ -116,7 +114,7 @@ def compile_functions(
     return {name: linker.finish(name) for name in linker.reader.helpers}, linker.reader.globals
 
 
-def _link(output: ClangOutput, finite: bool = False) -> Linker:
+def _link(output: ClangOutput, finite: bool = False, relaxed: bool = False) -> Linker:
     """Returns what finishes the functions of a program. Raises BuildError for one that uses what nobody defines."""
     from .link import Linker  # the reader and all passes, which a program that is on disk does not need
     from .llvm_reader.reader import ModuleReader
@@ -125,7 +123,7 @@ def _link(output: ClangOutput, finite: bool = False) -> Linker:
     if reader.undefined:
         found = [Diagnostic(loc.file, loc.line, loc.column, "error", what) for what, loc in reader.undefined]
         raise BuildError(summary(found), [*output.warnings, *found])
-    return Linker(reader, finite)
+    return Linker(reader, finite, relaxed)
 
 
 def _run_clang(source: str, options: str, target: FrontEndTarget) -> ClangOutput:

@@ -62,10 +62,9 @@ def compile_unit(
 def link_units(units: Sequence[SourceUnit], finite: bool = False) -> ir.Module:
     """The program of several units. BuildError for a function that two of them define, and for one that none does;
     UnsupportedError as of `compile_source`. finite: as of `Linker`."""
-    linker = Linker(LinkedReader([unit.text for unit in units]), finite)
+    relaxed = any(parse_options(unit.options).relaxed_math for unit in units)
+    linker = Linker(LinkedReader([unit.text for unit in units]), finite, relaxed)
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}
-    for function in kernels.values():
-        function.relaxed_math = any(parse_options(unit.options).relaxed_math for unit in units)
     warnings: list[object] = [found for unit in units for found in unit.warnings]
     return ir.Module("\n".join(unit.source for unit in units), kernels, linker.reader.globals, warnings)
 
