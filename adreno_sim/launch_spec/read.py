@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +15,9 @@ from ..base.launch_folder import SCHEMA
 from ..base.specs import BufferExtent, ImageSpec, Sampler
 from ..base.toml_tables import MISSING, Table, load_toml
 from ..base.trust.table import Input, TakenDevice, require_options, take_device
-from ..image.formats import CHANNEL_TYPES, ORDERS
+from ..image.formats import ORDERS
 from . import scalars
-from .data import DTYPES, Data, read_data
+from .data import Data, read_data
 from .expected import ExpectedFinding, read_expected
 from .include_folders import add_launch_folders
 from .model import (
@@ -35,6 +34,7 @@ from .model import (
 )
 from .named_files import FileNames
 from .reference import read_reference
+from .type_names import read_channel_type, read_dtype, read_type, refuse_other_keys
 from .values import Settings, fill_in, read_values, with_values
 
 IMAGE_KINDS = ("image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d")
@@ -163,10 +163,11 @@ def _argument(table: Table, files: FileNames, storages: dict[str, int]) -> Argum
 
 
 def _buffer(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
+    refuse_other_keys(table, "dtype", "the elements of a buffer have a type by its name in NumPy")
     data = read_data(table, "data", files, "unwritten")
     needed = data.fill not in ("values", "file")
     count = table.whole("count", MISSING if needed else None, least=1)
-    dtype = table.text("dtype", choices=DTYPES)
+    dtype = read_dtype(table)
     extent, undefined = _buffer_extent(table, np.dtype(dtype).itemsize), _undefined(table, files)
     return BufferArgument(dtype, count, data, _placement(table, storages), name, extent, undefined)
 
@@ -208,6 +209,7 @@ def _image_extent(table: Table, deep: str | None, whole: ImageSpec) -> tuple[int
 
 
 def _image(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
+    refuse_other_keys(table, "channel_type", "the texels of an image have an `order`, and a type by its name in OpenCL")
     flat = kind in ("image1d", "image1d_buffer", "image1d_array")
     deep = {"image3d": "depth", "image2d_array": "layers", "image1d_array": "layers"}.get(kind)
     spec = ImageSpec(
@@ -216,7 +218,7 @@ def _image(table: Table, kind: str, name: str, files: FileNames, storages: dict[
         height=1 if flat else table.whole("height", least=1),
         depth_or_layers=table.whole(deep, least=1) if deep else 1,
         order=table.text("order", "RGBA", choices=tuple(ORDERS)),
-        channel_type=table.text("channel_type", "FLOAT", choices=tuple(CHANNEL_TYPES)),
+        channel_type=read_channel_type(table),
         row_pitch=table.whole("row_pitch", None, least=1),
         slice_pitch=table.whole("slice_pitch", None, least=1),
     )
@@ -239,13 +241,9 @@ def _placement(table: Table, storages: dict[str, int]) -> ArgumentPlacement:
 
 
 def _scalar(table: Table, kind: str, name: str, files: FileNames, storages: dict[str, int]) -> ArgumentSpec:
-    type = table.text("type", "")
+    refuse_other_keys(table, "type", "a scalar has a type of OpenCL C")
+    type = read_type(table)
     value = table.compute("value", MISSING, "a number, or a list of numbers")
-    if type and not scalars.is_type(type):
-        close = difflib.get_close_matches(type, scalars.SCALARS, n=1)
-        table.fail_expected(
-            "type", "a scalar or vector type of OpenCL C, or bytes" + (f" (did you mean {close[0]}?)" if close else "")
-        )
     wrong = scalars.value_error(type, value) if type else ""
     if wrong:
         raise table.error("value", wrong)

@@ -15,6 +15,8 @@ SCALARS = {
 }  # fmt: skip
 """numpy's name of every scalar type."""
 
+IN_OPENCL = {dtype: name for name, dtype in SCALARS.items()}
+
 _LONG_NAMES = {"unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint", "unsigned": "uint",
                "unsigned long": "ulong", "signed char": "char"}  # fmt: skip
 _VECTOR = re.compile(r"([a-z]+)(2|3|4|8|16)?")
@@ -40,9 +42,11 @@ def value_error(type: str, value: Any) -> str:
     if not dtype or (count is None and not isinstance(value, list)):
         return "expected a list of bytes"
     if count is not None and len(values) != count:
-        return f"expected {what} for {type}, got {len(values)} values"
+        one = f" (one number of NumPy's {type} is {IN_OPENCL[type]})" if type in IN_OPENCL else ""
+        return f"expected {what} for {type}, got {len(values)} values{one}"
     wrong = [item for item in values if not fits(item, dtype)]
-    return f"expected {dtype}, got {wrong[0]!r:.40}" if wrong else ""
+    expected = "bytes, numbers from 0 to 255" if type == "bytes" else IN_OPENCL[dtype]
+    return f"expected {expected}, got {wrong[0]!r:.40}" if wrong else ""
 
 
 def make(type: str, value: Any) -> Any:

@@ -17,7 +17,7 @@ from ..base.output_file import write_text
 from ..base.specs import ImageSpec, Local, Sampler
 from ..findings import Finding
 from ..launch_spec.data import DTYPES
-from ..launch_spec.scalars import SCALARS
+from ..launch_spec.scalars import IN_OPENCL
 from ..render.report import html
 from ..results.verdict.finding_json import finding_to_json
 from .results import safe_name
@@ -25,7 +25,6 @@ from .results import safe_name
 if TYPE_CHECKING:
     from .kernels import Image
 
-TYPES = {dtype: name for name, dtype in SCALARS.items()}
 DEPTH = {"image3d": "depth", "image2d_array": "layers", "image1d_array": "layers"}
 
 
@@ -76,7 +75,7 @@ def _argument(arg: Any) -> WrittenArgument:
 
 def _scalar(value: np.ndarray) -> WrittenArgument:
     """A scalar, or a vector of shape (n,); structures and what has no name in OpenCL C by their bytes."""
-    name = TYPES.get(value.dtype.name)
+    name = IN_OPENCL.get(value.dtype.name)
     if name is None:
         return WrittenArgument({"kind": "scalar", "type": "bytes", "value": list(value.tobytes())})
     return WrittenArgument({"kind": "scalar", "type": f"{name}{value.size if value.ndim else ''}", "value": value.tolist()})

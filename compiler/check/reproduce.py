@@ -23,8 +23,6 @@ from ...profiles.profile import is_builtin
 from ..run.observer import FunctionCall, LaunchCall, Observer
 from ..run.vm import typed_arguments
 
-_TYPES = {dtype: name for name, dtype in scalars.SCALARS.items()}
-
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -143,8 +141,8 @@ def _arguments(taken: Snapshot, shared: dict[int, tuple[str, Any]]) -> list[Writ
 
 
 def _scalar(value: np.generic) -> dict[str, Any]:
-    if value.dtype.name in _TYPES:
-        return {"type": _TYPES[value.dtype.name], "value": value.item()}
+    if value.dtype.name in scalars.IN_OPENCL:
+        return {"type": scalars.IN_OPENCL[value.dtype.name], "value": value.item()}
     return {"type": "bytes", "value": list(value.tobytes())}
 
 

@@ -209,8 +209,7 @@ def _guess_scalar(param: ir.Param, made: Skeleton) -> Guess:
     known = scalars.shape_of(param.spelled)
     keys = {"kind": "scalar"}
     if known is None:  # a typedef or an enum
-        names = {dtype: name for name, dtype in scalars.SCALARS.items()}
-        keys["type"] = names[scalar] + (str(type.count) if isinstance(type, ir.Vector) else "")
+        keys["type"] = scalars.IN_OPENCL[scalar] + (str(type.count) if isinstance(type, ir.Vector) else "")
     value: Any = 0.5 if scalar.startswith("float") else 0 if _ZERO.search(param.name) else 1 if _ONE.search(param.name) else SIZE
     if param.name in made.values:
         return Guess(says, _named(param, {**keys, "value": param.name}))

@@ -101,7 +101,7 @@ CASES: dict[str, tuple[str, str, int, str]] = {
     "no end of time": (GOOD, "global_size = [4]\n[run]\ntimeout = inf\n" + BUFFER + NUMBER, 2, "option timeout=inf"),
     "no time": (GOOD, "global_size = [4]\n[run]\ntimeout = 0\n" + BUFFER + NUMBER, 2, "option timeout=0"),
     "a vector for a number": (GOOD, USUAL.replace("value = 3", "value = [1, 2]"), 2, "expected a number for int, got 2 values"),
-    "NaN for an integer": (GOOD, USUAL.replace("value = 3", "value = nan"), 2, "value: expected int32, got nan"),
+    "NaN for an integer": (GOOD, USUAL.replace("value = 3", "value = nan"), 2, "value: expected int, got nan"),
     "progression beyond its type": (
         GOOD, USUAL.replace("count = 4", 'count = 4\ndata = {fill = "arange", start = 9223372036854775807}').replace("float32",
         "int64"),

@@ -155,7 +155,7 @@ def test_a_variant_replaces_keys(launch):
         ),
         (
             'global_size = [4]\n[[argument]]\nkind = "scalar"\ntype = "uchar"\nvalue = 256',
-            "[[argument]] 1: value: expected uint8, got 256",
+            "[[argument]] 1: value: expected uchar, got 256",
         ),
         (
             'global_size = [4]\n[[argument]]\nkind = "scalar"\ntype = "flot"\nvalue = 1',
