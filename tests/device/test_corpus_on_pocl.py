@@ -9,10 +9,9 @@ from pathlib import Path
 
 import oracle
 import pytest
+from kernels.corpus_cases import CASES
 
 pytestmark = pytest.mark.device
-
-CORPUS = Path(__file__).parents[1] / "kernels" / "corpus"
 
 PARTS = 3
 """The cases in parts of which one runs, and all with `--slow`."""
@@ -76,7 +75,7 @@ print(json.dumps({"found": found}), flush=True)
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS))])
 def test_clean_twins_are_right_on_a_real_device(judge: oracle.Oracle, tmp_path: Path, part: int) -> None:
     left_out = NOT_ON[judge.name]
-    every = [path for path in sorted(CORPUS.rglob("*.toml")) if f"{path.parent.name}/{path.stem}" not in left_out]
+    every = [path for path in CASES if f"{path.parent.name}/{path.stem}" not in left_out]
     cases = every[part::PARTS]
     by_value = tmp_path / "by_value.toml"
     by_value.write_text(BY_VALUE)

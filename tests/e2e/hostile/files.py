@@ -14,6 +14,7 @@ from typing import Any
 
 import handmade
 import numpy as np
+from kernels.corpus_cases import CASES
 
 from adreno_sim.compiler.artifact import model as artifact
 
@@ -208,9 +209,8 @@ def _plans(dice: random.Random, count: int) -> list[Case]:
 
 def _launches(dice: random.Random, count: int) -> list[Case]:
     cases = []
-    paths = sorted(CORPUS.glob("*/*.toml"))
     for number in range(count):
-        path = dice.choice(paths)
+        path = dice.choice(CASES)
         data = path.read_bytes()
         data = damage_bytes(data, dice) if number % 4 == 0 else _damaged_toml(data, dice)
         variant = ("--variant", "clean") if number % 5 == 1 else ()

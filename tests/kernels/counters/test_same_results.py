@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counted_launch import open_counting, upload
+from kernels.corpus_cases import CASES
 
 from adreno_sim.backends.open import open_device
 from adreno_sim.base.errors import AdrenoSimError, OptionError
@@ -16,8 +17,6 @@ from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch
 from adreno_sim.results.launch_report import LaunchReport
 
-CORPUS = Path(__file__).parents[1] / "corpus"
-CASES = sorted(CORPUS.rglob("*.toml"))
 CHOSEN = CASES[::24]
 
 

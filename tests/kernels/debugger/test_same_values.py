@@ -13,6 +13,7 @@ import pytest
 from fuzz import simulator
 from fuzz.campaign import judge_of, numbered
 from fuzz.judge import program as program_of
+from kernels.corpus_cases import CASES
 
 from adreno_sim.backends.open import open_device
 from adreno_sim.backends.sim.debugging import build_for_debugging, prepare_debugging
@@ -23,8 +24,6 @@ from adreno_sim.launch_spec.bind import BoundArguments, RejectedCall
 from adreno_sim.launch_spec.include_folders import add_source_folder
 from adreno_sim.launch_spec.read import read_launch
 
-CORPUS = Path(__file__).parents[1] / "corpus"
-CASES = sorted(CORPUS.rglob("*.toml"))
 PARTS = [pytest.param(path, marks=[pytest.mark.slow] if number % 5 else []) for number, path in enumerate(CASES)]
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.base.toml_tables import MISSING, Table, load_toml
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[2] / "docs" / "mistakes.md"
@@ -33,13 +30,34 @@ class Mistake:
     clean: str = ""
 
 
-def read_mistakes() -> list[Mistake]:
-    """All mistakes, file by file."""
-    tables = [tomllib.loads(file.read_text(encoding="utf-8")) for file in sorted(HERE.glob("*.toml"))]
-    return [Mistake(**entry) for table in tables for entry in table["mistake"]]
+def read_mistakes(folder: Path) -> tuple[list[Mistake], list[str]]:
+    """All mistakes, file by file; and for each file or entry that cannot be read, what was expected where."""
+    found, broken = [], []
+    for file in sorted(folder.glob("*.toml")):
+        try:
+            entries = Table(load_toml(file), file).tables("mistake")
+        except AdrenoSimError as error:
+            broken.append(str(error))
+            continue
+        for entry in entries:
+            try:
+                found.append(_read_mistake(entry))
+            except AdrenoSimError as error:
+                broken.append(str(error))
+    return found, broken
 
 
-MISTAKES = read_mistakes()
+def _read_mistake(entry: Table) -> Mistake:
+    says = entry.get("says", MISSING, "a list of texts")
+    if not isinstance(says, list) or not all(isinstance(part, str) for part in says):
+        entry.fail_expected("says", "a list of texts")
+    name, kind, help, source, judged = (entry.text(key) for key in ("name", "kind", "help", "source", "judged"))
+    line, patch, clean = entry.whole("line"), entry.text("patch", ""), entry.text("clean", "")
+    entry.finish()
+    return Mistake(name, kind, line, says, help, source, judged, patch, clean)
+
+
+MISTAKES, BROKEN = read_mistakes(HERE)
 
 
 def write_table() -> str:

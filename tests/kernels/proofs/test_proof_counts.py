@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kernels.corpus_cases import CASES
 from proof_counts import GOLDEN, Counts, compare_proofs, count_proofs, lost_proofs
 
 import adreno_sim
@@ -24,8 +25,6 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "ci" / "bench"))
 
 import cases
 
-CORPUS = Path(__file__).parents[1] / "corpus"
-
 
 @pytest.fixture(scope="module")
 def stored(request: pytest.FixtureRequest) -> Iterator[SnapshotFile]:
@@ -35,10 +34,9 @@ def stored(request: pytest.FixtureRequest) -> Iterator[SnapshotFile]:
 
 
 @pytest.mark.share(3)
-@pytest.mark.parametrize("folder", sorted(path.name for path in CORPUS.iterdir()))
+@pytest.mark.parametrize("folder", sorted({path.parent.name for path in CASES}))
 def test_proofs_of_the_corpus(folder: str, stored: SnapshotFile) -> None:
-    paths = sorted((CORPUS / folder).glob("*.toml"))
-    launches = [(path, variant) for path in paths for variant in ("", "clean")]
+    launches = [(path, variant) for path in CASES if path.parent.name == folder for variant in ("", "clean")]
     counted = {f"{path.stem} {variant or 'defect'}": _count_corpus(path, variant) for path, variant in launches}
     compare_proofs(stored, f"corpus/{folder}", {name: counts for name, counts in counted.items() if counts})
 
