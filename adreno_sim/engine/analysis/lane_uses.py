@@ -68,11 +68,14 @@ class LaneUses:
         self._known: dict[int, Demand] = {}
         for block in function.blocks:
             for instr in block.instrs:
+                self._users.setdefault(id(instr), [])
                 for position, operand in enumerate(instr.operands):
                     self._users.setdefault(id(operand), []).append((instr, position))
 
     def demand(self, value: ir.Value) -> Demand:
-        """Returns the demand for the lanes of `value`."""
+        """Returns the demand for the lanes of `value`: of one that is not in the function, all."""
+        if id(value) not in self._users:
+            return demand_all(value)
         walk = [] if id(value) in self._known else [self._begin(value)]
         while walk:  # no recursion: chains of uses are as long as kernels
             at = walk[-1]

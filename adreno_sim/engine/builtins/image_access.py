@@ -45,7 +45,7 @@ def emit_address(e: Emitter, image: ImageRef, offset: str) -> str:
 def _emit_fetch(e: Emitter, image: ImageRef, suffix: str, where: Sequence[str], instr: ir.Instr | None) -> str:
     """Returns the colour at coordinates that are in range."""
     offset = emit_offset(e, image, where)
-    e.hooks.on_image_read(image, where, offset, instr)
+    e.hooks.on_image_read(image, where, offset, None if instr is None else e.current)
     return texels.emit_fetch(e, image.format, suffix, emit_address(e, image, offset))
 
 

@@ -109,14 +109,15 @@ def emit_alignment_check(e: Emitter, pointer: Ptr, align: int, size: int) -> int
 def emit_load(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = False, instr: ir.Instr | None = None) -> str:
     """Emits a checked load of a value of `type`, which is not a pointer. `align` is the alignment that the source claims.
 
-    `instr` is the instruction whose result has the loaded lanes, or None.
+    `instr` is the instruction whose result has the loaded lanes, or None. Of the current instruction it may be the copy that
+    runs for one lane (`vector.turns`), which no analysis knows.
     """
     size, spelled = llvm_types.store_size(type), llvm_types.spell(type)
     known = emit_alignment_check(e, pointer, align, size)
     word = "load volatile" if volatile and is_shared(pointer) else "load"
 
     def body(address: str) -> str:
-        e.hooks.on_load(pointer, type, instr)
+        e.hooks.on_load(pointer, type, None if instr is None else e.current)
         return e.body.op(f"{word} {spelled}, ptr {address}, align {known}")
 
     result = emit_access(e, pointer, size, False, spelled, llvm_types.zero(type), body)

@@ -44,8 +44,8 @@ def argument(device: Device, given: Any) -> Any:
 def lacking(device: Device, spec: ImageSpec, x: int, y: int) -> Any:
     """An image of which one texel was never written."""
     view = device.view(device.allocate(device.view_nbytes(spec)), spec)
-    device.write(view, np.ones((spec.height, spec.width, 4), np.float32))
     assert isinstance(view, StorageView)
+    device.write(view, np.ones_like(view.array()))
     marks = view.marks()
     assert marks is not None
     marks[..., y, x, :] = 0
@@ -88,6 +88,7 @@ ALL = "for (int m = 0; m < 32; m++)"
 EIGHT = "float p[8]; for (int n = 0; n <"
 TREE = "for (int n = 8; n > 0; n >>= 1) { if (l < n) s[l] += s[l + n]; barrier(CLK_LOCAL_MEM_FENCE); }"
 WAIT = "barrier(CLK_LOCAL_MEM_FENCE);"
+HALVES, ROOM = "(global const half *)b", "(local half *)s"
 
 
 def kernel(body: str) -> str:
@@ -176,6 +177,18 @@ KERNELS = {  # body; what is given for `b`; whether vectors do it all; kinds of 
     "a vector that lacks its last": ("float2 v = vload2(i, b); a[i] = v.x + v.y;", (FLOATS, 0, 127), False, UNWRITTEN),
     "triples": ("float3 v = vload3(i, b); ((global float3 *)a)[i] = v;", FLOATS, True, []),
     "triples stored with their padding": ("vstore4(as_float4(vload3(i, b)), i, a);", FLOATS, False, []),
+    "halves": (f"a[i] = vload_half(i, {HALVES});", (FLOATS, 0, 32), True, []),
+    "halves, two too few": (f"a[i] = vload_half(i, {HALVES});", (FLOATS, 0, 31), False, UNWRITTEN),
+    "vectors of halves of which one lane is used": (f"a[i] = vload_half4(i, {HALVES}).y;", (FLOATS, 0, 127), True, []),
+    "vectors of halves of which the last is used": (f"a[i] = vload_half4(i, {HALVES}).w;", (FLOATS, 0, 127), False, UNWRITTEN),
+    "triples of halves in local memory": (
+        f"if (l < 8) vstorea_half3((float3)(b[i]), l, {ROOM}); {WAIT} a[i] = vloada_half3(7 - (l & 7), {ROOM}).z;",
+        FLOATS, True, [],
+    ),
+    "what is between triples of halves in local memory": (
+        f"if (l < 8) vstorea_half3((float3)(b[i]), l, {ROOM}); {WAIT} a[i] = vload_half(31 - 4 * (l & 7), {ROOM});",
+        FLOATS, False, UNWRITTEN,
+    ),
     "a private array of the group before": (
         "float p[8]; if (g == 0) for (int n = 0; n < 8; n++) p[n] = n; a[i] = p[i & 7];", FLOATS, False, UNWRITTEN,
     ),
@@ -287,6 +300,21 @@ def test_texels_nobody_wrote_are_found(where: str, monkeypatch: pytest.MonkeyPat
     assert [finding.kind.label for finding in outcome.found] == UNWRITTEN
     assert not fast
     assert (outcome, False) == launched("scalar", source, given, monkeypatch)
+
+
+@pytest.mark.parametrize(("order", "channel"), [("RGBA", "FLOAT"), ("sRGBA", "UNORM_INT8")])
+@pytest.mark.parametrize("where", ["(int2)(i & 15, i >> 4)", "s, (float2)(i & 15, i >> 4)"])
+def test_one_texel_that_nobody_wrote(where: str, order: str, channel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All lanes read at once, or each in its turn: by a sampler, or a format that vectors do not hold."""
+    sampler = "constant sampler_t s = CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;"
+    given = [(ImageSpec("image2d", 16, 4, 1, order, channel), 15, 3), OUT]
+    for items, kinds in ((63, []), (64, UNWRITTEN)):
+        body = f"int i = get_global_id(0); if (i < {items}) a[i] = read_imagef(t, {where}).y;"
+        source = f"{sampler} kernel void k(read_only image2d_t t, global float *a) {{ {body} }}"
+        outcome, fast = launched("spmd", source, given, monkeypatch)
+        assert [finding.kind.label for finding in outcome.found] == kinds
+        assert (outcome, False) == launched("scalar", source, given, monkeypatch)
+        assert fast is (not kinds)
 
 
 def test_what_lies_outside_an_image_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
