@@ -205,6 +205,11 @@ class Kind(enum.Enum):
         Severity.WARNING,
         "A wait for a command that waits for one of another queue, which nothing has flushed: on some drivers it never ends.",
     )
+    READ_MAP_WRITTEN = (
+        "read-map-written",
+        Severity.ERROR,
+        "Memory that the host maps for reading only, and changes: a device may get the change, or lose it.",
+    )
     NEVER_UNMAPPED = ("never-unmapped", Severity.WARNING, "A memory object that is released while it is mapped.")
     DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR, "An integer division or remainder by zero.")
     DIVISION_OVERFLOW = (

@@ -152,6 +152,7 @@ class Misuse(IntEnum):
     EXTENSION_NOT_LISTED = 8
     QUEUE_NOT_FLUSHED = 9
     WAIT_NOT_FLUSHED = 10
+    READ_MAP_WRITTEN = 11
 
 
 class Command(IntEnum):

@@ -14,6 +14,7 @@ RUNS = {
     "ordering": [[]], "memory": [[]], "errors": [[]], "threads": [["60"]], "unordered": [[], ["well"]],
     "misuse": [["released_too_often"], ["used_while_mapped"], ["host_memory_changed"], ["unordered_transfer"]],
     "pending": [["two_writes"], ["deferred_write"], ["round_trip"], ["told_otherwise", "well"], ["other_queue"], ["unmapped"]],
+    "read_maps": [["image"], ["pitched_image"], ["not_blocking"], ["twice"], ["launch"], ["queue", "well"], ["never_unmapped"]],
     "lifetime": [["leak"], ["destructors"], ["notice"], ["fork"], ["server_killed"], ["server_killed_amid_work"]],
 }  # fmt: skip
 

@@ -243,6 +243,10 @@ static void misuse(const char *name, bool well) {
         if (well) unmap(a);
         run_kernel(twice, n);
         if (!well) unmap(a);
+    } else if (!strcmp(name, "read_map")) {
+        int *mapped = map(a, 8, well ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ);
+        mapped[1] = 3;
+        unmap(a);
     } else if (!strcmp(name, "bounds")) {
         int to = well ? 0 : 1;
         OK(clSetKernelArgSVMPointer(late, 0, a + 8));

@@ -14,13 +14,21 @@ struct device {
 extern struct platform the_platform;
 extern struct device the_device;
 
+#define MAP_WRITES (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
+
 struct map {
     struct map *next;
+    uint64_t number; /* never used twice; the command that makes the mapping knows it */
+    uint32_t call;   /* which enqueued that command; 0 until it is complete */
+    struct memory *memory;
     void *pointer;
     cl_bitfield flags;
     size_t offset, bytes; /* of a buffer */
-    size_t origin[3], region[3];
+    size_t origin[3], region[3], row, slice; /* of an image; row, slice: its pitches */
     struct range staging; /* of an image: held until it is unmapped */
+    struct map *next_of_link, *previous_of_link;
+    uint64_t *digests; /* read_maps.c */
+    bool touched;      /* others than the host may have changed the bytes */
 };
 
 struct memory {
@@ -200,6 +208,7 @@ void share_mapped(struct memory *memory, bool is_mapped);
 void check_freed(const struct link *link, const void *pointer);
 
 /* mapping.c */
+uint64_t number_map(void);
 struct map *add_map(struct memory *memory, const struct map *from);
 /* Takes the last mapping at `pointer` out of the list. The caller frees it. */
 struct map *take_map(struct memory *memory, const void *pointer);
@@ -207,6 +216,16 @@ struct map *take_map(struct memory *memory, const void *pointer);
 void check_mapped(const struct object *memory, const struct event *event);
 /* A part of other memory is mapped, or is not any more: `by` is 1 or -1. Under the lock. */
 void count_part_map(struct memory *memory, const struct map *map, int by);
+
+/* read_maps.c: what the host writes where it maps for reading only is reported. All under the lock. */
+
+/* A mapping is made, or given up by the host. compares: whether its memory is still the mapping's. */
+void list_map(struct map *map);
+void unlist_map(struct map *map, bool compares);
+/* A command that uses memory begins. */
+void begin_on_maps(const struct memory *memory, const struct event *event);
+/* A command that uses memory is complete: if it made a mapping, the host may use that from now on. */
+void complete_map(const struct object *memory, const struct event *event);
 
 /* device_copies.c: between two buffers, or over one. `bytes` may be 0. */
 cl_int copy_buffer(cl_command_queue queue, cl_uint type, cl_mem source, cl_mem target, size_t source_offset, size_t target_offset,

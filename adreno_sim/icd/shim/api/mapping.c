@@ -2,8 +2,6 @@
 #include "../core/misuse.h"
 #include "common.h"
 
-#define WRITES (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
-
 /* A transfer, and that the host may only write what it maps. */
 struct map_transfer {
     struct transfer transfer;
@@ -11,23 +9,30 @@ struct map_transfer {
 };
 
 static cl_int check_map(const struct queue *queue, const struct memory *memory, bool image, cl_bitfield flags) {
-    if (flags & ~(cl_bitfield)(CL_MAP_READ | WRITES)) return CL_INVALID_VALUE;
+    if (flags & ~(cl_bitfield)(CL_MAP_READ | MAP_WRITES)) return CL_INVALID_VALUE;
     if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE)) return CL_INVALID_VALUE;
     cl_bitfield forbidden = CL_MEM_HOST_NO_ACCESS;
     if (flags & CL_MAP_READ) forbidden |= CL_MEM_HOST_WRITE_ONLY;
-    if (flags & WRITES) forbidden |= CL_MEM_HOST_READ_ONLY;
+    if (flags & MAP_WRITES) forbidden |= CL_MEM_HOST_READ_ONLY;
     return check_memory(queue, memory, image, forbidden);
 }
 
 void count_part_map(struct memory *memory, const struct map *map, int by) {
-    for (struct memory *whole = memory->parent; whole && map->flags & WRITES; whole = whole->parent) whole->part_maps += by;
+    for (struct memory *whole = memory->parent; whole && map->flags & MAP_WRITES; whole = whole->parent) whole->part_maps += by;
+}
+
+uint64_t number_map(void) {
+    static _Atomic uint64_t last;
+    return atomic_fetch_add(&last, 1) + 1;
 }
 
 struct map *add_map(struct memory *memory, const struct map *from) {
     struct map *made = malloc(sizeof *made);
     if (!made) return NULL;
     *made = *from;
+    made->memory = memory;
     state_lock(memory->link);
+    list_map(made);
     made->next = memory->maps;
     memory->maps = made;
     memory->map_count++;
@@ -42,6 +47,7 @@ struct map *take_map(struct memory *memory, const void *pointer) {
     while (*at && (*at)->pointer != pointer) at = &(*at)->next;
     struct map *found = *at;
     if (found) {
+        unlist_map(found, true);
         *at = found->next;
         memory->map_count--;
         count_part_map(memory, found, -1);
@@ -57,12 +63,14 @@ void *API(clEnqueueMapBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blo
     if (wrong) return fail(error, wrong);
     if (!bytes || !inside(offset, bytes, buffer->size)) return fail(error, refuse_range(bytes, offset, buffer->size));
     struct map map = {.flags = flags ? flags : CL_MAP_READ | CL_MAP_WRITE, .offset = offset, .bytes = bytes};
+    map.number = number_map();
     map.pointer = buffer->host ? (uint8_t *)buffer->host + offset : buffer->link->heap + buffer->place + offset;
     struct object *held[] = {&buffer->head};
     struct map_transfer body = {buffer_transfer(buffer, offset, bytes), 1};
     struct command command = {.queue = queue, .type = CL_COMMAND_MAP_BUFFER, .held = held, .held_count = 1};
+    command.mapping = map.number;
     uint64_t range[4] = {buffer->number, offset, bytes, 1};
-    uint32_t range_size = map.flags & WRITES ? sizeof range : ADRENO_SIZE_RANGE;
+    uint32_t range_size = map.flags & MAP_WRITES ? sizeof range : ADRENO_SIZE_RANGE;
     command.kind = map.flags & CL_MAP_READ ? ADRENO_COMMAND_HOST_READ : ADRENO_COMMAND_NOTHING;
     command.body = range;
     command.body_size = map.flags & CL_MAP_READ ? range_size : 0;
@@ -72,7 +80,7 @@ void *API(clEnqueueMapBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blo
     if (buffer->host && !(flags & CL_MAP_WRITE_INVALIDATE_REGION)) {
         command.kind = ADRENO_COMMAND_READ;
         command.body = &body;
-        command.body_size = map.flags & WRITES ? sizeof body : sizeof body.transfer;
+        command.body_size = map.flags & MAP_WRITES ? sizeof body : sizeof body.transfer;
         command.copy = buffer_copy(buffer, FROM_STAGING, offset, bytes, map.pointer);
         wrong = enqueue(&command, wait_count, waits, event, blocking);
     } else if (blocking) {
@@ -121,10 +129,13 @@ void *API(clEnqueueMapImage)(cl_command_queue queue, cl_mem image, cl_bool block
     memcpy(map.region, region, sizeof map.region);
     size_t row = image->host ? image->host_row : region[0] * image->texel;
     size_t slice = image->host ? image->host_slice : row * region[1];
+    map.row = row;
+    map.slice = slice;
     struct map_transfer body = {image_transfer(image, origin, region), 1};
-    uint32_t body_size = map.flags & WRITES ? sizeof body : sizeof body.transfer;
+    uint32_t body_size = map.flags & MAP_WRITES ? sizeof body : sizeof body.transfer;
     struct object *held[] = {&image->head};
     struct command command = {.queue = queue, .type = CL_COMMAND_MAP_IMAGE, .held = held, .held_count = 1};
+    command.mapping = map.number = number_map();
     command.kind = flags & CL_MAP_WRITE_INVALIDATE_REGION ? ADRENO_COMMAND_NOTHING : ADRENO_COMMAND_READ;
     command.body = &body;
     command.body_size = command.kind == ADRENO_COMMAND_READ ? body_size : 0;
@@ -151,11 +162,12 @@ void *API(clEnqueueMapImage)(cl_command_queue queue, cl_mem image, cl_bool block
 
 static const struct map *writing_map(const struct memory *memory) {
     for (const struct map *map = memory->maps; map; map = map->next)
-        if (map->flags & WRITES) return map;
+        if (map->flags & MAP_WRITES) return map;
     return memory->parent ? writing_map(memory->parent) : NULL;
 }
 
 void check_mapped(const struct object *object, const struct event *event) {
+    begin_on_maps((const struct memory *)object, event);
     switch (event->type) {
     case CL_COMMAND_MAP_BUFFER:
     case CL_COMMAND_MAP_IMAGE:
@@ -182,7 +194,7 @@ cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void 
     struct map *map = take_map(memory, mapped);
     if (!map) return refuse_call(CL_INVALID_VALUE, NULL, "the memory is not mapped at this address, or is unmapped already");
     if (!is_image(memory)) share_mapped(memory, false);
-    bool image = is_image(memory), writes = map->flags & WRITES;
+    bool image = is_image(memory), writes = map->flags & MAP_WRITES;
     struct object *held[] = {&memory->head};
     struct command command = {.queue = queue, .type = CL_COMMAND_UNMAP_MEM_OBJECT, .held = held, .held_count = 1};
     struct transfer body = image ? image_transfer(memory, map->origin, map->region)

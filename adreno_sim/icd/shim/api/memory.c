@@ -27,6 +27,11 @@ static void end_memory(struct object *object) {
     struct link *link = memory->link;
     uint64_t number = memory->number;
     call_notices(memory->destructors, memory);
+    if (memory->maps) { /* before the memory is used for something else, as the host's own may be already */
+        state_lock(link);
+        for (struct map *map = memory->maps; map; map = map->next) unlist_map(map, !memory->host);
+        state_unlock(link);
+    }
     if (number) enqueue_silently(link, ADRENO_COMMAND_FREE, &number, sizeof number);
     if (memory->maps) {
         note_misuse((struct misuse){.what = ADRENO_MISUSE_NEVER_UNMAPPED}, "%s is released while it is mapped; call %u made it",
@@ -53,7 +58,8 @@ static void end_memory(struct object *object) {
 
 static struct context *context_of_memory(const struct object *object) { return ((const struct memory *)object)->context; }
 
-static const struct object_class memory_class = {MEMORY, sizeof(struct memory), end_memory, context_of_memory, check_mapped};
+static const struct object_class memory_class = {MEMORY, sizeof(struct memory), end_memory, context_of_memory, check_mapped,
+                                                complete_map};
 
 struct memory *new_memory(struct context *context, cl_bitfield flags, cl_uint type, void *made_at) {
     count_call();

@@ -1,8 +1,6 @@
 /* Commands on shared virtual memory: copies and fills by address, mappings, and migration. */
 #include "common.h"
 
-#define WRITES (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
-
 static cl_int check(const struct queue *queue, cl_uint wait_count, const cl_event *waits) {
     cl_int error = check_enqueue((struct queue *)queue, wait_count, waits);
     if (error) return error;
@@ -89,7 +87,8 @@ static cl_int map_shared(cl_command_queue queue, cl_bool blocking, struct memory
     bool reads = map->flags & CL_MAP_READ && !is_fine(memory);
     command.kind = reads ? ADRENO_COMMAND_HOST_READ : ADRENO_COMMAND_NOTHING;
     command.body = range;
-    command.body_size = !reads ? 0 : map->flags & WRITES ? sizeof range : ADRENO_SIZE_RANGE;
+    command.mapping = map->number;
+    command.body_size = !reads ? 0 : map->flags & MAP_WRITES ? sizeof range : ADRENO_SIZE_RANGE;
     if (!is_fine(memory) && !add_map(memory, map)) return CL_OUT_OF_HOST_MEMORY;
     cl_int error = enqueue(&command, wait_count, waits, event, blocking);
     if (error && !is_fine(memory))
@@ -103,10 +102,10 @@ cl_int API(clEnqueueSVMMap)(cl_command_queue queue, cl_bool blocking, cl_bitfiel
     cl_int error = check(queue, wait_count, waits);
     if (error) return error;
     bool invalidates = flags & CL_MAP_WRITE_INVALIDATE_REGION, both = flags & (CL_MAP_READ | CL_MAP_WRITE);
-    if (!pointer || !bytes || flags & ~(cl_bitfield)(CL_MAP_READ | WRITES) || (invalidates && both)) return CL_INVALID_VALUE;
+    if (!pointer || !bytes || flags & ~(cl_bitfield)(CL_MAP_READ | MAP_WRITES) || (invalidates && both)) return CL_INVALID_VALUE;
     struct memory *memory = find(queue, pointer);
     if (!memory) return CL_INVALID_VALUE;
-    struct map map = {.pointer = pointer, .flags = flags ? flags : CL_MAP_READ | CL_MAP_WRITE, .bytes = bytes};
+    struct map map = {.pointer = pointer, .flags = flags ? flags : CL_MAP_READ | CL_MAP_WRITE, .bytes = bytes, .number = number_map()};
     map.offset = shared_offset(memory, pointer);
     bool fits = shared_has(memory, pointer, bytes);
     error = fits ? map_shared(queue, blocking, memory, &map, WAITED) : CL_INVALID_VALUE;
@@ -129,7 +128,7 @@ cl_int API(clEnqueueSVMUnmap)(cl_command_queue queue, void *pointer, WAITS) {
     command.held = held;
     command.held_count = 1;
     uint64_t written[3] = {memory->number, map ? map->offset : 0, map ? map->bytes : 0};
-    if (map && map->flags & WRITES) {
+    if (map && map->flags & MAP_WRITES) {
         command.kind = ADRENO_COMMAND_WRITTEN;
         command.body = written;
         command.body_size = sizeof written;

@@ -54,12 +54,18 @@ void state_wait(struct link *link) {
     state_lock(link);
 }
 
+static void complete_command(const struct event *event) {
+    for (uint32_t i = 0; i < event->held_count; i++)
+        if (event->held[i]->class->complete) event->held[i]->class->complete(event->held[i], event);
+}
+
 void finish_event(struct event *event, cl_int status, uint64_t started, uint64_t ended) {
     struct link *link = event->link;
     struct queue *queue = event->queue;
     if (atomic_load(&event->status) <= CL_COMPLETE) return;
     complete_copy(event, status);
     end_pending(event, status);
+    if (status == CL_COMPLETE) complete_command(event);
     uint64_t now = now_ns();
     if (!event->submitted) event->submitted = event->queued;
     event->started = started < event->submitted ? event->submitted : started;

@@ -20,6 +20,7 @@ struct object_class {
     struct context *(*context)(const struct object *); /* to which it belongs */
     /* A command that holds it begins, under the lock of the link's state; NULL: that is nothing to it. */
     void (*begin)(const struct object *, const struct event *);
+    void (*complete)(const struct object *, const struct event *); /* Such a command is complete, under that lock, and the host does not know it yet. */
 };
 
 /* `users` are the references that the host's program counts. `holds` are the shim's own, and one of them stands for all users;

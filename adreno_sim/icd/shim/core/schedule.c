@@ -58,6 +58,7 @@ static struct event *make_event(const struct command *command, cl_uint wait_coun
     made->body_size = command->body_size;
     made->copy = command->copy;
     made->all_before = command->all_before;
+    made->mapping = command->mapping;
     made->held = made->held_here;
     bool failed = false;
     if (command->held_count > HELD && !(made->held = malloc(command->held_count * sizeof *made->held))) failed = true;

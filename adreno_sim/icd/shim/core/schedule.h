@@ -104,6 +104,7 @@ struct event {
     bool watched; /* counted in the link's `watched` */
     bool known;   /* the server has a note that the host knows it complete */
     struct pending *pending; /* the host's memory is watched */
+    uint64_t mapping; /* number of the mapping that it makes; 0: none */
 };
 
 /* A command as a function of the API describes it. */
@@ -118,6 +119,7 @@ struct command {
     uint32_t held_count;
     const char *kernel; /* of a launch */
     bool all_before, barrier;
+    uint64_t mapping; /* that it makes */
 };
 
 /* Returns the event of a command, or of the user. NULL: no memory. */
