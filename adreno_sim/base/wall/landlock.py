@@ -6,7 +6,6 @@ those of <linux/landlock.h>. What a kernel does not know yet is left out, as its
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
@@ -84,7 +83,8 @@ def restrict(rules: Iterable[tuple[Path, Right]], version: int) -> None:
     """Allow what the rules say, and nothing else: no other file, no TCP, no signal to a process outside. What `version` does not
     know stays open.
 
-    A rule for what does not exist says nothing. Raises OSError.
+    A rule for a path that cannot be opened says nothing, so the path stays closed: there is no file, or links lead in a circle.
+    Raises OSError.
     """
     handled = handled_rights(version)
     network = _BIND_TCP | _CONNECT_TCP if version >= _NET_SINCE else 0
@@ -93,16 +93,19 @@ def restrict(rules: Iterable[tuple[Path, Right]], version: int) -> None:
     ruleset = call(_CREATE, ctypes.byref(_Ruleset(handled, network, scopes)), size, 0)
     try:
         for path, right in rules:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-                _allow(ruleset, path, right & handled)
+            try:
+                descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            except OSError:
+                continue
+            _allow(ruleset, descriptor, right & handled)
         give_up_privileges()
         call(_RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)
 
 
-def _allow(ruleset: int, path: Path, right: Right) -> None:
-    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+def _allow(ruleset: int, descriptor: int, right: Right) -> None:
+    """Add a rule for an open file or folder, and close it."""
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             right &= _OF_FILES

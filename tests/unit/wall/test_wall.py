@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import textwrap
@@ -37,7 +38,7 @@ def tried(action):
     return "done"
 
 begin_keeper([folder / "out" / "named.json", folder / "none" / "named.json", folder / "out" / "made"], folder / "scratch")
-missing = enter(Openings((folder / "in",), (folder / "scratch",), tuple(find_compiler())))
+missing = enter(Openings((folder / "in", *sorted(folder.glob("odd/*"))), (folder / "scratch",), tuple(find_compiler())))
 """
 
 
@@ -91,6 +92,34 @@ def test_files_outside_are_closed(folder):
     assert done == {"input", "scratch", "cache"}, found
     assert set(found.values()) == {"done", "PermissionError"} or set(found.values()) <= {"done", "PermissionError", "OSError"}
     assert (folder / "out" / "beside").read_text() == (folder / "home" / "secret").read_text() == "as it was"
+
+
+@needs_landlock
+def test_an_input_that_cannot_be_opened_leaves_the_others_closed(folder, monkeypatch):
+    """A folder of somebody else may have anything beside its model: the wall must not end at that."""
+    (folder / "odd").mkdir()
+    monkeypatch.chdir(folder / "odd")
+    os.symlink("circle", "circle")
+    os.symlink("nowhere", "dangling")
+    os.symlink("x" * 255 + "/x", "through nothing")
+    os.symlink("y" * 300, "too long")
+    os.symlink("pipe/x", "below a file")
+    os.mkfifo("pipe")
+    Path("model").write_text("as it was")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
+    found = behind(folder, """
+        found = {
+            "missing": missing,
+            "model": tried(lambda: (folder / "odd" / "model").read_text()),
+            "beside": tried(lambda: (folder / "out" / "beside").read_text()),
+            "secret": tried(lambda: (folder / "home" / "secret").read_text()),
+            "change": tried(lambda: (folder / "odd" / "model").write_text("x")),
+        }
+    """)  # fmt: skip
+    outcomes = [found.pop(name) for name in ("missing", "model")]
+    assert outcomes == ["", "done"]
+    assert set(found.values()) == {"PermissionError"}
 
 
 @needs_landlock
