@@ -85,11 +85,21 @@ static void of_pitched_image(void) {
     write_texel(image, memory + 3 * 96 + (well ? 64 : 8), CL_MAP_READ, 96);
 }
 
+static void enqueue_pause(cl_command_queue to) {
+    cl_kernel slow = make_kernel("pause");
+    int ms = 50;
+    size_t item = 1;
+    OK(clSetKernelArg(slow, 0, sizeof ms, &ms));
+    OK(clEnqueueNDRangeKernel(to, slow, 1, NULL, &item, NULL, 0, NULL, NULL));
+    OK(clReleaseKernel(slow));
+}
+
 static void of_mapping_that_does_not_block(void) {
     cl_int error;
     cl_event user = make_user_event(), made;
     unsigned char *mapped = clEnqueueMapBuffer(queue, buffer, CL_FALSE, CL_MAP_READ, 0, SIZE, 1, &user, &made, &error);
     OK(error);
+    enqueue_pause(queue);
     OK(clEnqueueFillBuffer(queue, buffer, "\3", 1, 0, SIZE, 0, NULL, NULL));
     OK(clSetUserEventStatus(user, CL_COMPLETE));
     OK(clWaitForEvents(1, &made));
@@ -110,6 +120,10 @@ static void of_mapping_that_does_not_block(void) {
 static void mapped_twice(void) {
     unsigned char *first = map_bytes(buffer, CL_MAP_READ, 0, 8192), *second = map_bytes(buffer, flags_of(well), 4096, 8192);
     second[10]++;
+    unmap(buffer, second);
+    unmap(buffer, first);
+    first = map_bytes(buffer, CL_MAP_READ | CL_MAP_WRITE, 0, 8192), second = map_bytes(buffer, CL_MAP_READ, 4096, 8192);
+    first[8000]++;
     unmap(buffer, second);
     unmap(buffer, first);
 }
@@ -142,11 +156,7 @@ static void of_part(void) {
 static void beside_another_queue(void) {
     struct list list = make_list(queue);
     cl_command_queue other = make_queue(0);
-    cl_kernel slow = make_kernel("pause");
-    int ms = 50;
-    size_t item = 1;
-    OK(clSetKernelArg(slow, 0, sizeof ms, &ms));
-    OK(clEnqueueNDRangeKernel(other, slow, 1, NULL, &item, NULL, 0, NULL, NULL));
+    enqueue_pause(other);
     append(other, &list, 7, 0, NULL, NULL);
     OK(clFlush(other));
     if (!well) OK(clFinish(other));
@@ -155,7 +165,6 @@ static void beside_another_queue(void) {
     OK(clFinish(other));
     unmap(list.buffer, mapped);
     check_list(queue, &list, 1, well ? (int[]){7} : (int[]){8});
-    OK(clReleaseKernel(slow));
     OK(clReleaseCommandQueue(other));
 }
 
