@@ -94,8 +94,8 @@ class LaunchCounters:
     operations: by type, added over work-items. unique_*: distinct bytes of buffers and images, each once though several
     arguments show it. barriers: that groups executed, added over groups. branches: executed by work-items, with two ways to go.
     chained: operations on floats that wait for the one before, in the longest chain of each iteration, added over work-items;
-    awaited: reads of global memory and of images, added in the same way. slow: multiply-adds that functions cost which Adreno has
-    not, added over work-items.
+    awaited: reads of global memory and of images, added in the same way, those that wait together as one.
+    slow: multiply-adds that functions cost which Adreno has not, added over work-items.
 
     traced_groups, traced_waves: those that figures of waves are of; a wave is `wave_size` work-items of consecutive local ids.
     traced_branches, wave_branches: of the branches, by work-items and by waves; divergent: work-items of a wave went several

@@ -15,12 +15,18 @@ _SUMS = frozenset(("fadd", "fsub"))
 _ARITHMETIC = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fneg"))
 
 
-def fetches(instr: ir.Instr) -> bool:
-    """Whether an instruction reads global memory or an image."""
+WIDEST = 4
+"""Elements that a device reads from memory at once (docs/machine-code.md)."""
+
+
+def count_fetches(instr: ir.Instr) -> int:
+    """Returns how many reads of global memory or an image an instruction is to a device."""
     if instr.op == "load":
-        return _is_far(instr.operands[0])
-    row = builtin_of(instr)
-    return row.image == "read" or (row.vector is not None and not row.vector.stores and any(map(_is_far, instr.operands)))
+        far = _is_far(instr.operands[0])
+    else:
+        row = builtin_of(instr)
+        far = row.image == "read" or (row.vector is not None and not row.vector.stores and any(map(_is_far, instr.operands)))
+    return -(-llvm_types.lanes_of(instr.type) // WIDEST) if far else 0
 
 
 def _is_far(value: ir.Value) -> bool:

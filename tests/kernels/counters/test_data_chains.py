@@ -43,6 +43,10 @@ def test_by_hand(device, body, chain, live):
     assert sample.live_bytes == live
 
 
+def add_reads(count):
+    return " + ".join(f"x[i + {n}]" for n in range(count))
+
+
 @pytest.mark.parametrize(("body", "waits"), [
     ("y[i] = x[i] + x[i + 64];", 1),
     ("int at = (int)x[i].x; y[i] = x[at];", 2),
@@ -50,9 +54,17 @@ def test_by_hand(device, body, chain, live):
     ("float4 s = 0; for (int n = 0; n < 10; ++n) { float4 a = 0, b = 0; if (i + n < 90) a = x[i + n];"
      " if (i + n < 80) b = x[i + n + 1]; s += a * b; } y[i] = s;", 10),
     ("local float4 t[64]; t[get_local_id(0)] = x[i]; barrier(CLK_LOCAL_MEM_FENCE); y[i] = t[0] + x[i + 64];", 2),
+    (f"y[i] = {add_reads(8)};", 1),
+    (f"y[i] = {add_reads(9)};", 2),
+    (f"y[i] = {add_reads(17)};", 3),
+    (f"int at = (int)({add_reads(8)}).x; y[i] = x[at];", 2),
+    (f"float4 a = 0; if (i < 70) a = {add_reads(4)}; float4 b = {add_reads(5)}; y[i] = a * b;", 2),  # nine, guarded or not
+    (f"float4 a; if (i < 70) a = {add_reads(5)}; else a = {add_reads(7)}; y[i] = a;", 1),  # of two sides one runs
+    ("float16 a = 0; for (int n = 0; n < 2; ++n) a += vload16(i, (global float *)x + n); vstore16(a, i, (global float *)y);", 2),
+    ("global float *p = (global float *)x; vstore16(vload16(i, p) * vload16(i, p + 1) + vload16(i, p + 2), 0, p);", 2),  # 12 of 4
 ])  # fmt: skip
 def test_reads_that_wait(device, body, waits):
-    """Guarded reads are issued one behind the other; a barrier waits for all before it."""
+    """Guarded reads are issued one behind the other, up to eight of four elements; a barrier waits for all before it."""
     sample = count(device, body)
     assert sum(weight * counters.awaited for weight, counters in sample.parts) / 64 == waits
 
