@@ -91,7 +91,7 @@ class _Count:
 
     @cached_property
     def _ways(self) -> Ways:
-        return Ways(self._forms)
+        return Ways(self._function, self._forms.dominators)
 
     @cached_property
     def _in_loops(self) -> set[int] | None:

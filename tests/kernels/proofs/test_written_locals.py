@@ -14,7 +14,7 @@ import pytest
 from adreno_sim import open_device
 from adreno_sim.backends.sim.device import SimDevice
 from adreno_sim.base.specs import BufferSpec
-from adreno_sim.engine.prove import written_locals
+from adreno_sim.engine.prove import executions, written_locals
 
 GROUPS, FLOATS = 3, np.arange(1024, dtype=np.float32)
 LINE, PLANE = (64, 1), (16, 4)
@@ -152,7 +152,22 @@ def test_random_kernels(start: int) -> None:
 def test_a_kernel_with_more_accesses_than_are_looked_at_keeps_its_marks(monkeypatch):
     body = f"s[l] = b[i] {{}}; {WAIT} a[i] = s[63 - l];"
     assert launch("spmd", body.format("+ 7"), LINE, 64)[0]
-    monkeypatch.setattr(written_locals, "_MOST_STEPS", 1)  # there are two: a store and a load
+    monkeypatch.setattr(written_locals, "_STEPS", (1, 0))  # there are two: a load and a store
     is_proven, *found = launch("spmd", body.format("+ 8"), LINE, 64)
     assert not is_proven
     assert found == list(launch("scalar", body.format("+ 8"), LINE, 64)[1:])
+
+
+def test_a_number_that_others_are_made_of_is_computed_once(monkeypatch):
+    """Each number is a sum of two floors of the one before: as a tree there are a million of them."""
+    computed = list[int]()
+    of_symbol = executions._Values._of_symbol
+
+    def count(values: executions._Values, symbol: int, depth: int) -> Any:
+        computed.append(symbol)
+        return of_symbol(values, symbol, depth)
+
+    monkeypatch.setattr(executions._Values, "_of_symbol", count)
+    smaller = "n = n / 3 + n / 5;" * 20
+    assert check(f"uint n = l << 22; {smaller} s[n] = 1; {WAIT} a[i] = s[l];", LINE, 1024) == (False, True)
+    assert 20 < len(computed) < 200
