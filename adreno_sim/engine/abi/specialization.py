@@ -143,7 +143,7 @@ class Specialization(CachedHash):
 
     debug: the code runs under the debugger (`abi.debugging`), groups in the order of the launch's table; scalar code alone.
 
-    unoptimised: LLVM optimises nothing (`run.second_run`).
+    unoptimised: LLVM optimises nothing (`run.second_run`, `run.counted.trace_touched`).
 
     merged: how many groups of the launch one of these is (`engine/coarsen`). overlapping: groups at the edge along x are as large
     as others, and begin where they then end with the grid.

@@ -32,7 +32,7 @@ from .passes import LONG, UNROLLING, Passes, function_sizes
 VECTORS = "; vectors\n"
 """The first line of a module whose code is vectorised."""
 QUICK = "; quick\n"
-"""The first line of a module that is not optimised: it runs for less time than that would take."""
+"""The first line of a module that is not optimised: it runs for less time than that would take, or clang has optimised it."""
 UNOPTIMISED = "; unoptimised\n"
 """The first line of a module that LLVM does not optimise, neither its text nor its choice of instructions: the judge of optimised
 code.

@@ -81,7 +81,8 @@ def trace_touched(analysis: LaunchAnalysis, args: Sequence[Bound], keep: bool, *
     if sum(nbytes for _, nbytes in written) > SNAPSHOT_LIMIT:
         return None
     before = copy_ranges(written)
-    spec = _counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs))
+    # Most of the time is spent in the C runtime, which clang has optimised: LLVM would take longer than it saves.
+    spec = replace(_counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs)), unoptimised=True)
 
     def trace() -> Touched | None:
         compiled = specialize(kernel, spec, keep=keep)

@@ -74,4 +74,4 @@ def native_functions() -> NativeFunctions:
 
 def _link() -> objects.Loaded:
     table = f"@{_TABLE} = constant [{len(_NAMES)} x ptr] [{', '.join(f'ptr @{name}' for name in _NAMES)}]\n"
-    return compiled_cache.load_linked(table + runtime().needed_for(_NAMES).text(), _TABLE)
+    return compiled_cache.load_linked(objects.QUICK + table + runtime().needed_for(_NAMES).text(), _TABLE)

@@ -31,15 +31,20 @@ def measure_needs(device: Device, kernel: SimKernel, spec: LaunchSpec) -> dict[i
         return None
     found: dict[int, Extent] = {}
     for index, (read, written) in touched.items():
-        either = np.unpackbits(np.bitwise_or(read, written).view(np.uint8), bitorder="little")
+        either = np.bitwise_or(read, written)
         argument = spec.arguments[index]
         if isinstance(argument, ImageArgument):
-            found[index] = _texels(either, bind_argument(bound.values[index]), argument)
+            bits = np.unpackbits(either, bitorder="little")
+            found[index] = _texels(bits, bind_argument(bound.values[index]), argument)
         elif isinstance(argument, BufferArgument):
-            places = np.flatnonzero(either)
-            last = int(places[-1]) + 1 if len(places) else 0
-            found[index] = (-(-last // np.dtype(argument.dtype).itemsize),)
+            found[index] = (-(-find_end(either) // np.dtype(argument.dtype).itemsize),)
     return found
+
+
+def find_end(bits: np.ndarray) -> int:
+    """The place behind the last bit that is set, of bits in bytes, the lowest first; 0 if none is."""
+    places = np.flatnonzero(bits)
+    return int(places[-1]) * 8 + int(bits[places[-1]]).bit_length() if len(places) else 0
 
 
 def _texels(bits: np.ndarray, bound: object, argument: ImageArgument) -> Extent:
