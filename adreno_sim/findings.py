@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass, field
 
 
@@ -380,3 +381,10 @@ VARIABLE = "variable"
 def rank(finding: Finding) -> tuple[bool, int]:
     """By this findings are listed: a device that is not to be believed before all, then the highest severity."""
     return finding.kind is not Kind.UNFIT_DEVICE, -finding.severity
+
+
+def place_of(finding: Finding) -> tuple[object, ...]:
+    """What tells a finding from others: kernel, kind and line first; without a line its words, except for numbers in them."""
+    words = "" if finding.line else re.sub(r"\d+", "#", finding.message)
+    view = finding.access.view if finding.access else ""
+    return finding.kernel, finding.kind, finding.line, words, finding.file, finding.column, view

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ..base.errors import OptionError, UnsupportedError
-from ..device.machine_code import KernelCode, RegisterUse
 from ..device.protocol import Device, Kernel
 from ..findings import Finding
 from ..ir import ir
 from ..isa.chips import Chip, chip_of_profile, find_chip
 from .sim.group_limits import find_own_chip, make_warning
 from .sim.program import SimKernel
+
+if TYPE_CHECKING:
+    from ..device.machine_code import KernelCode, RegisterUse
 
 _REAL = "a real device does not show how it compiles a kernel; expected a simulated one"
 

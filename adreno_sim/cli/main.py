@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from ..base.processes import interrupts, isolation
+from ..base.processes import interrupts
 from ..base.text.spelling import shorten, spell_line, split_lines
 from ..base.text.stream import shown_streams
 from ..base.version import __version__
@@ -130,6 +130,8 @@ def _try(args: argparse.Namespace, is_program: bool) -> tuple[int, str, Sequence
         with cache.cache_option(args), sandbox.sandbox_option(args):
             sandbox.enter_sandbox(args, is_program)
             if getattr(args, "progress_file", None):
+                from ..base.processes import isolation
+
                 isolation.begin(args.progress_file)  # behind the wall: it starts a thread
             with profile_self.profile_option(args):
                 _import_ahead(args, is_program)

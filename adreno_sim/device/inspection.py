@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ..base.errors import OptionError
 from ..base.specs import Argument
-from .machine_code import KernelCode
 from .protocol import Kernel, LaunchCode
+
+if TYPE_CHECKING:
+    from .machine_code import KernelCode
 
 IR, LLVM, PROOFS, ISA = "ir", "llvm", "proofs", "isa"
 PARTS = (IR, LLVM, PROOFS, ISA)

@@ -14,7 +14,7 @@ from ..base.errors import DeviceError
 from ..base.rejected_call import rejected_call
 from ..base.text.line_markers import number_lines
 from ..base.text.spelling import OutputGuard, spell_line
-from ..findings import Finding, Kind
+from ..findings import Finding, Kind, place_of
 from ..results import finding_text
 from ..results.listing.shown import ShownFindings
 from ..results.notes.source_notes import add_source_notes
@@ -25,7 +25,6 @@ from ..results.run_report import (
     ProcessReport,
     host_call_of,
     maker_of,
-    place_of,
     with_host_call,
 )
 from ..results.verdict.finding_json import finding_to_json

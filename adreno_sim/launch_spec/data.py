@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..base.array_files import load_npy, open_npz
 from ..base.bounded_read import open_file
 from ..base.errors import AdrenoSimError
 from ..base.toml_tables import MISSING, Table, is_number, is_whole, short_repr
@@ -63,6 +62,8 @@ class Data:
         return self._generate(np.dtype(dtype), count)
 
     def _load(self) -> np.ndarray:
+        from ..base.array_files import load_npy
+
         assert self.file is not None
         try:
             return self._load_member(self.file) if self.member else load_npy(self.file, _LARGE, self._folders)
@@ -77,6 +78,8 @@ class Data:
         return None if self.below is None else [self.below]
 
     def _load_member(self, file: Path) -> np.ndarray:
+        from ..base.array_files import open_npz
+
         with open_file(file, self._folders) as opened, open_npz(opened) as archive:
             if self.member not in archive.headers:
                 held = ", ".join(archive.headers) or "none"

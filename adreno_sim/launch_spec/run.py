@@ -29,8 +29,6 @@ from ..frontend.file_options import require_known_options
 from ..frontend.options import include_folders
 from ..frontend.unlisted_extensions import find_unlisted_extensions
 from ..frontend.visible_files import is_visible
-from ..results.comparison import Comparison
-from ..results.evidence import CallNote, Evidence
 from ..results.launch_report import DeviceComparison, LaunchOutput, LaunchReport
 from ..results.merge import FindingList
 from ..results.notes.source_notes import add_source_notes, name_file
@@ -39,7 +37,6 @@ from ..results.unwatched import find_unwatched
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
 from .build_errors import name_source
 from .contents import MOST_BYTES, LaunchContents
-from .evidence import gather_evidence
 from .expected import match
 from .include_folders import add_source_folder
 from .model import LaunchSpec
@@ -48,6 +45,8 @@ from .second_device import compare_devices, run_beside
 from .wanted import WantedOutput, find_wanted
 
 if TYPE_CHECKING:
+    from ..results.comparison import Comparison
+    from ..results.evidence import Evidence
     from ..timing.launches import LaunchTimer
 
 
@@ -294,6 +293,9 @@ class _Run:
         report.readings = tried if self.every_reading or tried.tried else None
 
     def _gather(self, kernel: Kernel, bound: BoundArguments, after: Arrays, wanted: Sequence[WantedOutput]) -> Evidence:
+        from ..results.evidence import CallNote
+        from .evidence import gather_evidence  # for a page alone
+
         names = {index: parameter_name(self.spec, kernel.params, index) for index in after}
         named = {index: (names[index], bound.values[index], array) for index, array in after.items()}
         writes = tuple(name for index, name in names.items() if kernel.writes(index))

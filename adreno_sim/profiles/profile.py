@@ -9,6 +9,7 @@ given     set by the user, in the device string, a file or a clinfo dump
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -127,6 +128,7 @@ class Profile:
         return complete(self.name, {**self.values, **checked}, {**self.marks, **given}, {**self.origins, **given}, seen)
 
 
+@functools.cache
 def load(name: str) -> Profile:
     """A built-in profile; `user_profile.load_profile` also takes files.
 

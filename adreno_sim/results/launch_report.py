@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base.allow import Allowed, AllowEntry
-from ..device.counters import LaunchCounters
 from ..device.inspection import AccessProof
-from ..device.machine_code import KernelCode
 from ..findings import Finding, Kind, Severity
-from .evidence import Evidence
 from .readings import ReadingsReport
 from .unwatched import level_words
 from .verdict.exit_codes import EXIT_FINDINGS, EXIT_OK, WORDS
 
 if TYPE_CHECKING:
+    from ..device.counters import LaunchCounters
+    from ..device.machine_code import KernelCode
+    from .evidence import Evidence
     from .time_report import TimeReport
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..base.allow import Allowed, AllowEntry, apply
-from ..findings import Finding, Kind, Severity, rank
+from ..findings import Finding, Kind, Severity, place_of, rank
 from .unwatched import find_lowest, find_unwatched, level_words
 from .verdict.exit_codes import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
 
@@ -318,13 +317,6 @@ def _merge(processes: Sequence[ProcessReport]) -> list[Finding]:
         first = merged.get(place)
         merged[place] = finding if first is None else replace(first, count=first.count + finding.count)
     return list(merged.values())
-
-
-def place_of(finding: Finding) -> tuple[object, ...]:
-    """What tells a finding from others: kernel, kind and line first; without a line its words, except for numbers in them."""
-    words = "" if finding.line else re.sub(r"\d+", "#", finding.message)
-    view = finding.access.view if finding.access else ""
-    return finding.kernel, finding.kind, finding.line, words, finding.file, finding.column, view
 
 
 def with_host_call(finding: Finding, call: HostCall) -> Finding:

@@ -48,6 +48,9 @@ NOT_FOR_A_VERDICT = (
     "numba", "jsonschema", "importlib.metadata", "html", "http", "email.message", "tvm", "adreno_sim.cli.check",
     "adreno_sim.cli.run", "adreno_sim.isa.translate.translation", "adreno_sim.render.launch.encode",
     "adreno_sim.render.launch.html", "adreno_sim.render.table", "adreno_sim.results.model", "adreno_sim.timing.model",
+    "adreno_sim.base.array_files", "adreno_sim.base.processes.isolation", "adreno_sim.device.machine_code",
+    "adreno_sim.engine.run.race_findings", "adreno_sim.launch_spec.mending.offer", "adreno_sim.results.evidence",
+    "adreno_sim.results.run_report",
 )  # fmt: skip
 
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import TYPE_CHECKING
 
 from ...base.errors import BuildError, DeviceError, UnsupportedError
-from ...device.machine_code import RegisterUse
 from ...findings import Finding, Kind
 from ...ir import ir
 from ...isa.chips import Chip, chip_of_profile
 from ...profiles.profile import Profile
 from .program import SimKernel, SimProgram
+
+if TYPE_CHECKING:
+    from ...device.machine_code import RegisterUse
 
 _CODE = "CL_INVALID_WORK_GROUP_SIZE"
 

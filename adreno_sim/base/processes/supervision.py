@@ -15,7 +15,6 @@ from pathlib import Path
 from ..progress import note_steps
 from ..text.spelling import spell_line, spell_printed
 from .crashes import note_crash
-from .isolation import judge_crash
 from .parent import end_with
 
 CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGKILL))
@@ -47,6 +46,8 @@ def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:
     if number not in CRASHES:
         signal.signal(number, signal.SIG_DFL)
         os.kill(parent, number)
+    from .isolation import judge_crash
+
     outcome = judge_crash(number, noted, crash, arguments)
     said = outcome.problem or (f"the device crashed: {outcome.finding.message}" if outcome.finding else "")
     print(f"error: {spell_printed(spell_line(said))}", file=sys.stderr)

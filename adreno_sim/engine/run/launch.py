@@ -26,7 +26,6 @@ from ..abi.specialization import BufferArg, ImageArg, ScalarArg
 from .aligned_memory import ALIGNMENT, zeroed_aligned
 from .compiled_kernel import CompiledKernel
 from .printed_text import print_records
-from .race_findings import RaceRecords, merge_race_findings, race_findings
 from .results import add_watchdog, findings_of, store_events
 from .workers import Words, execute, execute_per_worker
 
@@ -127,7 +126,10 @@ def run(
     undecided: list[str] = []
     if full is not None:
         races, undecided = full.findings(global_size, args, offset)
-        found = merge_race_findings(found, races)
+        if found or races:
+            from .race_findings import merge_race_findings
+
+            found = merge_race_findings(found, races)
     printed = cut = ""
     if compiled.module.prints:
         printed, cut = print_records(compiled.module.prints, launch.prints, words[context.PRINT_USED])
@@ -351,6 +353,10 @@ class _FullLevel:
     def findings(
         self, global_size: Sequence[int], args: Sequence[Bound], offset: Sequence[int]
     ) -> tuple[list[Finding], list[str]]:
+        if not any(words[context.RACE_COUNT] for words, _ in self.blocks):
+            return [], []
+        from .race_findings import RaceRecords, race_findings  # which most launches do not need
+
         parts = []
         for (words, _), races, low, high in zip(self.blocks, self.races, self.bounds[:-1], self.bounds[1:], strict=True):
             records = races[: words[context.RACE_COUNT]]

@@ -15,9 +15,8 @@ from ...base.allow import AllowEntry
 from ...base.errors import AdrenoSimError, BuildError, OptionError
 from ...base.trust.device_string import default_device
 from ...device.protocol import Device, Program
-from ...findings import Kind, Severity
+from ...findings import Kind, Severity, place_of
 from ...results.launch_report import LaunchReport, TriedLaunch
-from ...results.run_report import place_of
 from ..build_errors import name_source
 from ..include_folders import add_source_folder
 from ..mending.launch import run_and_mend

@@ -13,8 +13,6 @@ from ...findings import Kind
 from ...results.launch_report import LaunchReport
 from ..model import LaunchSpec, ScalarArgument
 from ..run import run_launch
-from .offer import has_findings, offer_patch
-from .source import Source
 
 LONGEST = 5.0
 """Seconds of a launch beyond which it is not run again for a patch."""
@@ -36,9 +34,13 @@ def run_and_mend(
     again: dict[str, Any] = {"device": device, "checks": checks, "allow": allow, "unsafe_includes": unsafe_includes}
     report = run_launch(spec, source, **again, **others)
     ended = all(finding.kind is not Kind.WATCHDOG for finding in report.findings)
-    if report.is_test or not has_findings(report.findings) or not ended or report.seconds > LONGEST:
+    if report.is_test or not report.findings or not ended or report.seconds > LONGEST:
         return report
     if report.checks == "off" or _MARKER.search(report.text):
+        return report
+    from .offer import has_findings, offer_patch  # all that edits sources, which a clean launch does not need
+
+    if not has_findings(report.findings):
         return report
 
     def rerun(text: str) -> LaunchReport:
@@ -50,6 +52,8 @@ def run_and_mend(
 
 def _sizes(spec: LaunchSpec, report: LaunchReport) -> Mapping[str, int]:
     """Integers that are arguments, by the names of the kernel's parameters."""
+    from .source import Source
+
     names = Source(report.text).parameters(report.kernel)
     if len(names) != len(spec.arguments):
         return {}

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ...findings import Finding, Severity
-from ..run_report import place_of
+from ...findings import Finding, Severity, place_of
 
 MOST_ALIKE = 3
 """The most findings of one kind, equal except for numbers, that are shown whole."""
