@@ -36,10 +36,10 @@ def open_device(device: str | None = None, *, defaults: Any = None, **options: A
         from .opencl import open_opencl
 
         return open_opencl(rest, **{**(defaults or {}), **options})
-    raise AdrenoSimError(f"device {text!r}: expected sim:PROFILE or cl[:PLATFORM[:DEVICE]]{_meant(text)}")
+    raise AdrenoSimError(f"device {text!r}: expected sim:PROFILE or cl[:PLATFORM[:DEVICE]]{suggest_device(text)}")
 
 
-def _meant(text: str) -> str:
+def suggest_device(text: str) -> str:
     """A suggestion where the text is a profile without its `sim:`; else nothing."""
     from ..profiles.profile import names, phones
 

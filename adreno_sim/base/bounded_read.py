@@ -84,8 +84,16 @@ def _read_pipe(file: BinaryIO, limit: int) -> bytes:
 
 
 def read_text(path: Path, limit: int = LIMIT, below: Folders = None) -> str:
-    """The UTF-8 text at `path`. Raises OSError as read_bytes does, and UnicodeDecodeError."""
-    return read_bytes(path, limit, below).decode("utf-8")
+    """The UTF-8 text at `path`, without the mark of the byte order with which some editors begin a file. Raises OSError as
+    read_bytes does, and UnicodeDecodeError."""
+    return read_bytes(path, limit, below).decode("utf-8-sig")
+
+
+def explain_unreadable(error: Exception) -> str:
+    """Why a file cannot be read, of an error of the functions above: as the system says it, without numbers."""
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8 text"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def read_json(path: Path, limit: int = DATA_LIMIT) -> Any:

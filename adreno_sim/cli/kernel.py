@@ -24,6 +24,7 @@ from .output import (
     write_outputs,
 )
 from .shell import profile_self
+from .shell.named_files import refuse_other_kinds
 
 if TYPE_CHECKING:
     from ..device.inspection import Inside
@@ -184,6 +185,8 @@ def add(commands: Any) -> None:
 def _kernel(args: argparse.Namespace) -> int:
     from ..base.errors import AdrenoSimError
 
+    if args.function is None:
+        refuse_other_kinds(args.file or (), args.launch)
     launches = [(file, variant) for file in args.file or [None] for variant in args.variant or [None]]
     if len(launches) > 1:
         return _rank(args, launches)
@@ -310,8 +313,8 @@ def _folder(name: str | None) -> Path | None:
     """The folder of --root. OptionError for what is none."""
     from ..base.errors import OptionError
 
-    if name is not None and not Path(name).is_dir():
-        raise OptionError("root", f"{name}: expected a folder that is there")
+    if name is not None and not (name and Path(name).is_dir()):
+        raise OptionError("root", f"{name or 'an empty name'}: expected a folder that is there")
     return None if name is None else Path(name)
 
 

@@ -53,6 +53,13 @@ COMMANDS = {
 }
 """The module of each command, by the command's name: only the given command's is imported, and its `add` adds the parser."""
 
+LIMITS = {
+    errno.EMFILE: "more open files than this process may have (ulimit -n)",
+    errno.ENFILE: "more open files than this system has",
+    errno.ENOMEM: "the host has not enough memory for this",
+}
+"""Errors of the system where a limit ends the work, and not a defect."""
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of the system where what is printed is not taken: a full disk, a limit on the size of files, a terminal that is gone."""
 
@@ -185,6 +192,8 @@ def _explain_system(error: OSError) -> str:
     if error.errno in FULL:
         drop_output()
         return f"cannot write{where}: {error.strerror}"
+    if error.errno in LIMITS:
+        return f"{LIMITS[error.errno]}: {error.strerror}{where}"
     if where and error.errno == errno.ENAMETOOLONG:
         return f"{where[1:61]}...: {error.strerror}"
     return find_no_folder()

@@ -43,7 +43,9 @@ def refuse_outputs(args: argparse.Namespace) -> None:
     """AdrenoSimError before the work where an output cannot be written, or is the same file as another output or an input."""
     from ..base.errors import AdrenoSimError
     from ..base.output_file import identify
+    from .shell.named_files import refuse_empty_names
 
+    refuse_empty_names(args, (*getattr(args, OUTPUTS, ()), *getattr(args, INPUTS, ())))
     written: dict[object, str] = {}
     for flag, file in find_outputs(args):
         if reason := _find_obstacle(flag, file, flag in getattr(args, BUNDLES, ())):

@@ -9,13 +9,13 @@ from pathlib import Path
 from ..backends.open import announce_devices, open_device
 from ..backends.sim.debugging import DebugLaunch, build_for_debugging, prepare_debugging
 from ..backends.sim.device import SimDevice
-from ..base.errors import AdrenoSimError, DeviceError, UnsupportedError
+from ..base.errors import DeviceError, UnsupportedError
 from ..base.trust.device_string import default_device
 from ..launch_spec.bind import BoundArguments, as_rejected_call, check_names
 from ..launch_spec.build_errors import name_source
 from ..launch_spec.include_folders import add_source_folder
+from ..launch_spec.kernel_file import choose_kernel, read_launch_source
 from ..launch_spec.model import LaunchSpec
-from ..launch_spec.run import read_source
 
 
 @dataclass
@@ -33,24 +33,16 @@ def open_debuggee(
 ) -> Debuggee:
     """Builds what a launch file names for the debugger, and fills its arguments. Errors as of `run_launch`; UnsupportedError for
     a device that is not simulated."""
-    path = source or spec.source
-    if path is None:
-        raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
     chosen = device or spec.device or default_device()
     announce_devices([chosen])
     options = {"unsafe_includes": True} if unsafe_includes else {}
     opened = open_device(chosen, defaults=dict(spec.run), **options)
     if not isinstance(opened, SimDevice):
         raise UnsupportedError(f"unsupported: the debugger on {opened.info.name}: expected a simulated device, as sim:adreno-750")
-    text = read_source(path, None if source or spec.below is None else [spec.below])
+    path, text = read_launch_source(spec, source)
     with name_source(path):
         program = build_for_debugging(opened, text, add_source_folder(spec.options, text, path))
-    names = program.program.kernel_names()
-    chosen = spec.kernel or (names[0] if len(names) == 1 else "")
-    if chosen not in names:
-        said = f"got {chosen!r}" if chosen else "missing"
-        raise AdrenoSimError(f"{spec.file}: kernel: {said}: the kernels of {path} are {', '.join(names) or 'none'}")
-    kernel = program.program[chosen]
+    kernel = program.program[choose_kernel(spec, program.program.kernel_names(), path)]
     check_names(spec, kernel.name, kernel.params, named=opened.info.names_params)
     bound = BoundArguments(opened, spec, kernel.params)
     bound.fill()

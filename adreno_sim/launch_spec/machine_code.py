@@ -16,7 +16,7 @@ from ..device.protocol import Device
 from ..results.machine_code import MachineCodeReport, RefusedKernel
 from .build_errors import name_source
 from .include_folders import add_source_folder
-from .run import read_source
+from .kernel_file import read_source, require_kernels
 
 
 def compile_machine_code(
@@ -54,6 +54,7 @@ def _compile(
         program = device.build(text, add_source_folder(options, text, path))
     found: list[KernelCode] = []
     refused: list[RefusedKernel] = []
+    require_kernels(program.kernel_names(), path)
     for name in [kernel] if kernel else program.kernel_names():
         try:
             found += compile_for_chips(device, program[name], chips)

@@ -16,10 +16,8 @@ from ..backends.machine_code import compile_for_chips, find_refused_groups
 from ..backends.open import announce_devices, open_device
 from ..backends.simulated import require_variable
 from ..base.allow import AllowEntry, apply
-from ..base.bounded_read import Folders, read_bytes
 from ..base.errors import AdrenoSimError, DeviceError, UnsupportedError
 from ..base.specs import View
-from ..base.text.spelling import decode
 from ..base.trust.device_string import default_device
 from ..base.trust.table import environment_guards
 from ..device.inspection import IR, ISA, PROOFS, Inside, find_inspectable, require_inspectable
@@ -39,6 +37,7 @@ from .build_errors import name_source
 from .contents import MOST_BYTES, LaunchContents
 from .expected import match
 from .include_folders import add_source_folder
+from .kernel_file import choose_kernel, read_launch_source, read_source
 from .model import LaunchSpec
 from .readings import try_readings
 from .second_device import compare_devices, run_beside
@@ -87,9 +86,6 @@ def run_launch(
     Defects, and calls that an OpenCL driver would refuse, are the report's findings. Raises AdrenoSimError for a launch
     file that does not fit the kernel, BuildError, UnsupportedError.
     """
-    path = source or spec.source
-    if path is None:
-        raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
     first = device or spec.device or default_device()
     announce_devices(text for text in (first, compare_with) if isinstance(text, str))
     asked = {"unsafe_includes": unsafe_includes, "counters": counters, "all_drivers": all_drivers}
@@ -99,8 +95,9 @@ def run_launch(
     if inside is not None or chips is not None:
         require_inspectable(opened, opened.info.name, "isa" if inside is None else "dump")
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
-    if text is None:
-        text = read_source(path, None if source or spec.below is None else [spec.below])
+    path = source or spec.source
+    if text is None or path is None:
+        path, text = read_launch_source(spec, source)
     timer = _make_timer(opened) if time else None
     run = _Run(spec, path, text, opened, inside or Inside(frozenset()), explain, second, keep_arrays, chips, timer, every_reading)
     run.keep_evidence = keep_evidence
@@ -159,18 +156,6 @@ def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) 
     return open_device(device, defaults={**spec.run, "checks": "bounds"}, counters=False, **includes)
 
 
-def read_source(path: Path, below: Folders = None) -> str:
-    """The text of a kernel's file, whose comments may be in any encoding. below: folders; the file must be in one of them. Raises
-    AdrenoSimError."""
-    try:
-        data = read_bytes(path, below=below)
-    except OSError as error:
-        raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if b"\0" in data:
-        raise AdrenoSimError(f"{path}: not OpenCL C: it holds zero bytes, as no text does")
-    return decode(data)
-
-
 def _judge(report: LaunchReport, spec: LaunchSpec, findings: list[Finding], allow: Sequence[AllowEntry]) -> None:
     """Sort the findings into expected, allowed, and those that count."""
     matching = match(spec.findings or (), findings)
@@ -224,12 +209,7 @@ class _Run:
         with name_source(self.path):
             program = device.build(self.text, self._options(device))
         self.add(find_unlisted_extensions(getattr(program, "warnings", ()), device.info.extensions))
-        names = program.kernel_names()
-        chosen = self.spec.kernel or (names[0] if len(names) == 1 else "")
-        if chosen not in names:
-            said = f"got {chosen!r}" if chosen else "missing"
-            raise AdrenoSimError(f"{self.spec.file}: kernel: {said}: the kernels of {self.path} are {', '.join(names) or 'none'}")
-        return program[chosen]
+        return program[choose_kernel(self.spec, program.kernel_names(), self.path)]
 
     def _options(self, device: Device) -> str:
         if device.info.profile is None:  # a driver's compiler knows more options, and some of them read files

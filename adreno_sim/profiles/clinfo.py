@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..base.bounded_read import LIMIT, read_json, read_text
+from ..base.bounded_read import LIMIT, explain_unreadable, read_json, read_text
 from ..base.errors import AdrenoSimError
 from . import profile
 from .clinfo_text import parse_text
@@ -57,7 +57,7 @@ def _from_text(path: Path) -> Mapping[str, Any]:
     try:
         device = parse_text(read_text(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise AdrenoSimError(f"clinfo dump {path}: cannot be read: {error}") from None
+        raise AdrenoSimError(f"clinfo dump {path}: cannot be read: {explain_unreadable(error)}") from None
     if "CL_DEVICE_NAME" not in device or "CL_DEVICE_VERSION" not in device:
         raise AdrenoSimError(
             f"clinfo dump {path}: expected the output of `clinfo`, with Device Name and Device Version of a device"
@@ -69,7 +69,7 @@ def _from_json(path: Path) -> Mapping[str, Any]:
     try:
         dump = read_json(path, LIMIT)
     except (OSError, ValueError) as error:
-        raise AdrenoSimError(f"clinfo dump {path}: cannot be read: {error}") from None
+        raise AdrenoSimError(f"clinfo dump {path}: cannot be read: {explain_unreadable(error)}") from None
     try:
         devices = [device for platform in dump["devices"] for device in platform.get("online", [])]
         device = dict(devices[0])

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..base.bounded_read import read_text
+from ..base.bounded_read import explain_unreadable, read_text
 from ..base.errors import AdrenoSimError
 from . import builtin
 from .clinfo import from_clinfo
@@ -33,7 +33,7 @@ def from_toml(path: Path) -> Profile:
     try:
         tables = tomllib.loads(read_text(path))
     except (OSError, UnicodeDecodeError, RecursionError) as error:
-        raise AdrenoSimError(f"device profile {path}: cannot be read: {error}") from None
+        raise AdrenoSimError(f"device profile {path}: cannot be read: {explain_unreadable(error)}") from None
     except ValueError as error:  # TOMLDecodeError, and Python's for a number of thousands of digits
         raise AdrenoSimError(f"device profile {path}: not valid TOML: {error}") from None
     profiles = tables.get("profile")

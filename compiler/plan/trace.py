@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...base.bounded_read import DATA_LIMIT, parse_json, read_text
+from ...base.bounded_read import DATA_LIMIT, explain_unreadable, parse_json, read_text
 from ...base.errors import AdrenoSimError
 from ...base.json_io import write_json
 from ...base.output_file import write_text
@@ -28,9 +28,9 @@ def read(path: str | Path) -> Problem:
     if path.suffix.lower() not in readers:
         raise AdrenoSimError(f"trace {path}: expected a file ending in .csv or .json")
     try:
-        items = readers[path.suffix.lower()](read_text(path, DATA_LIMIT).removeprefix("\ufeff"), str(path))
+        items = readers[path.suffix.lower()](read_text(path, DATA_LIMIT), str(path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise AdrenoSimError(f"trace {path}: cannot be read: {error}") from None
+        raise AdrenoSimError(f"trace {path}: cannot be read: {explain_unreadable(error)}") from None
     try:
         return Problem(tuple(items), path.stem)
     except AdrenoSimError as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import cache
 from .. import options as cli_options
 from ..output import declare
+from ..shell.named_files import refuse_other_kinds
 
 if TYPE_CHECKING:
     from ...debugger.open import Debuggee
@@ -168,10 +169,11 @@ def _open(args: argparse.Namespace) -> Debuggee:
     from ...launch_spec.read import read_launch
     from ...launch_spec.values import parse_setting
 
+    refuse_other_kinds([args.file], args.launch)
     if args.launch is None:
         raise AdrenoSimError("--launch SPEC.toml says what a kernel is run with (adreno-sim init FILE.cl writes one)")
-    if args.root is not None and not Path(args.root).is_dir():
-        raise OptionError("root", f"{args.root}: expected a folder that is there")
+    if args.root is not None and not (args.root and Path(args.root).is_dir()):
+        raise OptionError("root", f"{args.root or 'an empty name'}: expected a folder that is there")
     launch = read_launch(
         Path(args.launch),
         args.variant or "",

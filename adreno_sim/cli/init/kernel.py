@@ -86,15 +86,15 @@ def _build(source: Path, folder: Path, options: str, name: str, device: str) -> 
     from ...launch_spec.build_errors import name_source
     from ...launch_spec.include_folders import add_launch_folders, add_source_folder
     from ...launch_spec.inferred.infer import SECONDS
-    from ...launch_spec.run import read_source
+    from ...launch_spec.kernel_file import read_source, require_kernels, require_regular_file
 
     text = read_source(source)
+    require_regular_file(source)
     with name_source(source):
         opened = open_device(device, checks="bounds", timeout=SECONDS)
         program = opened.build(text, add_source_folder(add_launch_folders(options, folder), text, source))
     names = program.kernel_names()
-    if not names:
-        raise AdrenoSimError(f"{source}: no kernel in it")
+    require_kernels(names, source)
     if not name and len(names) > 1:
         raise AdrenoSimError(f"{source}: several kernels: {', '.join(names)}; name one (--kernel)")
     if name and name not in names:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
@@ -13,6 +15,9 @@ from ...base.text.spelling import shorten, spell_line
 EXIT_USAGE = 2
 LONGEST_LINE = 1200
 """Characters of an error's line that are shown."""
+
+DASHED = ("--build-options", "--options")
+"""Options whose value is one or more options of a compiler, as -DN=4: their next word is the value, also if it begins with -."""
 
 GROUPS = {
     "model": (
@@ -45,9 +50,39 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **{**options, "formatter_class": _Formatter})
+        self._words: list[str] = []
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:  # type: ignore[override]
+        self._words = self._join_dashed(list(sys.argv[1:] if args is None else args))
+        return super().parse_known_args(self._words, namespace)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, shorten(spell_line(f"error: {message} (see {self.prog} --help)"), LONGEST_LINE) + "\n")
+        told = f"error: {message}{self._explain_dash(message)} (see {self.prog} --help)"
+        self.exit(EXIT_USAGE, shorten(spell_line(told), LONGEST_LINE) + "\n")
+
+    def _join_dashed(self, words: list[str]) -> list[str]:
+        """The words, with each value of DASHED that begins with - joined to its option."""
+        joined: list[str] = []
+        behind = words.index("--") if "--" in words else len(words)
+        for number, word in enumerate(words):
+            before = joined[-1] if joined else ""
+            takes = before in DASHED and before in self._option_string_actions and number < behind
+            if takes and word.startswith("-") and word not in self._option_string_actions:
+                joined[-1] = f"{before}={word}"
+            else:
+                joined.append(word)
+        return joined
+
+    def _explain_dash(self, message: str) -> str:
+        """What to write instead of a value that was taken for an option, if that may be the reason of an error."""
+        known = self._option_string_actions
+        odd = [word for word in self._words if word.startswith("-") and len(word) > 2 and word.partition("=")[0] not in known]
+        if not odd:
+            return ""
+        if message.endswith("expected one argument"):
+            option = message.partition("argument ")[2].partition(":")[0].rpartition("/")[2]
+            return f"; a value that begins with - is written {option}={odd[0]}"
+        return f"; {odd[0]} begins with - as options do: -- goes before such names" if "are required" in message else ""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -61,6 +96,8 @@ class Parser(argparse.ArgumentParser):
         if words:
             known = list(self._option_string_actions)
             hint = next((found for word in words if (found := suggest(word.partition("=")[0], known))), "")
+            files = [word for word in words if word.startswith("-") and os.path.lexists(word)]
+            hint += f"; the file of this name is ./{files[0]}" if files else ""
             self.error(f"unrecognized arguments: {' '.join(words)}{hint}")
 
     def group_options(self) -> None:

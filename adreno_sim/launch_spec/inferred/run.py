@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...backends.open import open_device
+from ...backends.open import open_device, suggest_device
 from ...backends.sim.program import SimKernel
 from ...base.allow import AllowEntry
 from ...base.errors import AdrenoSimError, BuildError, OptionError
@@ -19,9 +19,10 @@ from ...findings import Kind, Severity, place_of
 from ...results.launch_report import LaunchReport, TriedLaunch
 from ..build_errors import name_source
 from ..include_folders import add_source_folder
+from ..kernel_file import read_source, require_kernels, require_regular_file
 from ..mending.launch import run_and_mend
 from ..model import BufferArgument, ImageArgument, LaunchSpec
-from ..run import read_source, run_launch
+from ..run import run_launch
 from . import infer
 from .infer import InferredKernel
 
@@ -63,6 +64,7 @@ def run_inferred(source: Path, target: Path, wanted: Wanted) -> tuple[LaunchRepo
     target: where that file will lie. Raises AdrenoSimError, BuildError; UnsupportedError if no launch of a kernel can run.
     """
     text = read_source(source)
+    require_regular_file(source)
     looking = _open_bounds(wanted)
     with name_source(source):
         program, options = _build(looking, text, source, wanted.options)
@@ -86,7 +88,8 @@ def run_inferred(source: Path, target: Path, wanted: Wanted) -> tuple[LaunchRepo
 def _open_bounds(wanted: Wanted) -> Device:
     text = wanted.device or default_device()
     if not text.startswith("sim:"):
-        raise OptionError("device", f"{text}: expected a simulated device, as launches are inferred on one; or --launch")
+        told = f"{text}: expected a simulated device, sim:PROFILE, as launches are inferred on one; or --launch"
+        raise OptionError("device", f"{told}{suggest_device(text)}")
     asked: dict[str, Any] = {"unsafe_includes": True} if wanted.unsafe_includes else {}
     opened = open_device(text, checks="bounds", timeout=infer.SECONDS, **asked)
     return opened
@@ -104,8 +107,7 @@ def _build(device: Device, text: str, source: Path, options: str) -> tuple[Progr
 
 
 def _choose_kernels(source: Path, names: Sequence[str], chosen: str) -> list[str]:
-    if not names:
-        raise AdrenoSimError(f"{source}: no kernel in it")
+    require_kernels(names, source)
     if chosen and chosen not in names:
         raise AdrenoSimError(f"--kernel: {chosen}: the kernels of {source} are {', '.join(names)}")
     return [chosen] if chosen else list(names)

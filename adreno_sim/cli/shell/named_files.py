@@ -1,0 +1,38 @@
+"""Files that are named where a command expects another kind of file, and empty names."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from ...base.errors import AdrenoSimError
+
+KERNELS = (".cl", ".clcpp", ".ocl")
+MODELS = (".onnx", ".pt2", ".asim")
+
+
+def refuse_empty_names(args: argparse.Namespace, names: Iterable[str]) -> None:
+    """Raise AdrenoSimError for an option or argument whose value is "", as of a variable that is not set. names: options, and
+    arguments by their attributes."""
+    for name in names:
+        attribute = name.removeprefix("--").replace("-", "_")
+        value = getattr(args, attribute, None)
+        if "" in (value if isinstance(value, list) else [value]) and args.parser.get_default(attribute) != "":
+            raise AdrenoSimError(f"{name if name.startswith('--') else name.upper()}: expected a name, got an empty one")
+
+
+def refuse_other_kinds(kernels: Iterable[str | None], launch: str | None) -> None:
+    """Raise AdrenoSimError if a launch file or a model is named as a kernel, or a kernel as a launch file."""
+    for file in filter(None, kernels):
+        ending = Path(file).suffix.lower()
+        if ending == ".toml":
+            raise AdrenoSimError(f"{file}: expected a kernel, as FILE.cl, got a launch file; next: --launch {file}")
+        if ending in MODELS:
+            raise AdrenoSimError(f"{file}: expected a kernel, as FILE.cl, got a model; next: adreno-sim check {file}")
+        if ending == ".py":
+            raise AdrenoSimError(f"{file}: expected a kernel, as FILE.cl; --function NAME runs a PrimFunc of a .py file")
+    if launch is not None and Path(launch).suffix.lower() in KERNELS:
+        raise AdrenoSimError(
+            f"--launch: {launch}: expected a launch file, as SPEC.toml, got a kernel; next: adreno-sim init {launch} writes one"
+        )
