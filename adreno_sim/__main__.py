@@ -1,6 +1,12 @@
 """The command line as a program: `python -m adreno_sim`, and the script `adreno-sim`."""
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .icd.start.standby import Standby
 
 SUPERVISED = (
     "bundle", "check", "doctor", "footprint", "init", "kernel", "layers", "precision", "replay", "reproduce", "scopes", "tune",
@@ -33,9 +39,10 @@ def run_here() -> int:
 
     gc.disable()  # `main` enables it when the command's modules are imported: they make no garbage, and many objects
     try:
+        standby = _begin_server(sys.argv[1:])
         from .cli.main import main
 
-        code = main(is_program=True)
+        code = main(is_program=True, standby=standby)
     except KeyboardInterrupt:  # before or after the command itself
         print("error: interrupted", file=sys.stderr)
         code = 130
@@ -45,6 +52,17 @@ def run_here() -> int:
     if code == 130:
         end_at_once(code)
     return code
+
+
+def _begin_server(arguments: list[str]) -> Standby | None:
+    """Begins the driver's server for the first OpenCL program that `run` will have started."""
+    if arguments[:1] != ["run"] or arguments[1:2] in ([], ["-h"], ["--help"]):
+        return None
+    try:
+        from .icd.start.standby import begin
+    except ImportError:  # `main` says what is missing
+        return None
+    return begin()
 
 
 def end_at_once(code: int) -> None:

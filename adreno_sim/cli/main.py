@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ..base.processes import interrupts
 from ..base.text.spelling import shorten, spell_line, split_lines
@@ -23,6 +24,9 @@ from .shell import profile_self
 from .shell.parser import EXIT_USAGE, LONGEST_LINE, Parser
 from .shell.project import apply_project
 from .streams import drop_output, open_closed_streams
+
+if TYPE_CHECKING:
+    from ..icd.start.standby import Standby
 
 EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 3, 4, 130
 
@@ -80,17 +84,18 @@ exit code: 0 ok; 1 findings; 2 usage or bad input; 3 unsupported; 4 a bug in thi
 """
 
 
-def main(argv: Sequence[str] | None = None, is_program: bool = False) -> int:
+def main(argv: Sequence[str] | None = None, is_program: bool = False, standby: Standby | None = None) -> int:
     """Run the command line; returns the exit code. Errors of the user's are one line on stderr, without a traceback.
 
-    is_program: this process is the command's alone, which may restrict it for good (`sandbox.py`).
+    is_program: this process is the command's alone, which may restrict it for good (`sandbox.py`). standby: a server of the
+    driver that was begun beside it.
     """
     open_closed_streams()
     with shown_streams():
-        return _run_shown(argv, is_program)
+        return _run_shown(argv, is_program, standby)
 
 
-def _run_shown(argv: Sequence[str] | None, is_program: bool) -> int:
+def _run_shown(argv: Sequence[str] | None, is_program: bool, standby: Standby | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     parser = _parser(words[0] if words else "")
     try:
@@ -99,7 +104,7 @@ def _run_shown(argv: Sequence[str] | None, is_program: bool) -> int:
             return 0
         args, unknown = parser.parse_known_args(words)
         args.parser.refuse_unknown(unknown)
-        args.argv = words
+        args.argv, args.standby = words, standby
     except SystemExit as end:
         return int(end.code or 0)
     try:

@@ -163,10 +163,13 @@ def _run_command(
             kernels=args.kernels or "", skip_launches=args.skip_launches or 0, launches=args.launches,
             max_findings=args.max_findings, log=args.log, trace_api=args.trace_api, times=args.time,
         )  # fmt: skip
+        found = {**os.environ, **variables}
+        if args.standby:
+            found |= args.standby.offer(folder, found)
         if args.log:
             write_text(args.log, "")
         with adopting_orphans() as orphans:
-            process = _start(command, {**os.environ, **variables}, aside=args.json == "-")
+            process = _start(command, found, aside=args.json == "-")
             orphans.kept = process.pid
             watch = LibraryWatch(process.pid, lambda: has_reports(folder))
             with _signals_passed_on(process):

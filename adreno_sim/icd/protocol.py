@@ -245,10 +245,18 @@ SHARED_VIRTUAL, FINE_GRAIN = 1 << 62, 1 << 10
 FILL_BODY = struct.Struct("<QII QQQ QQQ")
 """memory, bytes of the pattern, 0; origin, region: of a buffer bytes in the first place, of an image texels."""
 
+STANDBY = "ADRENO_SIM_ICD_STANDBY"
+"""Environment variable: the socket of a server that waits for its client (`start/standby.py`)."""
+
+JOIN, JOIN_MOST = struct.Struct("<II"), 16 << 20
+"""What a client says to it: its thread, and the bytes of its environment, at most JOIN_MOST, which follow. The descriptors of its
+standard output and error come along. The answer is a byte, 1; then the socket is the one of a session."""
+
 STRUCTS = {
     "RESULT": RESULT, "REQUEST": REQUEST, "REPLY": REPLY, "MEMORY_BODY": MEMORY_BODY, "MEMORY_REPLY": MEMORY_REPLY,
     "COMMAND": COMMAND, "LAUNCH_BODY": LAUNCH_BODY, "ARGUMENT": ARGUMENT, "RANGE": RANGE, "TRANSFER": TRANSFER,
     "COPY_BODY": COPY_BODY, "FILL_BODY": FILL_BODY, "ORDER_BODY": ORDER_BODY,
+    "JOIN": JOIN,
 }  # fmt: skip
 
 
@@ -262,7 +270,7 @@ def _lines() -> Iterator[str]:
         "VERSION": VERSION, "PAGE": PAGE, "RESULTS": RESULTS, "RING_BYTES": RING_BYTES, "STAGING_BYTES": STAGING_BYTES,
         "RESULTS_AT": RESULTS_AT, "RING_AT": RING_AT, "LINK_BYTES": LINK_BYTES, "NO_PLACE": NO_PLACE,
         "CALLS": CALLS, "CALLS_AT": CALLS_AT,
-        "NOTHING_WANTED": NOTHING_WANTED,
+        "NOTHING_WANTED": NOTHING_WANTED, "JOIN_MOST": JOIN_MOST,
         **{f"AT_{name.upper()}": place for name, place in COUNTERS.items()},
         **{f"SIZE_{name}": made.size for name, made in STRUCTS.items()},
     }  # fmt: skip
@@ -274,4 +282,5 @@ def _lines() -> Iterator[str]:
             yield f"#define ADRENO_{prefix}_{kind.name} {kind.value}"
     for number, name in enumerate(KINDS):
         yield f"#define ADRENO_KIND_{name.upper()} {number}"
+    yield f'#define ADRENO_STANDBY "{STANDBY}"'
     yield "#define ADRENO_ERROR_NAMES(N) " + " ".join(f'N({number}, "{name}")' for number, name in NAMES.items())

@@ -189,7 +189,7 @@ def test_the_server_imports_nothing_from_the_clients_folder(tmp_path: Path) -> N
         file = tmp_path / f"{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text('print("of the client")\ndef main(): pass\n')
-    start = re.search(r'#define SERVE "(.*)"', (build.SHIM / "core" / "process.c").read_text())
+    start = re.search(r'#define SERVE "(.*)"', (build.SHIM / "start" / "process.c").read_text())
     assert start is not None
     clean = {name: text for name, text in os.environ.items() if name not in ("PYTHONSAFEPATH", "PYTHONPATH")}
     command = [sys.executable, "-c", start[1], "99"]

@@ -111,5 +111,7 @@ void drop_later(struct link *link, void *object);
 void state_wait(struct link *link);
 void state_changed(struct link *link);
 
-/* process.c: starts the server with `socket` as its end. Returns false and writes why. */
+/* start/process.c: starts the server with `socket` as its end. Returns false and writes why. */
 bool start_server(int socket, char *why, size_t room);
+/* start/standby.c: the socket of a server that waits for this process; -1 if there is none. */
+int join_server(void);

@@ -1,6 +1,6 @@
 /* The server's process: no child of the host's program, in a session of its own, so that neither Ctrl-C nor wait() sees it. */
 #define _GNU_SOURCE
-#include "link.h"
+#include "../core/link.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
