@@ -7,7 +7,6 @@ them its driver's, over them its phone's. A chip without a phone has the smalles
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +14,7 @@ from typing import Any
 
 from ..base.errors import AdrenoSimError
 from .fields import apply_value, suggest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from .lazy_tables import LazyTables, read_lazily
 
 VENDOR_CHOICES = ("GLOBAL_MEM_SIZE", "MAX_MEM_ALLOC_SIZE")
 """Keys that those who sell a device choose."""
@@ -161,9 +156,9 @@ def _fill_texts(found: Values, words: Mapping[str, str]) -> None:
 def _find_driver(chip: str, wanted: str) -> tuple[str, str]:
     """The entry of a driver by its name, by how its version begins, or the nearest of its branch; with its own version, that
     version."""
-    known = drivers_of(chip)
     if not wanted:
         return _default_driver(chip), ""
+    known = drivers_of(chip)
     if wanted in known:
         return wanted, ""
     starts = [name for name in known if name.startswith(f"{wanted}.")]
@@ -196,10 +191,9 @@ def _chain(tables: Mapping[str, Any], kinds: Sequence[str], name: str, widest: b
 
 
 def _drivers() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _tables("drivers")["driver"]
-    return found
+    return _tables("drivers")["driver"]
 
 
 @functools.cache
-def _tables(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+def _tables(name: str) -> dict[str, LazyTables]:
+    return read_lazily(Path(__file__).with_name(f"{name}.toml"))
