@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,9 +10,6 @@ from ..base.bounded_read import Folders, read_bytes
 from ..base.errors import AdrenoSimError
 from ..base.text.spelling import decode
 from .model import LaunchSpec
-
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-"""How a text in UTF-16 begins."""
 
 
 def read_source(path: Path, below: Folders = None) -> str:
@@ -21,11 +19,20 @@ def read_source(path: Path, below: Folders = None) -> str:
         data = read_bytes(path, below=below)
     except OSError as error:
         raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if data.startswith(_UTF16):
-        raise AdrenoSimError(f"{path}: not OpenCL C: text in UTF-16: save it in UTF-8")
     if b"\0" in data:
-        raise AdrenoSimError(f"{path}: not OpenCL C: it holds zero bytes, as no text does")
+        what = "text in UTF-16: save it in UTF-8" if _is_utf16(data) else "it holds zero bytes, as no text does"
+        raise AdrenoSimError(f"{path}: not OpenCL C: {what}")
     return decode(data)
+
+
+def _is_utf16(data: bytes) -> bool:
+    """Whether the data are text in UTF-16, with the mark of its byte order."""
+    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return False
+    try:
+        return "\0" not in data.decode("utf-16")
+    except UnicodeDecodeError:
+        return False
 
 
 def read_launch_source(spec: LaunchSpec, given: Path | None) -> tuple[Path, str]:

@@ -206,7 +206,7 @@ def test_everything_allowed_is_ok_but_listed(folder, capsys):
         ({"twice.cl": b"a\0"}, ("--launch", "launch.toml"), "twice.cl: not OpenCL C: it holds zero bytes"),
         ({}, ("/dev/zero", "--launch", "launch.toml"), "/dev/zero: cannot be read: more than 16777216 bytes"),
         ({}, ("--launch", "/dev/zero"), "/dev/zero: cannot be read: more than 16777216 bytes"),
-        ({"twice.cl": b""}, ("--launch", "launch.toml"), "launch.toml: kernel: missing: the kernels of twice.cl are none"),
+        ({"twice.cl": b""}, ("--launch", "launch.toml"), "twice.cl: no kernel in it: expected a function"),
     ],
 )
 def test_bad_input_is_one_error_without_traceback(folder, capsys, change, args, message):
