@@ -13,7 +13,7 @@ from ..backends.sim.device import SimDevice
 from ..backends.sim.group_limits import find_largest_group, sure_group
 from ..backends.sim.limits import check_alignment
 from ..backends.sim.program import SimKernel, SimProgram
-from ..base.errors import DeviceError
+from ..base.errors import DeviceError, UnsupportedError
 from ..base.specs import BufferSpec, ImageSpec
 from ..device.protocol import KernelParam
 from ..frontend.options import parse_options, split_options
@@ -142,6 +142,9 @@ class Objects:
     def _make_image(self, spec: ImageSpec, whole: StorageView | None, offset: int) -> StorageView:
         if whole is None:
             return self.device.create_image(replace(spec, row_pitch=None, slice_pitch=None))  # these are of the host's data
+        if whole.layout is not None:
+            what = "an image over another image (mem_object of clCreateImage)"
+            raise UnsupportedError(f"{what}; make it over a buffer, or copy the texels")
         if spec.kind not in self.device.info.image_views:
             reason = f"{spec.kind} over a buffer: {self.device.info.name} does not have it (cl_ext_image_from_buffer)"
             raise DeviceError("CL_INVALID_IMAGE_DESCRIPTOR", reason)

@@ -216,5 +216,6 @@ def _read_program(body: Body) -> tuple[int, str, str, list[tuple[str, str]]]:
 
 
 def _failure_of(kind: Request) -> int:
-    names = {Request.COMPILE: "CL_COMPILE_PROGRAM_FAILURE", Request.LINK: "CL_LINK_PROGRAM_FAILURE"}
+    names = {Request.COMPILE: "CL_COMPILE_PROGRAM_FAILURE", Request.LINK: "CL_LINK_PROGRAM_FAILURE",
+             Request.MEMORY: "CL_OUT_OF_RESOURCES"}  # fmt: skip
     return code_of(names.get(kind, "CL_BUILD_PROGRAM_FAILURE"))

@@ -149,7 +149,10 @@ cl_int check_region(const struct memory *image, const size_t *origin, const size
    of a 1D image array count as rows. */
 void host_layout(const struct memory *image, const size_t *region, size_t row_pitch, size_t slice_pitch, size_t *row,
                  size_t *slice);
+/* image_formats.c: bytes of a texel; whether OpenCL knows a format, and whether the device has it for a kind of image. */
 size_t texel_bytes(const cl_image_format *format);
+cl_int check_format(const cl_image_format *format);
+cl_int check_support(const struct link *link, const cl_image_format *format, uint32_t kind);
 /* Checks a format and a descriptor, whose unused fields it settles; either may be NULL. kind: 0 without a descriptor. */
 cl_int check_image(const struct link *link, const cl_image_format *format, cl_image_desc *desc, uint32_t *kind);
 
@@ -208,6 +211,7 @@ void share_mapped(struct memory *memory, bool is_mapped);
 void check_freed(const struct link *link, const void *pointer);
 
 /* mapping.c */
+cl_int check_map_flags(cl_bitfield flags);
 uint64_t number_map(void);
 struct map *add_map(struct memory *memory, const struct map *from);
 /* Takes the last mapping at `pointer` out of the list. The caller frees it. */
@@ -230,6 +234,8 @@ void complete_map(const struct object *memory, const struct event *event);
 /* device_copies.c: between two buffers, or over one. `bytes` may be 0. */
 cl_int copy_buffer(cl_command_queue queue, cl_uint type, cl_mem source, cl_mem target, size_t source_offset, size_t target_offset,
                    size_t bytes, WAITS);
+/* The list of objects and the flags of a migration. */
+cl_int check_migration(cl_uint count, const void *objects, cl_bitfield flags);
 cl_int fill_buffer(cl_command_queue queue, cl_uint type, cl_mem buffer, const void *pattern, size_t pattern_bytes, size_t offset,
                    size_t bytes, WAITS);
 /* transfers.c: between a buffer and the host's memory. */
@@ -245,4 +251,10 @@ void adopt(struct memory *made, struct memory *parent);
 struct memory *new_memory(struct context *context, cl_bitfield flags, cl_uint type, void *made_at);
 /* Asks the server for the memory described by `made`. */
 cl_int place_memory(struct memory *made);
-cl_int check_flags(cl_bitfield flags, const void *host);
+/* The flags of memory; and whether the host's pointer is given just where they need it. */
+cl_int check_flags(cl_bitfield flags);
+cl_int check_host_pointer(cl_bitfield flags, const void *host);
+/* Adds to the flags of a part of other memory what they do not say, and refuses what contradicts those of the whole. */
+cl_int inherit_flags(const struct memory *whole, cl_bitfield *flags);
+/* The device has no properties of memory. */
+cl_int check_no_properties(const cl_properties *properties);

@@ -8,9 +8,17 @@ static cl_int check_properties(const cl_words *properties, size_t *count) {
     if (!properties) return CL_SUCCESS;
     for (const cl_words *at = properties; *at; at += 2) {
         bool *seen = at[0] == CL_CONTEXT_PLATFORM ? &platform : at[0] == CL_CONTEXT_INTEROP_USER_SYNC ? &sync : NULL;
-        if (!seen || *seen) return CL_INVALID_PROPERTY;
-        if (seen == &platform && (cl_platform_id)at[1] != &the_platform) return CL_INVALID_PLATFORM;
-        if (seen == &sync && at[1] != CL_FALSE && at[1] != CL_TRUE) return CL_INVALID_PROPERTY;
+        if (!seen)
+            return refuse_call(CL_INVALID_PROPERTY, NULL, "property 0x%llx: the device expects CL_CONTEXT_PLATFORM (0x1084), "
+                                                          "CL_CONTEXT_INTEROP_USER_SYNC, or 0 at the end of the list", (unsigned long long)at[0]);
+        if (*seen)
+            return refuse_call(CL_INVALID_PROPERTY, NULL, "property 0x%llx is in the list twice: OpenCL expects it once",
+                               (unsigned long long)at[0]);
+        if (seen == &platform && (cl_platform_id)at[1] != &the_platform)
+            return refuse_call(CL_INVALID_PLATFORM, NULL, "CL_CONTEXT_PLATFORM is not the platform of this driver: pass the one of the device");
+        if (seen == &sync && at[1] != CL_FALSE && at[1] != CL_TRUE)
+            return refuse_call(CL_INVALID_PROPERTY, NULL, "CL_CONTEXT_INTEROP_USER_SYNC is 0x%llx: expected CL_TRUE (1) or CL_FALSE (0)",
+                               (unsigned long long)at[1]);
         *seen = true;
         *count += 2;
     }
@@ -32,7 +40,8 @@ static cl_context make_context(const cl_words *properties, context_notice notice
     size_t count;
     cl_int wrong = check_properties(properties, &count);
     if (wrong) return fail(error, wrong);
-    if (!notice && data) return fail(error, CL_INVALID_VALUE);
+    if (!notice && data)
+        return fail(error, refuse_call(CL_INVALID_VALUE, NULL, "user_data without a pfn_notify: OpenCL expects NULL for it"));
     struct link *link = link_current();
     if (!link || !link_check(link)) return fail(error, CL_DEVICE_NOT_AVAILABLE);
     count_call();
@@ -50,7 +59,9 @@ static cl_context make_context(const cl_words *properties, context_notice notice
 }
 
 cl_context API(clCreateContext)(const cl_words *properties, DEVICES, context_notice notice, void *data, cl_int *error) {
-    if (!devices || !device_count) return fail(error, CL_INVALID_VALUE);
+    if (!devices || !device_count)
+        return fail(error, refuse_call(CL_INVALID_VALUE, NULL, "a list of %u devices%s: expected one or more", device_count,
+                                       devices ? "" : " that is NULL"));
     if (!valid_devices(device_count, devices)) return fail(error, CL_INVALID_DEVICE);
     return make_context(properties, notice, data, error, CALLER);
 }

@@ -193,14 +193,25 @@ cl_int API(clEnqueueFillImage)(cl_command_queue queue, cl_mem image, const void 
     return fill(queue, CL_COMMAND_FILL_IMAGE, image, &body, WAITED);
 }
 
+cl_int check_migration(cl_uint count, const void *objects, cl_bitfield flags) {
+    cl_bitfield others = flags & ~(cl_bitfield)(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED);
+    if (!count || !objects)
+        return refuse_call(CL_INVALID_VALUE, NULL, "a list of %u objects%s: expected one or more", count, objects ? "" : " that is NULL");
+    if (!others) return CL_SUCCESS;
+    return refuse_call(CL_INVALID_VALUE, NULL, "flags 0x%llx: 0x%llx is not one of CL_MIGRATE_MEM_OBJECT_HOST (1) and "
+                                               "CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED (2); 0 migrates to the queue's device",
+                       (unsigned long long)flags, (unsigned long long)others);
+}
+
 cl_int API(clEnqueueMigrateMemObjects)(cl_command_queue queue, cl_uint count, const cl_mem *memories, cl_bitfield flags, WAITS) {
     cl_int error = check_enqueue(queue, wait_count, waits);
     if (error) return error;
-    if (!count || !memories) return CL_INVALID_VALUE;
-    if (flags & ~(cl_bitfield)(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)) return CL_INVALID_VALUE;
+    if ((error = check_migration(count, memories, flags))) return error;
     for (cl_uint i = 0; i < count; i++) {
-        if (!memory_lives(memories[i])) return CL_INVALID_MEM_OBJECT;
-        if (memories[i]->context != queue->context) return CL_INVALID_CONTEXT;
+        if (!memory_lives(memories[i]))
+            return refuse_call(CL_INVALID_MEM_OBJECT, NULL, "object %u of the list is not a memory object that lives", i);
+        if (memories[i]->context != queue->context)
+            return refuse_call(CL_INVALID_CONTEXT, NULL, "object %u of the list is of another context than the queue", i);
     }
     struct command command = {.queue = queue, .type = CL_COMMAND_MIGRATE_MEM_OBJECTS, .kind = ADRENO_COMMAND_NOTHING};
     command.held = (struct object *const *)memories;

@@ -54,11 +54,11 @@ cl_int API(clGetImageRequirementsInfoEXT)(cl_context context, const cl_propertie
                                           const cl_image_format *format, const cl_image_desc *given, ANSWER) {
     if (!object_is(context, CONTEXT)) return CL_INVALID_CONTEXT;
     struct link *link = context->link;
-    if (properties && properties[0]) return CL_INVALID_PROPERTY;
-    if (check_flags(flags & ~(cl_bitfield)CL_MEM_KERNEL_READ_AND_WRITE, NULL) == CL_INVALID_VALUE) return CL_INVALID_VALUE;
+    cl_int wrong = check_no_properties(properties);
+    if (wrong || (wrong = check_flags(flags & ~(cl_bitfield)CL_MEM_KERNEL_READ_AND_WRITE))) return wrong;
     cl_image_desc desc = given ? *given : (cl_image_desc){0};
     uint32_t kind;
-    cl_int wrong = check_image(link, format, given ? &desc : NULL, &kind);
+    wrong = check_image(link, format, given ? &desc : NULL, &kind);
     if (wrong == CL_INVALID_IMAGE_SIZE) return CL_INVALID_IMAGE_DESCRIPTOR;
     if (wrong) return wrong == CL_IMAGE_FORMAT_NOT_SUPPORTED ? CL_INVALID_IMAGE_FORMAT_DESCRIPTOR : wrong;
     size_t texel = format ? power_of_two(texel_bytes(format)) : 16, bytes = 0;

@@ -8,9 +8,20 @@ struct map_transfer {
     uint64_t may_write;
 };
 
+cl_int check_map_flags(cl_bitfield flags) {
+    cl_bitfield others = flags & ~(cl_bitfield)(CL_MAP_READ | MAP_WRITES);
+    if (others)
+        return refuse_call(CL_INVALID_VALUE, NULL, "map flags 0x%llx: 0x%llx is not one of CL_MAP_READ (1), CL_MAP_WRITE (2) and "
+                                                   "CL_MAP_WRITE_INVALIDATE_REGION (4)", (unsigned long long)flags, (unsigned long long)others);
+    if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE))
+        return refuse_call(CL_INVALID_VALUE, NULL, "map flags 0x%llx: OpenCL expects CL_MAP_WRITE_INVALIDATE_REGION without CL_MAP_READ and "
+                                                   "CL_MAP_WRITE", (unsigned long long)flags);
+    return CL_SUCCESS;
+}
+
 static cl_int check_map(const struct queue *queue, const struct memory *memory, bool image, cl_bitfield flags) {
-    if (flags & ~(cl_bitfield)(CL_MAP_READ | MAP_WRITES)) return CL_INVALID_VALUE;
-    if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE)) return CL_INVALID_VALUE;
+    cl_int wrong = check_map_flags(flags);
+    if (wrong) return wrong;
     cl_bitfield forbidden = CL_MEM_HOST_NO_ACCESS;
     if (flags & CL_MAP_READ) forbidden |= CL_MEM_HOST_WRITE_ONLY;
     if (flags & MAP_WRITES) forbidden |= CL_MEM_HOST_READ_ONLY;
@@ -122,7 +133,9 @@ void *API(clEnqueueMapImage)(cl_command_queue queue, cl_mem image, cl_bool block
     if (wrong) return fail(error, wrong);
     bool is_1d_array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
     bool has_slices = is_1d_array || image->type == CL_MEM_OBJECT_IMAGE3D || image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
-    if (!row_pitch || (has_slices && !slice_pitch)) return fail(error, CL_INVALID_VALUE);
+    if (!row_pitch || (has_slices && !slice_pitch))
+        return fail(error, refuse_call(CL_INVALID_VALUE, NULL, "%s is NULL: OpenCL expects a place for it",
+                                       row_pitch ? "image_slice_pitch" : "image_row_pitch"));
     struct link *link = image->link;
     struct map map = {.flags = flags ? flags : CL_MAP_READ | CL_MAP_WRITE};
     memcpy(map.origin, origin, sizeof map.origin);

@@ -14,12 +14,37 @@ _Static_assert(sizeof(struct memory_reply) == ADRENO_SIZE_MEMORY_REPLY, "MEMORY_
 
 static bool at_most_one(cl_bitfield bits) { return !(bits & (bits - 1)); }
 
-cl_int check_flags(cl_bitfield flags, const void *host) {
-    if (flags & ~(cl_bitfield)(ACCESS | HOST_ACCESS | HOST_POINTER)) return CL_INVALID_VALUE;
-    if (!at_most_one(flags & ACCESS) || !at_most_one(flags & HOST_ACCESS)) return CL_INVALID_VALUE;
-    if (flags & CL_MEM_USE_HOST_PTR && flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) return CL_INVALID_VALUE;
-    bool wants = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
-    return wants == (host != NULL) ? CL_SUCCESS : CL_INVALID_HOST_PTR;
+static cl_int refuse_flags(cl_bitfield flags, const char *expected) {
+    return refuse_call(CL_INVALID_VALUE, NULL, "flags 0x%llx: %s", (unsigned long long)flags, expected);
+}
+
+cl_int check_flags(cl_bitfield flags) {
+    cl_bitfield others = flags & ~(cl_bitfield)(ACCESS | HOST_ACCESS | HOST_POINTER);
+    if (others)
+        return refuse_call(CL_INVALID_VALUE, NULL, "flags 0x%llx: 0x%llx is not a flag of memory on this device", (unsigned long long)flags,
+                           (unsigned long long)others);
+    if (!at_most_one(flags & ACCESS))
+        return refuse_flags(flags, "OpenCL expects one of CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY and CL_MEM_READ_ONLY at the most");
+    if (!at_most_one(flags & HOST_ACCESS))
+        return refuse_flags(flags, "OpenCL expects one of CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY and CL_MEM_HOST_NO_ACCESS at the "
+                                   "most");
+    if (flags & CL_MEM_USE_HOST_PTR && flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR))
+        return refuse_flags(flags, "OpenCL expects CL_MEM_USE_HOST_PTR without CL_MEM_ALLOC_HOST_PTR and CL_MEM_COPY_HOST_PTR");
+    return CL_SUCCESS;
+}
+
+cl_int check_host_pointer(cl_bitfield flags, const void *host) {
+    bool needs = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+    if (needs == (host != NULL)) return CL_SUCCESS;
+    return refuse_call(CL_INVALID_HOST_PTR, NULL,
+                       needs ? "the host's pointer is NULL: CL_MEM_USE_HOST_PTR and CL_MEM_COPY_HOST_PTR need memory of the host"
+                             : "a pointer to memory of the host: OpenCL expects CL_MEM_USE_HOST_PTR or CL_MEM_COPY_HOST_PTR with it, or NULL");
+}
+
+cl_int check_no_properties(const cl_properties *properties) {
+    if (!properties || !properties[0]) return CL_SUCCESS;
+    return refuse_call(CL_INVALID_PROPERTY, NULL, "property 0x%llx: the device has no properties of memory; pass NULL",
+                       (unsigned long long)properties[0]);
 }
 
 static void end_memory(struct object *object) {
@@ -145,14 +170,13 @@ static cl_mem make_over_shared(struct memory *made, struct memory *under, void *
 static cl_mem make_buffer(cl_context context, const cl_properties *properties, cl_bitfield flags, size_t size, void *host,
                           cl_int *error, void *made_at) {
     if (!object_is(context, CONTEXT)) return fail(error, CL_INVALID_CONTEXT);
-    if (properties && properties[0]) return fail(error, CL_INVALID_PROPERTY);
-    cl_int wrong = check_flags(flags, host);
-    if (wrong == CL_INVALID_VALUE) return fail(error, wrong);
+    cl_int wrong = check_no_properties(properties);
+    if (wrong || (wrong = check_flags(flags))) return fail(error, wrong);
     uint64_t most = device_number(context->link, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     if (!size || size > most)
         return fail(error, refuse_call(CL_INVALID_BUFFER_SIZE, NULL, "a buffer of %zu bytes: expected 1 to %llu", size,
                                        (unsigned long long)most));
-    if (wrong) return fail(error, wrong);
+    if ((wrong = check_host_pointer(flags, host))) return fail(error, wrong);
     if (link_lost(context->link)) return fail(error, CL_DEVICE_NOT_AVAILABLE);
     struct memory *made = new_memory(context, flags, CL_MEM_OBJECT_BUFFER, made_at);
     if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
@@ -181,16 +205,22 @@ cl_mem API(clCreateBufferWithProperties)(cl_context context, const cl_properties
     return make_buffer(context, properties, flags, size, host, error, CALLER);
 }
 
-/* The flags of a sub-buffer: what it does not say it has from its buffer, and it may not say more than that. */
-static cl_int inherit_flags(cl_bitfield parent, cl_bitfield *flags) {
-    cl_bitfield asked = *flags;
-    if (asked & ~(cl_bitfield)(ACCESS | HOST_ACCESS)) return CL_INVALID_VALUE;
-    if (!at_most_one(asked & ACCESS) || !at_most_one(asked & HOST_ACCESS)) return CL_INVALID_VALUE;
-    if (parent & CL_MEM_WRITE_ONLY && asked & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) return CL_INVALID_VALUE;
-    if (parent & CL_MEM_READ_ONLY && asked & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) return CL_INVALID_VALUE;
-    if (parent & CL_MEM_HOST_WRITE_ONLY && asked & CL_MEM_HOST_READ_ONLY) return CL_INVALID_VALUE;
-    if (parent & CL_MEM_HOST_READ_ONLY && asked & CL_MEM_HOST_WRITE_ONLY) return CL_INVALID_VALUE;
-    if (parent & CL_MEM_HOST_NO_ACCESS && asked & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)) return CL_INVALID_VALUE;
+cl_int inherit_flags(const struct memory *whole, cl_bitfield *flags) {
+    cl_bitfield parent = whole->flags, asked = *flags, no_more = 0;
+    if (asked & ~(cl_bitfield)(ACCESS | HOST_ACCESS))
+        return refuse_call(CL_INVALID_VALUE, NULL, "flags 0x%llx: memory that is a part of other memory takes flags of access only, and has "
+                                                   "the others from that", (unsigned long long)asked);
+    cl_int wrong = check_flags(asked);
+    if (wrong) return wrong;
+    if (parent & CL_MEM_WRITE_ONLY) no_more |= asked & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY);
+    if (parent & CL_MEM_READ_ONLY) no_more |= asked & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY);
+    if (parent & CL_MEM_HOST_WRITE_ONLY) no_more |= asked & CL_MEM_HOST_READ_ONLY;
+    if (parent & CL_MEM_HOST_READ_ONLY) no_more |= asked & CL_MEM_HOST_WRITE_ONLY;
+    if (parent & CL_MEM_HOST_NO_ACCESS) no_more |= asked & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY);
+    if (no_more)
+        return refuse_call(CL_INVALID_VALUE, NULL, "flags 0x%llx allow more than 0x%llx, those of the memory that it is a part of, which call "
+                                                   "%u made; pass 0 to have its flags", (unsigned long long)asked, (unsigned long long)(parent & (ACCESS | HOST_ACCESS)),
+                           whole->head.call);
     if (!(asked & ACCESS)) asked |= parent & ACCESS;
     if (!(asked & HOST_ACCESS)) asked |= parent & HOST_ACCESS;
     *flags = asked | (parent & HOST_POINTER);
@@ -205,12 +235,14 @@ bool is_misaligned(const struct memory *memory) {
 cl_mem API(clCreateSubBuffer)(cl_mem buffer, cl_bitfield flags, cl_uint type, const void *region, cl_int *error) {
     bool is_part = memory_lives(buffer) && buffer->parent && !(buffer->parent->flags & CL_MEM_SHARED_VIRTUAL);
     if (!memory_lives(buffer) || is_image(buffer) || is_part) return fail(error, CL_INVALID_MEM_OBJECT);
-    cl_int wrong = inherit_flags(buffer->flags, &flags);
+    cl_int wrong = inherit_flags(buffer, &flags);
     if (wrong) return fail(error, wrong);
-    if (type != CL_BUFFER_CREATE_TYPE_REGION || !region) return fail(error, CL_INVALID_VALUE);
+    if (type != CL_BUFFER_CREATE_TYPE_REGION || !region)
+        return fail(error, refuse_call(CL_INVALID_VALUE, NULL, "buffer_create_type 0x%x%s: expected CL_BUFFER_CREATE_TYPE_REGION (0x1220) "
+                                                               "and a cl_buffer_region", type, region ? "" : " and no region"));
     const cl_buffer_region *part = region;
-    if (!inside(part->origin, part->size, buffer->size)) return fail(error, CL_INVALID_VALUE);
-    if (!part->size) return fail(error, CL_INVALID_BUFFER_SIZE);
+    if (!inside(part->origin, part->size, buffer->size)) return fail(error, refuse_range(part->size, part->origin, buffer->size));
+    if (!part->size) return fail(error, refuse_call(CL_INVALID_BUFFER_SIZE, NULL, "a part of 0 bytes: expected 1 or more"));
     struct memory *made = new_memory(buffer->context, flags, CL_MEM_OBJECT_BUFFER, CALLER);
     if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
     made->size = part->size;

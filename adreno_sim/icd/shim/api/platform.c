@@ -75,8 +75,16 @@ cl_int API(clReleaseDevice)(cl_device_id device) { return device == &the_device 
 
 cl_int API(clCreateSubDevices)(cl_device_id device, const cl_words *properties, cl_uint count, cl_device_id *devices,
                                cl_uint *found) {
-    (void)properties, (void)count, (void)devices, (void)found;
-    return device == &the_device ? CL_INVALID_VALUE : CL_INVALID_DEVICE; /* it has no kind of partition */
+    (void)count, (void)devices, (void)found;
+    if (device != &the_device) return CL_INVALID_DEVICE;
+    const char *none = "the device has no kind of partition (CL_DEVICE_PARTITION_PROPERTIES); use the whole device";
+    if (!properties || !properties[0]) return refuse_call(CL_INVALID_VALUE, NULL, "no kind of partition is given, and %s", none);
+    const char *name = properties[0] == CL_DEVICE_PARTITION_EQUALLY              ? "CL_DEVICE_PARTITION_EQUALLY"
+                       : properties[0] == CL_DEVICE_PARTITION_BY_COUNTS          ? "CL_DEVICE_PARTITION_BY_COUNTS"
+                       : properties[0] == CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN ? "CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN"
+                                                                                 : NULL;
+    if (name) return refuse_call(CL_INVALID_VALUE, NULL, "%s: %s", name, none);
+    return refuse_call(CL_INVALID_VALUE, NULL, "partition 0x%llx is none of OpenCL's, and %s", (unsigned long long)properties[0], none);
 }
 
 cl_int API(clUnloadPlatformCompiler)(cl_platform_id platform) {

@@ -15,8 +15,11 @@ static cl_command_queue make_queue(cl_context context, cl_device_id device, cl_b
                                    cl_int *error, void *made_at) {
     if (!object_is(context, CONTEXT)) return fail(error, CL_INVALID_CONTEXT);
     if (device != &the_device) return fail(error, CL_INVALID_DEVICE);
-    if (properties & ~device_number(context->link, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES))
-        return fail(error, CL_INVALID_QUEUE_PROPERTIES);
+    cl_bitfield most = device_number(context->link, CL_DEVICE_QUEUE_ON_HOST_PROPERTIES);
+    if (properties & ~most)
+        return fail(error, refuse_call(CL_INVALID_QUEUE_PROPERTIES, NULL,
+                                       "queue properties 0x%llx: the device has 0x%llx (CL_DEVICE_QUEUE_ON_HOST_PROPERTIES)",
+                                       (unsigned long long)properties, (unsigned long long)most));
     if (!link_check(context->link)) return fail(error, CL_DEVICE_NOT_AVAILABLE);
     count_call();
     struct queue *made = object_new(&queue_class, 1, made_at);
@@ -31,27 +34,56 @@ static cl_command_queue make_queue(cl_context context, cl_device_id device, cl_b
     return succeed(error, made);
 }
 
+#define ON_HOST (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
+#define ON_DEVICE (CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT)
+
+static cl_int refuse_bits(cl_bitfield bits, cl_bitfield others) {
+    return refuse_call(CL_INVALID_VALUE, NULL, "queue properties 0x%llx: 0x%llx is not one of CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE (1) and "
+                                               "CL_QUEUE_PROFILING_ENABLE (2), which this function takes", (unsigned long long)bits,
+                       (unsigned long long)others);
+}
+
+/* The bits of CL_QUEUE_PROPERTIES, and whether there is a CL_QUEUE_SIZE. */
+static cl_int check_bits(cl_bitfield bits, bool has_size) {
+    if (bits & ~(cl_bitfield)(ON_HOST | ON_DEVICE)) return refuse_bits(bits, bits & ~(cl_bitfield)(ON_HOST | ON_DEVICE));
+    if (bits & CL_QUEUE_ON_DEVICE_DEFAULT && !(bits & CL_QUEUE_ON_DEVICE))
+        return refuse_call(CL_INVALID_VALUE, NULL, "CL_QUEUE_ON_DEVICE_DEFAULT without CL_QUEUE_ON_DEVICE: OpenCL expects both");
+    if (bits & CL_QUEUE_ON_DEVICE && !(bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        return refuse_call(CL_INVALID_VALUE, NULL, "CL_QUEUE_ON_DEVICE without CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE: OpenCL expects both");
+    if (has_size && !(bits & CL_QUEUE_ON_DEVICE))
+        return refuse_call(CL_INVALID_VALUE, NULL, "CL_QUEUE_SIZE without CL_QUEUE_ON_DEVICE: OpenCL has no size of other queues; leave it out");
+    if (!(bits & CL_QUEUE_ON_DEVICE)) return CL_SUCCESS;
+    return refuse_call(CL_INVALID_QUEUE_PROPERTIES, NULL, "CL_QUEUE_ON_DEVICE: the device has no queues of its own "
+                                                          "(CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES); enqueue from the host");
+}
+
+static cl_int read_properties(const cl_properties *properties, cl_bitfield *bits) {
+    bool seen = false, has_size = false;
+    for (const cl_properties *at = properties; at && *at; at += 2) {
+        bool is_size = at[0] == CL_QUEUE_SIZE, *before = is_size ? &has_size : &seen;
+        if (!is_size && at[0] != CL_QUEUE_PROPERTIES)
+            return refuse_call(CL_INVALID_VALUE, NULL, "property 0x%llx: expected CL_QUEUE_PROPERTIES (0x1093), CL_QUEUE_SIZE, or 0 at the end "
+                                                       "of the list; the device has no priorities of queues", (unsigned long long)at[0]);
+        if (*before)
+            return refuse_call(CL_INVALID_VALUE, NULL, "property %s is in the list twice: expected it once, with all its bits",
+                               is_size ? "CL_QUEUE_SIZE" : "CL_QUEUE_PROPERTIES");
+        *before = true;
+        if (!is_size) *bits = at[1];
+    }
+    return check_bits(*bits, has_size);
+}
+
 cl_command_queue API(clCreateCommandQueue)(cl_context context, cl_device_id device, cl_bitfield properties, cl_int *error) {
-    if (properties & ~(cl_bitfield)(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE))
-        return fail(error, CL_INVALID_VALUE);
+    cl_bitfield others = object_is(context, CONTEXT) ? properties & ~(cl_bitfield)ON_HOST : 0;
+    if (others) return fail(error, refuse_bits(properties, others));
     return make_queue(context, device, properties, NULL, error, CALLER);
 }
 
 cl_command_queue API(clCreateCommandQueueWithProperties)(cl_context context, cl_device_id device, const cl_properties *properties,
                                                          cl_int *error) {
-    const cl_bitfield on_device = CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
     cl_bitfield bits = 0;
-    bool seen = false;
-    for (const cl_properties *at = properties; at && *at; at += 2) {
-        if (at[0] == CL_QUEUE_SIZE) return fail(error, CL_INVALID_QUEUE_PROPERTIES); /* of a queue on the device */
-        if (at[0] != CL_QUEUE_PROPERTIES || seen) return fail(error, CL_INVALID_VALUE);
-        bits = at[1];
-        seen = true;
-        if (bits & ~(on_device | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE))
-            return fail(error, CL_INVALID_VALUE);
-    }
-    if (bits & on_device && object_is(context, CONTEXT)) return fail(error, CL_INVALID_QUEUE_PROPERTIES);
-    return make_queue(context, device, bits, properties, error, CALLER);
+    cl_int wrong = object_is(context, CONTEXT) ? read_properties(properties, &bits) : CL_INVALID_CONTEXT;
+    return wrong ? fail(error, wrong) : make_queue(context, device, bits, properties, error, CALLER);
 }
 
 cl_int API(clRetainCommandQueue)(cl_command_queue queue) { return object_retain(queue, QUEUE, CL_INVALID_COMMAND_QUEUE); }
@@ -76,7 +108,8 @@ cl_int API(clGetCommandQueueInfo)(cl_command_queue queue, ANSWER) {
 
 cl_int API(clSetCommandQueueProperty)(cl_command_queue queue, cl_bitfield properties, cl_bool enable, cl_bitfield *before) {
     (void)properties, (void)enable, (void)before;
-    return object_is(queue, QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE; /* withdrawn in OpenCL 1.1 */
+    if (!object_is(queue, QUEUE)) return CL_INVALID_COMMAND_QUEUE;
+    return refuse_call(CL_INVALID_OPERATION, NULL, "OpenCL 1.1 withdrew this function: give the properties when the queue is made");
 }
 
 cl_int API(clFlush)(cl_command_queue queue) { /* commands are handed over as they are enqueued */

@@ -101,10 +101,11 @@ static cl_int map_shared(cl_command_queue queue, cl_bool blocking, struct memory
 cl_int API(clEnqueueSVMMap)(cl_command_queue queue, cl_bool blocking, cl_bitfield flags, void *pointer, size_t bytes, WAITS) {
     cl_int error = check(queue, wait_count, waits);
     if (error) return error;
-    bool invalidates = flags & CL_MAP_WRITE_INVALIDATE_REGION, both = flags & (CL_MAP_READ | CL_MAP_WRITE);
-    if (!pointer || !bytes || flags & ~(cl_bitfield)(CL_MAP_READ | MAP_WRITES) || (invalidates && both)) return CL_INVALID_VALUE;
+    if ((error = check_map_flags(flags))) return error;
+    if (!pointer || !bytes)
+        return refuse_call(CL_INVALID_VALUE, NULL, "%zu bytes%s: expected 1 or more of memory", bytes, pointer ? "" : " at NULL");
     struct memory *memory = find(queue, pointer);
-    if (!memory) return CL_INVALID_VALUE;
+    if (!memory) return refuse_call(CL_INVALID_VALUE, NULL, "the pointer is not in an allocation of clSVMAlloc");
     struct map map = {.pointer = pointer, .flags = flags ? flags : CL_MAP_READ | CL_MAP_WRITE, .bytes = bytes, .number = number_map()};
     map.offset = shared_offset(memory, pointer);
     bool fits = shared_has(memory, pointer, bytes);
@@ -144,14 +145,17 @@ cl_int API(clEnqueueSVMMigrateMem)(cl_command_queue queue, cl_uint count, const 
                                    cl_bitfield flags, WAITS) {
     cl_int error = check(queue, wait_count, waits);
     if (error) return error;
-    if (!count || !pointers) return CL_INVALID_VALUE;
-    if (flags & ~(cl_bitfield)(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)) return CL_INVALID_VALUE;
+    if ((error = check_migration(count, pointers, flags))) return error;
     for (cl_uint i = 0; i < count; i++) {
         struct memory *memory = find(queue, pointers[i]);
-        if (!memory) return CL_INVALID_VALUE;
-        bool fits = shared_has(memory, pointers[i], sizes ? sizes[i] : 0);
+        if (!memory)
+            return refuse_call(CL_INVALID_VALUE, NULL, "pointer %u of the list is not in an allocation of clSVMAlloc", i);
+        size_t size = sizes ? sizes[i] : 0, all = memory->size;
+        bool fits = shared_has(memory, pointers[i], size);
         drop(memory);
-        if (!fits) return CL_INVALID_VALUE;
+        if (!fits)
+            return refuse_call(CL_INVALID_VALUE, NULL, "%zu bytes from pointer %u of the list: the allocation has %zu, and ends before", size, i,
+                               all);
     }
     struct command command = {.queue = queue, .type = CL_COMMAND_SVM_MIGRATE_MEM, .kind = ADRENO_COMMAND_NOTHING};
     return enqueue(&command, wait_count, waits, event, false);
