@@ -1,20 +1,23 @@
 """Predicted beside published times of networks: python ci/bench/time_networks/predict.py --records FILE.csv [NETWORK ...]
 
 Networks are compiled for textures, with the schedules of tuning records where the file has them. Where it has not, some random
-schedules of the convolution are counted, and the one of the lowest predicted time is taken, as the phone's networks were tuned
-too. --own keeps the pipeline's own schedules in their place. What a network takes is the sum of its launches on the machine of
-the records; published are times on a phone that is not named (apache/tvm, pull requests 16329 and 17609).
+schedules of the convolution are counted, with --steps also neighbours of the best, and the one of the lowest predicted time is
+taken, as the phone's networks were tuned too. --own keeps the pipeline's own schedules in their place. What a network takes is
+the sum of its launches on the machine of the records; published are times on a phone that is not named (apache/tvm, pull
+requests 16329 and 17609). Two other sums show errors that are not the model's: one has the times of the records, less their
+copies, instead of predicted ones; the other has Winograd's algorithm where TVM offers it and it is predicted to be faster.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -22,9 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from time_records.candidates import draw_schedules
-from time_records.count import DEVICE, count_records
-from time_records.fit import sum_times
+from time_records.count import DEVICE
 from time_records.record import Record, read_records
 
 from adreno_sim import AdrenoSimError, open_device
@@ -37,22 +38,13 @@ from adreno_sim.compiler.run.observer import LaunchCall, Observer
 from adreno_sim.timing.figures import LaunchFigures
 from adreno_sim.timing.launches import LaunchTimer
 from adreno_sim.timing.machines import RECORDS
-from adreno_sim.timing.model import predict, stack
+from adreno_sim.timing.model import predict
 from time_networks.architectures import NETWORKS, make_network
+from time_networks.choices import Choices, Search, compare, find_schedules
 from time_networks.schedules import RecordSchedules
+from time_networks.sums import COLUMNS, find_published, show_growth, sum_network, sum_records, summarise
 
-PUBLISHED = {
-    "resnet-18": (10.58, 7.05),
-    "resnet-34": (16.26, 11.35),
-    "resnet-50": (19.19, 13.39),
-    "densenet-121": (25.43, 12.38),
-    "inception_v3": (40.41, 29.91),
-    "mobilenet v1": (4.09, 2.8),
-}
-"""Milliseconds in float32 and float16."""
 DTYPES = ("float32", "float16")
-CONVOLUTION = 2
-"""Of the launches of a record: the first two fill its textures, which a network does not."""
 
 
 class LaunchFiguresByName(Observer):
@@ -75,22 +67,33 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="FILE", help="counts of schedules, as of adreno_time.py")
     parser.add_argument("--launches", type=Path, metavar="FILE", help="counts of networks, read where it has them, else added")
     parser.add_argument("--draw", type=int, default=20, metavar="N", help="schedules where there is no record (default 20)")
+    parser.add_argument("--steps", type=int, default=0, metavar="N", help="to neighbours of the best of these (default 0)")
+    parser.add_argument("--width", type=int, default=8, metavar="N", help="neighbours in a step (default 8)")
     parser.add_argument("--own", action="store_true", help="the pipeline's own schedules for all convolutions")
     parser.add_argument("--seconds", type=float, default=float("inf"), metavar="S", help="stop after this time")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--dtypes", nargs="+", default=DTYPES, choices=DTYPES)
     options = parser.parse_args()
     until = time.monotonic() + options.seconds
-    chosen = [(name, dtype) for name in options.networks for dtype in options.dtypes]
+    search = Search(options.draw, options.steps, options.width, options.keep, options.jobs, until)
+    tasks = [(name, dtype) for name in options.networks for dtype in options.dtypes]
+    schedules = {} if options.own else choose_schedules(tasks, options.records, search)
+    choices = compare(schedules, search)
     known = read_networks(options.launches)
-    for pair in chosen:
-        if pair in known:
-            show(known[pair])
-    for network in count_networks([pair for pair in chosen if pair not in known], options, until):
-        show(network)
+    left, factors = [], []
+    for task in tasks:
+        network = known.get(task)
+        if network is not None and network.digest == digest(*task, schedules):
+            factors.append(show(network, choices))
+        else:
+            left.append(task)
+    for network in count_networks(left, schedules, options, until):
+        factors.append(show(network, choices))
         if not network.error and options.launches is not None:
             known[network.name, network.dtype] = network
             options.launches.write_text(json.dumps([asdict(one) for one in known.values()]), encoding="utf-8")
+    show_growth(tasks, choices)
+    summarise(np.array([row for row in factors if row is not None]))
     return 0
 
 
@@ -105,15 +108,36 @@ def read_networks(path: Path | None) -> dict[tuple[str, str], CountedNetwork]:
     }
 
 
-def count_networks(chosen: list[tuple[str, str]], options: argparse.Namespace, until: float) -> Iterator[CountedNetwork]:
+def choose_schedules(tasks: list[tuple[str, str]], path: Path, search: Search) -> dict[str, list[Record]]:
+    """The schedules of all convolutions of networks, by where they are from."""
+    records, _ = read_records(path)
+    recorded = {record.workload: record for record in records}
+    every = {one.workload: one for task in tasks for one in make_network(*task)[1]}
+    wanted = [one for workload, one in every.items() if workload not in recorded]
+    found, gains = find_schedules(wanted, search)
+    print(f"{len(wanted)} convolutions have no record: for {len(found)} of them the best by the model is taken.")
+    if search.steps and gains:
+        print(f"The best of up to {search.draw} random schedules takes {np.median(gains):.2f} times as long in the median, "
+              f"{np.mean(gains):.2f} in the mean, {max(gains):.2f} at the most", flush=True)  # fmt: skip
+    return {"drawn": found, "recorded": [recorded[workload] for workload in every if workload in recorded]}
+
+
+def digest(name: str, dtype: str, schedules: Mapping[str, list[Record]]) -> str:
+    """What the schedules of a network are, in short: counts are of these alone."""
+    by_workload = {one.workload: one for some in schedules.values() for one in some}
+    used = [replace(found, seconds=0.0) for one in make_network(name, dtype)[1] if (found := by_workload.get(one.workload))]
+    return hashlib.sha256(repr(used).encode()).hexdigest()[:16]
+
+
+def count_networks(
+    tasks: list[tuple[str, str]], schedules: dict[str, list[Record]], options: argparse.Namespace, until: float
+) -> Iterator[CountedNetwork]:
     """The networks as they are counted, in other processes, as long as there is time."""
-    schedules: dict[str, list[Record]] = {}
-    if chosen and not options.own:
-        records, _ = read_records(options.records)
-        schedules = {"drawn": find_others(chosen, records, options, until), "recorded": records}
+    # A record that was asked for its textures holds functions, which no other process can get; a copy holds none.
+    schedules = {origin: [replace(one) for one in some] for origin, some in schedules.items()}
     with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
-        rows = pool.imap_unordered(count_network, [(*one, schedules) for one in chosen])
-        for _ in chosen:
+        rows = pool.imap_unordered(count_network, [(*one, schedules) for one in tasks])
+        for _ in tasks:
             try:
                 yield rows.next(max(0.0, until - time.monotonic()) if until < float("inf") else None)
             except multiprocessing.TimeoutError:
@@ -121,36 +145,16 @@ def count_networks(chosen: list[tuple[str, str]], options: argparse.Namespace, u
                 break
 
 
-def find_others(
-    chosen: Iterable[tuple[str, str]], records: list[Record], options: argparse.Namespace, until: float
-) -> list[Record]:
-    """For each convolution without a record: of some random schedules the one with the lowest predicted time."""
-    known = {record.workload for record in records}
-    wanted = {one.workload: one for pair in chosen for one in make_network(*pair)[1] if one.workload not in known}
-    drawn = [draw_schedules(one, options.draw, 1) for one in wanted.values()]
-    counted = iter(count_records([one for others in drawn for one in others], options.keep, options.jobs, until))
-    found = []
-    for others in drawn:
-        rows = [(one, figures) for one in others if (figures := next(counted)) is not None]
-        if rows:
-            times = sum_times([stack([figures[CONVOLUTION] for _, figures in rows])], RECORDS)
-            found.append(replace(rows[int(np.argmin(times))][0], seconds=float(min(times))))
-    print(
-        f"{len(wanted)} convolutions have no record: the best by the model of up to {options.draw} random schedules is taken for "
-        f"{len(found)} of them",
-        flush=True,
-    )
-    return found
-
-
 @dataclass(frozen=True)
 class CountedNetwork:
-    """launches: kernel and figures of each. origins: of the schedules of its functions. error: why there are none."""
+    """launches: kernel and figures of each. origins: of the schedules of its functions; digest: of these. error: why there are
+    none."""
 
     name: str
     dtype: str
     launches: list[tuple[str, LaunchFigures]]
     origins: dict[str, str]
+    digest: str = ""
     error: str = ""
 
 
@@ -158,9 +162,9 @@ def count_network(task: tuple[str, str, dict[str, list[Record]]]) -> CountedNetw
     """Compiles and runs a network, and counts its launches."""
     name, dtype, schedules = task
     try:
-        return CountedNetwork(name, dtype, *_count(name, dtype, schedules))
+        return CountedNetwork(name, dtype, *_count(name, dtype, schedules), digest(name, dtype, schedules))
     except AdrenoSimError as error:
-        return CountedNetwork(name, dtype, [], {}, str(error))
+        return CountedNetwork(name, dtype, [], {}, error=str(error))
 
 
 def _count(name: str, dtype: str, schedules: dict[str, list[Record]]) -> tuple[list[tuple[str, LaunchFigures]], dict[str, str]]:
@@ -175,11 +179,12 @@ def _count(name: str, dtype: str, schedules: dict[str, list[Record]]) -> tuple[l
     return observer.launches, source.applied
 
 
-def show(network: CountedNetwork) -> None:
-    """A line for the network, then the kernels that take longest."""
+def show(network: CountedNetwork, choices: Choices) -> list[float] | None:
+    """Prints the sums of a network, then the kernels that take longest. Returns published over other times by COLUMNS, if there
+    is a published one."""
     if network.error:
         print(f"{network.name}, {network.dtype}: {network.error}", flush=True)
-        return
+        return None
     seconds: dict[str, float] = {}
     kinds: dict[str, float] = {}
     for kernel, figures in network.launches:
@@ -187,13 +192,19 @@ def show(network: CountedNetwork) -> None:
         seconds[kernel] = seconds.get(kernel, 0.0) + taken
         way = next((way for function, way in network.origins.items() if kernel.startswith(f"{function}_kernel")), "others")
         kinds[way] = kinds.get(way, 0.0) + taken
-    whole = 1e3 * sum(seconds.values())
-    published = dict(zip(DTYPES, PUBLISHED.get(network.name, (float("nan"),) * 2), strict=True))[network.dtype]
+    convolutions = make_network(network.name, network.dtype)[1]
+    whole = [1e3 * taken for taken in sum_network(sum(seconds.values()), convolutions, choices)]
+    published = find_published(network.name, network.dtype)
     parts = "; ".join(f"{way} {1e3 * taken:.2f}" for way, taken in sorted(kinds.items()))
-    print(f"{network.name}, {network.dtype}: predicted {whole:.2f} ms, published {published:.2f}, measured over predicted "
-          f"{published / whole:.3f}; {len(network.launches)} launches: {parts}")  # fmt: skip
+    known = f"published {published:.2f} ms; " if published else ""
+    print(f"{network.name}, {network.dtype}: {known}{len(network.launches)} launches: {parts}")
+    print(f"    {sum_records(convolutions, choices)}")
+    for column, taken in zip(COLUMNS, whole, strict=True):
+        ratio = f", published over it {published / taken:.3f}" if published else ""
+        print(f"    by {column:<30} {taken:6.2f} ms{ratio}")
     for kernel in sorted(seconds, key=lambda kernel: -seconds[kernel])[:6]:
         print(f"    {1e3 * seconds[kernel]:7.3f}  {kernel[:110]}", flush=True)
+    return [published / taken for taken in whole] if published else None
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import hashlib
 import json
 import multiprocessing
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -26,24 +26,26 @@ DEVICE = "sim:adreno-730,wave_size=64,checks=bounds"
 def count_records(
     records: Iterable[Record], kept: Path | None, jobs: int, until: float = float("inf")
 ) -> list[list[LaunchFigures] | None]:
-    """Returns the figures of what each record launches. kept: a file of earlier counts, which gets the new ones. until: by
-    `time.monotonic`, when counting stops: a record that is not counted by then has None."""
-    wanted = [kernels_of(record) for record in records]
-    dtypes = {
-        _digest(kernel, record.dtype): (kernel, record.dtype)
-        for record, made in zip(records, wanted, strict=True)
-        for kernel in made
-    }
+    """Returns the figures of what each record launches, as `count_kernels` does."""
+    return count_kernels([(kernels_of(record), record.dtype) for record in records], kept, jobs, until)
+
+
+def count_kernels(
+    functions: Sequence[tuple[Sequence[TimedKernel], str]], kept: Path | None, jobs: int, until: float = float("inf")
+) -> list[list[LaunchFigures] | None]:
+    """Returns the figures of what each function launches; a function has launches and a type. kept: a file of earlier counts,
+    which gets the new ones. until: by `time.monotonic`, when counting stops: a function that is not counted by then has None."""
+    wanted = {_digest(kernel, dtype): (kernel, dtype) for made, dtype in functions for kernel in made}
     known: dict[str, LaunchFigures] = {}
     if kept is not None and kept.exists():
         known = {key: LaunchFigures(**figures) for key, figures in json.loads(kept.read_text(encoding="utf-8")).items()}
-    found = _count_missing({key: launch for key, launch in dtypes.items() if key not in known}, jobs, until)
+    found = _count_missing({key: launch for key, launch in wanted.items() if key not in known}, jobs, until)
     known |= found
     if kept is not None and found:
         kept.write_text(json.dumps({key: asdict(figures) for key, figures in known.items()}), encoding="utf-8")
     counted = []
-    for record, made in zip(records, wanted, strict=True):
-        figures = [known.get(_digest(kernel, record.dtype)) for kernel in made]
+    for made, dtype in functions:
+        figures = [known.get(_digest(kernel, dtype)) for kernel in made]
         counted.append(None if None in figures else [one for one in figures if one is not None])
     return counted
 
@@ -87,9 +89,9 @@ def _count(kernel: TimedKernel, dtype: str) -> LaunchFigures:
     images = [
         device.create_image(ImageSpec("image2d", columns, rows, channel_type=channel_type)) for rows, columns in kernel.textures
     ]
-    storage = device.allocate(kernel.buffer_bytes)
-    buffer = device.view(storage, BufferSpec(kernel.buffer_bytes, dtype))
-    arguments = [buffer, *images] if kernel.writes else [*images, buffer]
+    storage = device.allocate(max(1, kernel.buffer_bytes))
+    buffers = [device.view(storage, BufferSpec(kernel.buffer_bytes, dtype))] if kernel.buffer_bytes else []
+    arguments = [*buffers, *images] if kernel.writes else [*images, *buffers]
     try:
         built = device.build(kernel.source)[kernel.name]
         sample = device.count_groups(built, kernel.global_size, kernel.local_size, arguments, TRACING)

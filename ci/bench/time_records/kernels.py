@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .record import BLOCK, Record, Texture
 
-_HEAD = """\
+HEAD = """\
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 """
@@ -17,7 +17,7 @@ constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | C
 @dataclass(frozen=True)
 class TimedKernel:
     """A kernel with its launch. textures: rows and columns of those that it takes; writes: whether it writes these, from a buffer
-    of `buffer_bytes`, which comes first then; else it writes the buffer, which comes last."""
+    of `buffer_bytes`, which comes first then; else it writes the buffer, which comes last, or without one the last texture."""
 
     source: str
     name: str
@@ -38,7 +38,7 @@ def copy_of(record: Record, texture: Texture) -> TimedKernel:
     kind = "half" if record.half else "float"
     items = max(size for size in range(1, 65) if texture.texels % size == 0)
     write = "write_imageh" if record.half else "write_imagef"
-    source = f"""{_HEAD}
+    source = f"""{HEAD}
 kernel void copy(global const {kind} *from, write_only image2d_t to) {{
   int at = get_group_id(0) * {items} + get_local_id(0);
   {write}(to, (int2)(at % {texture.columns}, at / {texture.columns}), vload4(at, from));
@@ -56,7 +56,7 @@ def convolution_of(record: Record) -> TimedKernel:
     height, width = r.output
     blocks = -(-r.channel_blocks // (r.fc.parts * r.fc.items))
     lines = [
-        f"{_HEAD}\nkernel void convolve(read_only image2d_t data, read_only image2d_t weights, global {kind} *out) {{",
+        f"{HEAD}\nkernel void convolve(read_only image2d_t data, read_only image2d_t weights, global {kind} *out) {{",
         f"  int n = get_group_id(2) / {blocks}, bf = get_group_id(2) % {blocks}, by = get_group_id(1), bx = get_group_id(0);",
         "  int tf = get_local_id(2), ty = get_local_id(1), tx = get_local_id(0);",
         *(f"  int f{f} = (bf * {r.fc.parts} + {f}) * {r.fc.items} + tf;" for f in parts_fc),
@@ -96,7 +96,7 @@ def _step(r: Record) -> list[str]:
         lines.append(f"    {kind}4 d{y}_{x} = {_read_data(r, 'rc', y, x)};")
     for channel, f in itertools.product(range(BLOCK), parts_fc):
         place = r.weight_texture.place(f"f{f}", f"rc * {BLOCK} + {channel}", "ry", "rx")
-        lines.append(f"    {kind}4 w{channel}_{f} = {_read(r, 'weights', place)};")
+        lines.append(f"    {kind}4 w{channel}_{f} = {read_texel(r, 'weights', place)};")
         for y, x in itertools.product(parts_y, parts_x):
             lines.append(f"    a{f}_{y}_{x} = a{f}_{y}_{x} + d{y}_{x}.s{channel} * w{channel}_{f};")
     return lines
@@ -108,7 +108,7 @@ def _depthwise_step(r: Record) -> list[str]:
     parts_fc, parts_y, parts_x = (range(some) for some in r.real_parts())
     lines = []
     for f in parts_fc:
-        lines.append(f"    {kind}4 w{f} = {_read(r, 'weights', r.weight_texture.place(f'f{f}', '0', 'ry', 'rx'))};")
+        lines.append(f"    {kind}4 w{f} = {read_texel(r, 'weights', r.weight_texture.place(f'f{f}', '0', 'ry', 'rx'))};")
     for f, y, x in itertools.product(parts_fc, parts_y, parts_x):
         lines.append(f"    a{f}_{y}_{x} = a{f}_{y}_{x} + {_read_data(r, f'f{f}', y, x)} * w{f};")
     return lines
@@ -116,9 +116,10 @@ def _depthwise_step(r: Record) -> list[str]:
 
 def _read_data(r: Record, block: str, y: int, x: int) -> str:
     (sy, sx), (dy, dx) = r.strides, r.dilation
-    return _read(r, "data", r.data_texture.place("n", block, f"y{y} * {sy} + ry * {dy}", f"x{x} * {sx} + rx * {dx}"))
+    return read_texel(r, "data", r.data_texture.place("n", block, f"y{y} * {sy} + ry * {dy}", f"x{x} * {sx} + rx * {dx}"))
 
 
-def _read(r: Record, image: str, place: tuple[str, str]) -> str:
+def read_texel(r: Record, image: str, place: tuple[str, str]) -> str:
+    """Returns the text of a read. place: row and column, as text."""
     row, column = place
     return f"read_image{'h' if r.half else 'f'}({image}, nearest, (int2)({column}, {row}))"

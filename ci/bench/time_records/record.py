@@ -122,13 +122,13 @@ class Record:
             (dy, dx), (_, _, kh, kw), (oh, ow) = self.dilation, self.weight, self.output
             height, width = (oh - 1) * self.strides[0] + (kh - 1) * dy + 1, (ow - 1) * self.strides[1] + (kw - 1) * dx + 1
         axes = self.shape[0], self.input_blocks, height, width
-        return _by_rows(axes) if self.depthwise and axes[0] * axes[1] * axes[2] <= MOST_ROWS else _store(axes)
+        return _by_rows(axes) if self.depthwise and axes[0] * axes[1] * axes[2] <= MOST_ROWS else store(axes)
 
     @cached_property
     def weight_texture(self) -> Texture:
         _, inputs, kh, kw = self.weight
         axes = self.channel_blocks, 1 if self.depthwise else inputs, kh, kw
-        return _by_filters(axes) if self.depthwise else _store(axes)
+        return _by_filters(axes) if self.depthwise else store(axes)
 
     @property
     def output_bytes(self) -> int:
@@ -146,7 +146,7 @@ def _by_filters(axes: tuple[int, int, int, int]) -> Texture:
     return Texture(a, b * c * d, lambda i, j, k, l: (i, f"(({j}) * {c} + ({k})) * {d} + ({l})"))  # noqa: E741
 
 
-def _store(axes: tuple[int, int, int, int]) -> Texture:
+def store(axes: tuple[int, int, int, int]) -> Texture:
     """The layout that TVM chooses by the largest texture."""
     a, b, c, d = axes
     if a * b * c < MOST_ROWS and d < MOST_ROWS:

@@ -15,10 +15,11 @@ from adreno_sim.findings import Kind
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "ci" / "bench"))
 
-from time_records.candidates import draw_schedules
+from time_records.candidates import draw_schedules, list_neighbours
 from time_records.count import count_records
 from time_records.kernels import convolution_of, kernels_of
 from time_records.record import CONV, DEPTHWISE, Record, Split, is_slow, read_records
+from time_records.winograd import draw_winograds, find_matrices, has_winograd, winograd_kernels
 
 
 def make(operator=CONV, **changed):
@@ -89,6 +90,40 @@ def test_what_they_compute(name):
     assert np.array_equal(got, expected)
 
 
+WINOGRADS = {
+    "tiles of 2": make(shape=(1, 8, 7, 9), weight=(128, 8, 3, 3)),
+    "tiles of 4": make(shape=(1, 8, 8, 11), weight=(128, 8, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", WINOGRADS)
+def test_what_winograd_computes(name):
+    record, generator = WINOGRADS[name], np.random.default_rng(3)
+    assert has_winograd(record)
+    data = generator.integers(-3, 4, record.shape).astype(np.float32)
+    weight = generator.integers(-3, 4, record.weight).astype(np.float32)
+    padded, expected = convolve(record, data, weight)
+    w = next(one for one in draw_winograds(record, 99, 1) if one.rows.parts > 1)
+    _, _, taps = find_matrices(w.tile, w.side)
+    transformed = np.einsum("ra,sb,ocab->rsco", taps, taps, weight).reshape(*w.weights[:2], 4)
+    *_, transform, multiply, finish = winograd_kernels(w)
+    (rows, columns), _ = transform.textures
+    device = open_device("sim:adreno-730")
+    images = [
+        device.create_image(ImageSpec("image2d", texture.columns, texture.rows))
+        for texture in (record.data_texture, w.inputs, w.weights, w.products)
+    ]
+    device.write(images[0], pack(padded, 2, rows // 2, columns).reshape(rows, columns, 4))
+    device.write(images[2], transformed.astype(np.float32))
+    out = device.view(device.allocate(finish.buffer_bytes), BufferSpec(finish.buffer_bytes, "float32"))
+    given = images[:2], images[1:], [images[3], out]
+    for kernel, arguments in zip((transform, multiply, finish), given, strict=True):
+        result = device.launch(device.build(kernel.source)[kernel.name], kernel.global_size, kernel.local_size, arguments)
+        assert not [finding for finding in result.findings if finding.kind is not Kind.CLAMPED_READ]  # of a tile at the border
+    got = np.asarray(device.read(out)).reshape(1, record.channel_blocks, *record.output, 4).transpose(0, 1, 4, 2, 3)
+    assert np.allclose(got.reshape(expected.shape), expected, atol=1e-3)
+
+
 def test_a_copy_has_groups_of_the_largest_divisor_up_to_64():
     data, weight, _ = kernels_of(make(shape=(1, 8, 227, 1), padding=(0, 0, 0, 0), weight=(12, 8, 1, 1)))
     assert data.global_size == (2 * 227,)
@@ -130,6 +165,23 @@ def test_random_schedules_are_of_the_same_workload(name):
             (one.output[1], one.output[0], one.channel_blocks), one.grid, (one.x, one.y, one.fc), strict=True
         ))  # fmt: skip
         assert all(covered)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_neighbours_differ_in_one_choice(name):
+    (record,) = draw_schedules(CASES[name], 1, 3)
+    found = list_neighbours(record, 1)
+    assert found == list_neighbours(record, 1)
+    for one in found:
+        assert one.workload == record.workload
+        assert sum(getattr(one, axis) != getattr(record, axis) for axis in ("fc", "y", "x", "rc")) == 1
+
+
+def test_winograd_is_for_square_filters_with_a_stride_of_one():
+    assert has_winograd(make())
+    for other in (make(strides=(2, 2)), make(dilation=(2, 2)), make(weight=(12, 8, 1, 1)), make(weight=(12, 8, 1, 7)),
+                  make(DEPTHWISE, weight=(8, 1, 3, 3))):  # fmt: skip
+        assert not has_winograd(other)
 
 
 def test_counting_stops_in_time():
