@@ -263,7 +263,10 @@ def test_without_more_threads_quick_launches_go_on_and_others_say_so():
         adder = Adder()
         other = Adder(threads=4)
         assert adder.add(2) == {2}
+        here, usual = os.getpid(), threading.Thread.start
         def start(self):
+            if os.getpid() != here:  # the child in which LLVM compiles, if nothing has needed it before
+                return usual(self)
             raise RuntimeError("can't start new thread")
         threading.Thread.start = start
         print(other.add(2))
