@@ -22,6 +22,11 @@ CASES = {
     "(a sub-buffer or an image over it) and not unmapped; call 4 made it",
     "unmapped_in_time": "USED_WHILE_MAPPED: a launch begins on a buffer that the host has mapped for writing and not unmapped; "
     "call 4 made it",
+    **{
+        name: f"USED_WHILE_MAPPED: a mapping for writing begins on bytes of {what} that the host has mapped for writing and not "
+        "unmapped; call 4 made it: a phone may refuse it with CL_INVALID_OPERATION"
+        for name, what in (("mapped_for_writing_twice", "a buffer"), ("image_mapped_for_writing_twice", "an image"))
+    },
     "host_memory_changed": "HOST_MEMORY_CHANGED: clEnqueueMapBuffer finds bytes 4096 to 8192 of the host's memory of a buffer "
     "changed since it was made or unmapped; call 4 made it with CL_MEM_USE_HOST_PTR",
     "never_unmapped": "NEVER_UNMAPPED: a buffer is released while it is mapped; call 4 made it",

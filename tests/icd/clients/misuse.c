@@ -100,6 +100,45 @@ static void unmapped_in_time(void) {
     check_list(queue, &list, 1, (int[]){7});
 }
 
+/* Of the same bytes for writing, in a buffer, in its part, and in an image. */
+static void mapped_for_writing_twice(void) {
+    cl_int error;
+    cl_buffer_region region = {2048, 1024};
+    cl_mem whole = make_buffer(4096), part = clCreateSubBuffer(whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    OK(error);
+    int *first = clEnqueueMapBuffer(queue, whole, CL_TRUE, CL_MAP_WRITE, 0, well ? 2048 : 2052, 0, NULL, NULL, &error);
+    OK(error);
+    int *second = clEnqueueMapBuffer(queue, part, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, 1024, 0, NULL, NULL, &error);
+    OK(error);
+    int *third = clEnqueueMapBuffer(queue, whole, CL_TRUE, CL_MAP_READ, 0, 2048, 0, NULL, NULL, &error); /* it only reads */
+    OK(error);
+    OK(clEnqueueUnmapMemObject(queue, whole, third, 0, NULL, NULL));
+    OK(clEnqueueUnmapMemObject(queue, whole, first, 0, NULL, NULL));
+    first = clEnqueueMapBuffer(queue, whole, CL_TRUE, CL_MAP_WRITE, 0, 1024, 0, NULL, NULL, &error);
+    OK(error);
+    OK(clEnqueueUnmapMemObject(queue, part, second, 0, NULL, NULL));
+    OK(clEnqueueUnmapMemObject(queue, whole, first, 0, NULL, NULL));
+    OK(clReleaseMemObject(part));
+    OK(clReleaseMemObject(whole));
+}
+
+static void image_mapped_for_writing_twice(void) {
+    const cl_image_format format = {CL_RGBA, CL_FLOAT};
+    const cl_image_desc desc = {CL_MEM_OBJECT_IMAGE2D, 16, 16};
+    size_t row, origin[3] = {0}, other[3] = {0, well ? 4 : 3, 0}, extent[3] = {16, 4, 1};
+    cl_int error;
+    cl_mem image = clCreateImage(context, 0, &format, &desc, NULL, &error);
+    OK(error);
+    void *first = clEnqueueMapImage(queue, image, CL_TRUE, CL_MAP_WRITE, origin, extent, &row, NULL, 0, NULL, NULL, &error);
+    OK(error);
+    void *second = clEnqueueMapImage(queue, image, CL_TRUE, CL_MAP_WRITE, other, extent, &row, NULL, 0, NULL, NULL, &error);
+    OK(error);
+    OK(clEnqueueUnmapMemObject(queue, image, first, 0, NULL, NULL));
+    OK(clEnqueueUnmapMemObject(queue, image, second, 0, NULL, NULL));
+    OK(clFinish(queue));
+    OK(clReleaseMemObject(image));
+}
+
 static void host_memory_changed(void) {
     cl_int error;
     static int memory[4096], other[4096];
@@ -166,6 +205,8 @@ static const struct {
     {"released_argument", released_argument},     {"argument_not_set", argument_not_set},
     {"used_while_mapped", used_while_mapped},     {"unmapped_in_time", unmapped_in_time},
     {"part_used_while_mapped", part_used_while_mapped},
+    {"mapped_for_writing_twice", mapped_for_writing_twice},
+    {"image_mapped_for_writing_twice", image_mapped_for_writing_twice},
     {"host_memory_changed", host_memory_changed}, {"never_unmapped", never_unmapped},
     {"unordered_transfer", unordered_transfer},
 };

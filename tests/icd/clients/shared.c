@@ -247,6 +247,10 @@ static void misuse(const char *name, bool well) {
         int *mapped = map(a, 8, well ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ);
         mapped[1] = 3;
         unmap(a);
+        map(a, 8, CL_MAP_WRITE);
+        map(a + 1, 4, CL_MAP_WRITE); /* OpenCL does not forbid it here */
+        unmap(a + 1);
+        unmap(a);
     } else if (!strcmp(name, "bounds")) {
         int to = well ? 0 : 1;
         OK(clSetKernelArgSVMPointer(late, 0, a + 8));

@@ -27,7 +27,7 @@ struct map {
     size_t origin[3], region[3], row, slice; /* of an image; row, slice: its pitches */
     struct range staging; /* of an image: held until it is unmapped */
     struct map *next_of_link, *previous_of_link;
-    uint64_t *digests; /* read_maps.c */
+    uint64_t *digests; /* mapped_regions.c */
     bool touched;      /* others than the host may have changed the bytes */
 };
 
@@ -221,7 +221,7 @@ void check_mapped(const struct object *memory, const struct event *event);
 /* A part of other memory is mapped, or is not any more: `by` is 1 or -1. Under the lock. */
 void count_part_map(struct memory *memory, const struct map *map, int by);
 
-/* read_maps.c: what the host writes where it maps for reading only is reported. All under the lock. */
+/* mapped_regions.c: what the host writes where it maps for reading only is reported. All under the lock. */
 
 /* A mapping is made, or given up by the host. compares: whether its memory is still the mapping's. */
 void list_map(struct map *map);

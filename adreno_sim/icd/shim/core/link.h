@@ -67,7 +67,7 @@ struct link {
     } flushes[FLUSHES]; /* up to which command a queue was flushed: queue n is at n % FLUSHES; under `state` */
 
     struct memory *shared; /* allocations of shared virtual memory */
-    struct map *maps;      /* of all memory (read_maps.c) */
+    struct map *maps;      /* of all memory (mapped_regions.c) */
 
     struct range *free_staging; /* by place, never side by side */
     size_t free_count, free_room;

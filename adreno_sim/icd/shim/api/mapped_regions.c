@@ -1,6 +1,7 @@
-/* Regions that the host has mapped for reading only: it must not write there. Digests of their pieces are taken when the mapping is
-   complete, and compared when the host gives the region up. A command on a buffer whose own bytes are mapped may write them: they are
-   compared before it begins, and no more after that. Bytes that a second mapping lets the host write are not compared either. */
+/* Regions that the host has mapped. One that it maps for writing may not be mapped for writing again. To those that it maps for
+   reading only it must not write. Digests of their pieces are taken when the mapping is complete, and compared when the host gives
+   the region up. A command on a buffer whose own bytes are mapped may write them: they are compared before it begins, and no more
+   after that. Bytes that a second mapping lets the host write are not compared either. */
 #define _GNU_SOURCE
 #include "../core/misuse.h"
 #include "common.h"
@@ -116,6 +117,27 @@ static const struct memory *root_of(const struct memory *memory) {
     return memory;
 }
 
+/* Images without memory of the host have other memory for each mapping, so that their texels count. */
+static bool show_same_bytes(const struct map *one, const struct map *other) {
+    if (!is_image(one->memory) || one->memory != other->memory) return root_of(one->memory) == root_of(other->memory) && overlap(one, other);
+    for (unsigned i = 0; i < 3; i++)
+        if (one->origin[i] >= other->origin[i] + other->region[i] || other->origin[i] >= one->origin[i] + one->region[i]) return false;
+    return true;
+}
+
+/* Two mappings of the same bytes for writing: OpenCL forbids the second, but not in shared virtual memory. */
+static void check_writing_twice(const struct map *map, const struct event *event) {
+    for (const struct map *other = map->memory->link->maps; other && map->flags & MAP_WRITES; other = other->next_of_link) {
+        if (other->number >= map->number || !(other->flags & MAP_WRITES) || !show_same_bytes(other, map)) continue;
+        if ((map->memory->flags | other->memory->flags) & CL_MEM_SHARED_VIRTUAL) continue;
+        note_misuse((struct misuse){.what = ADRENO_MISUSE_USED_WHILE_MAPPED, .call = event->call},
+                    "a mapping for writing begins on bytes of %s that the host has mapped for writing and not unmapped; call %u made it: "
+                    "a phone may refuse it with CL_INVALID_OPERATION",
+                    is_image(map->memory) ? "an image" : "a buffer", map->memory->head.call);
+        return;
+    }
+}
+
 static struct map *find_map(const struct memory *memory, uint64_t number) {
     struct map *map = memory->maps;
     while (map && map->number != number) map = map->next;
@@ -145,6 +167,7 @@ void unlist_map(struct map *map, bool compares) {
 void begin_on_maps(const struct memory *memory, const struct event *event) {
     struct map *mapped = event->mapping ? find_map(memory, event->mapping) : NULL;
     if (mapped) mapped->touched = false;
+    if (mapped) check_writing_twice(mapped, event);
     switch (event->type) {
     case CL_COMMAND_MAP_BUFFER:
     case CL_COMMAND_MAP_IMAGE:
