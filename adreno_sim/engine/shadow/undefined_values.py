@@ -8,6 +8,7 @@ value that may be undefined has a shadow while the kernel runs (`values`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from heapq import heappop, heappush
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
@@ -50,9 +51,7 @@ class UndefinedValues:
                 self._lanes[id(instr)] = lacking
                 self._origins[id(instr)] = first.setdefault(statement_of(instr), instr)
                 self._reads[id(instr)] = (self._origins[id(instr)],)
-        spreading = [instr for instr in instrs if _spreads(instr)]
-        while [instr for instr in spreading if self._visit(instr)]:
-            pass
+        self._spread([instr for instr in instrs if _spreads(instr)])
         self._any = bool(self._lanes) or any(self.lanes(operand) for instr in instrs for operand in instr.operands)
 
     @property
@@ -80,11 +79,30 @@ class UndefinedValues:
         """Returns the statements that may have read unwritten what makes a value undefined, as the first load of each."""
         return self._reads.get(id(value), ())
 
+    def _spread(self, instrs: list[ir.Instr]) -> None:
+        """Visits each instruction in order. If one changes, its users are visited again, in the same order as if all were visited
+        until nothing changes."""
+        users: dict[int, list[int]] = {}
+        for place, instr in enumerate(instrs):
+            for operand in instr.operands:
+                users.setdefault(id(operand), []).append(place)
+        due = [(0, place) for place in range(len(instrs))]
+        waiting = set(due)
+        while due:
+            at = heappop(due)
+            waiting.discard(at)
+            if self._visit(instrs[at[1]]):
+                for place in users.get(id(instrs[at[1]]), ()):
+                    later = (at[0] + (place <= at[1]), place)
+                    if later not in waiting:
+                        waiting.add(later)
+                        heappush(due, later)
+
     def _visit(self, instr: ir.Instr) -> bool:
         """Propagates from the operands to `instr`. Returns whether anything changed."""
         if not any(map(self.lanes, instr.operands)) and instr.op != "shufflevector":
             return False
-        before = self._lanes.get(id(instr), {})
+        before, noted = self._lanes.get(id(instr), {}), len(self._variables)
         found = dict(before)
         for lane in range(llvm_types.lanes_of(instr.type)):
             for source in sources_of_lane(instr, lane):
@@ -92,7 +110,7 @@ class UndefinedValues:
                 if why is not None:
                     found[lane] = found.get(lane, frozenset()) | why
                     self._note_variable(instr, lane, source)
-        changed = found != before
+        changed = found != before or len(self._variables) > noted
         if found:
             self._lanes[id(instr)] = found
             changed = self._note_reads(instr) or changed

@@ -10,6 +10,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec, ImageSpec
+from adreno_sim.engine.shadow.undefined_values import UndefinedValues
 
 ITEMS, GROUP = 32, 8
 HEAD = """__kernel void k(__global const float *x, __global float *y, int n, __write_only image2d_t image) {
@@ -155,6 +156,22 @@ def test_what_decides_nothing_is_no_finding(name):
     assert launch(clean, "spmd") == []
     found = launch(wrong, "spmd")
     assert any(one.startswith("uninitialized-read: ") and part in one for one in found), found
+
+
+def test_what_a_loop_hands_on_takes_a_step_for_each_variable(monkeypatch):
+    """Each iteration hands what is undefined on to one more of 60 variables: sixty times all of them is too much."""
+    visit, visited = UndefinedValues._visit, []
+
+    def count(values: UndefinedValues, instr: object) -> bool:
+        visited.append(instr)
+        return visit(values, instr)
+
+    monkeypatch.setattr(UndefinedValues, "_visit", count)
+    handed_on = "".join(f"r{n} = r{n + 1};" for n in range(59))
+    variables = "".join(f"float r{n} = x[{n & 31}];" for n in range(59)) + "float r59;"
+    found = launch(f"{variables} for (int i = 0; i < 29; i++) {{ float t = r0; {handed_on} r59 = t; }} y[me] = r30;", "spmd")
+    assert any("uses r59, to which nothing was assigned: it is stored in y" in one for one in found), found
+    assert 60 < len(visited) < 2000
 
 
 def test_a_later_launch_is_told():
