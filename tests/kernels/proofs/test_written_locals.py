@@ -88,6 +88,38 @@ KERNELS = {  # body; work-items of a group; elements of the array; whether it is
     "behind a barrier on one way": (
         f"if (three == 4) {{ s[l] = b[i]; {WAIT} }} a[i] = s[63 - l];", LINE, 64, False, True,
     ),
+    "byte by byte": (
+        f"for (int k = 0; k < 4; k++) ((local char *)s)[4 * l + k] = k; {WAIT} a[i] = s[63 - l];", LINE, 64, True, False,
+    ),
+    "three bytes of four": (
+        f"for (int k = 0; k < 3; k++) ((local char *)s)[4 * l + k] = k; {WAIT} a[i] = s[63 - l];", LINE, 64, False, True,
+    ),
+    "vectors of three": (f"if (l < 16) vstore3((float3)(l), l, s); {WAIT} a[i] = s[47 - l % 48];", LINE, 64, True, False),
+    "vectors of three, and what is behind them": (
+        f"if (l < 16) vstore3((float3)(l), l, s); {WAIT} a[i] = vload4(l % 16, s).x;", LINE, 64, False, True,
+    ),
+    "halves with room between": (
+        f"if (l < 16) vstorea_half3((float3)(l), l, (local half *)s); {WAIT} a[i] = vloada_half3(l % 16, (local half *)s).z;",
+        LINE, 32, True, False,
+    ),
+    "halves with room between, read": (
+        f"if (l < 16) vstorea_half3((float3)(l), l, (local half *)s); {WAIT} a[i] = vload_half(l, (local half *)s);",
+        LINE, 32, False, True,
+    ),
+    "from the end on": (f"local float *p = s + 64; p[-1 - l] = l; {WAIT} a[i] = s[l];", LINE, 64, True, False),
+    "from the end on, but for the first": (
+        f"local float *p = s + 64; if (l < 63) p[-1 - l] = l; {WAIT} a[i] = s[l];", LINE, 64, False, True,
+    ),
+    "a jump over what another line writes": (
+        f"if (l == 5) goto other; s[l] = 1; goto on; other: s[l] = 2; on: ; {WAIT} a[i] = s[63 - l];", LINE, 64, True, False,
+    ),
+    "a jump over what nothing else writes": (
+        f"if (l == 5) goto on; s[l] = 1; on: ; {WAIT} a[i] = s[63 - l];", LINE, 64, False, True,
+    ),
+    "rows of shrinking length": (
+        f"for (int m = 0; m < 4; m++) for (int n = l; n < 16 - m; n += 64) s[m * 16 + n] = n; {WAIT} a[i] = s[63 - l];",
+        LINE, 64, False, True,
+    ),
     "in the iteration before": (
         f"{EACH} {{ if (k) a[i] += s[63 - l]; {WAIT} s[l] = b[i]; {WAIT} }}", LINE, 64, False, False,
     ),
