@@ -42,23 +42,39 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise AdrenoSimError(f"{path}: not a TOML file: nested too deeply") from None
 
 
+class EntryError(AdrenoSimError):
+    """An entry of a table that is wrong or missing. entry: the keys and positions in arrays that lead to it."""
+
+    def __init__(self, message: str, entry: tuple[str | int, ...]):
+        super().__init__(message)
+        self.entry = entry
+
+
 class Table:
     """One table of a file. Every key that a caller reads is known; `finish` rejects the others.
 
     `name` is the table's name in errors, "" for the file itself. evaluate: what computes a number that is written as text, in
-    this table and those below it, and raises ValueError; None if numbers are numbers.
+    this table and those below it, and raises ValueError; None if numbers are numbers. entry: what leads to the table in its file,
+    as of EntryError.
     """
 
-    def __init__(self, data: Mapping[str, Any], file: Path | str, name: str = "", evaluate: Callable[[str], int] | None = None):
-        self._data, self.file, self.name, self._evaluate = data, file, name, evaluate
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        file: Path | str,
+        name: str = "",
+        evaluate: Callable[[str], int] | None = None,
+        entry: tuple[str | int, ...] = (),
+    ):
+        self._data, self.file, self.name, self._evaluate, self._entry = data, file, name, evaluate, entry
         self._asked: set[str] = set()
 
     def __contains__(self, key: str) -> bool:
         return key in self._data
 
-    def error(self, key: str, message: str) -> AdrenoSimError:
+    def error(self, key: str, message: str) -> EntryError:
         where = [str(self.file), self.name, key]
-        return AdrenoSimError(spell_line(": ".join(part for part in where if part) + f": {message}"))
+        return EntryError(spell_line(": ".join(part for part in where if part) + f": {message}"), (*self._entry, key))
 
     def fail_expected(self, key: str, what: str, computed: object = None) -> NoReturn:
         """Raise the error of an entry that is no `what`. computed: what its expressions come to, None if it has none."""
@@ -142,7 +158,7 @@ class Table:
         value = self.get(key, {}, "a table")
         if not isinstance(value, dict):
             self.fail_expected(key, "a table")
-        return Table(value, self.file, name or f"[{self._prefix()}{key}]", self._evaluate)
+        return Table(value, self.file, name or f"[{self._prefix()}{key}]", self._evaluate, (*self._entry, key))
 
     def tables(self, key: str) -> list[Table]:
         """The tables of an array of tables, called `[[key]] N`, from 1; none where the key is missing."""
@@ -150,11 +166,12 @@ class Table:
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             self.fail_expected(key, f"tables written [[{self._prefix()}{key}]]")
         names = [f"[[{self._prefix()}{key}]] {n}" for n in range(1, len(value) + 1)]
-        return [Table(item, self.file, name, self._evaluate) for item, name in zip(value, names, strict=True)]
+        entries = [(*self._entry, key, position) for position in range(len(value))]
+        return [Table(item, self.file, name, self._evaluate, at) for item, name, at in zip(value, names, entries, strict=True)]
 
     def below(self, key: str, data: Mapping[str, Any]) -> Table:
         """The inline table `data` of an entry."""
-        return Table(data, self.file, f"{self.name}: {key}".strip(": "), self._evaluate)
+        return Table(data, self.file, f"{self.name}: {key}".strip(": "), self._evaluate, (*self._entry, key))
 
     def names(self) -> list[str]:
         return list(self._data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from ..base.allow import read_entries
+from ..base.bounded_read import read_text
 from ..base.errors import AdrenoSimError, OptionError
 from ..base.launch_folder import SCHEMA
 from ..base.specs import BufferExtent, ImageSpec, Sampler
-from ..base.toml_tables import MISSING, Table, load_toml
+from ..base.toml_tables import MISSING, EntryError, Table, load_toml
 from ..base.trust.table import Input, TakenDevice, require_options, take_device
 from ..image.formats import ORDERS
 from . import scalars
 from .data import Data, read_data
+from .entry_lines import EntryPath, find_line
 from .expected import ExpectedFinding, read_expected
 from .include_folders import add_launch_folders
 from .model import (
@@ -53,6 +56,22 @@ def read_launch(
     AdrenoSimError with one line where the file cannot be read, or an entry is missing, wrong or unknown.
     """
     data = load_toml(path)
+    try:
+        return _read_variant(data, path, variant, settings, root=root, any_folder=any_folder)
+    except EntryError as error:
+        raise AdrenoSimError(f"{error}{_say_line(path, data, variant, error.entry)}") from None
+
+
+def _say_line(path: Path, data: dict[str, Any], variant: str, entry: EntryPath) -> str:
+    """The line of an entry in the file, for the end of an error; "" if it is not known."""
+    replaced = data["variant"][variant] if variant else {}
+    with contextlib.suppress(OSError, UnicodeDecodeError):  # the file was there a moment ago
+        line = find_line(read_text(path), ("variant", variant, *entry) if entry[0] in replaced else entry)
+        return "" if line is None else f" (at line {line})"
+    return ""
+
+
+def _read_variant(data: dict[str, Any], path: Path, variant: str, settings: Settings | None, **folders: Any) -> LaunchSpec:
     variants = Table(data, path).table("variant")
     chosen = {name: variants.table(name) for name in variants.names()}
     if variant and variant not in chosen:
@@ -60,7 +79,7 @@ def read_launch(
     merged = {key: value for key, value in data.items() if key != "variant"}
     if variant:
         merged |= data["variant"][variant]
-    return read_tables(merged, path, settings, root=root, any_folder=any_folder)
+    return read_tables(merged, path, settings, **folders)
 
 
 def read_tables(
