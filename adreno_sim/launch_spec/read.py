@@ -63,10 +63,13 @@ def read_launch(
 
 
 def _say_line(path: Path, data: dict[str, Any], variant: str, entry: EntryPath) -> str:
-    """The line of an entry in the file, for the end of an error; "" if it is not known."""
-    replaced = data["variant"][variant] if variant else {}
-    with contextlib.suppress(OSError, UnicodeDecodeError):  # the file was there a moment ago
-        line = find_line(read_text(path), ("variant", variant, *entry) if entry[0] in replaced else entry)
+    """The line of an entry in the file, for the end of an error; "" if it is not known. A pipe cannot be read again."""
+    variants = data.get("variant")
+    replaced = variants.get(variant) if isinstance(variants, dict) else None
+    if isinstance(replaced, dict) and entry[0] in replaced:
+        entry = ("variant", variant, *entry)
+    with contextlib.suppress(OSError, UnicodeDecodeError, RecursionError):  # the file was there a moment ago
+        line = find_line(read_text(path), entry) if path.is_file() else None
         return "" if line is None else f" (at line {line})"
     return ""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,3 +101,33 @@ def test_errors_of_a_launch_file_end_with_it(tmp_path):
     path.write_text("globalsize = [4]\n")
     with pytest.raises(AdrenoSimError, match=r"each 0 or more; there is globalsize$"):
         read_launch(path)
+
+
+@pytest.mark.parametrize(
+    "variants, said",
+    [
+        ("variant = 3", "variant: expected a table, got 3 (at line 2)"),
+        ("variant = [1]", "variant: expected a table, got [1] (at line 2)"),
+        ("[variant]\nother = 3", "[variant]: other: expected a table, got 3 (at line 3)"),
+        (
+            "[variant.other]\nglobal_size = 3",
+            "whole numbers, each 0 or more, got 3 (at line 3)",
+        ),
+        ("[variant.other]\nnothing = 3", "(at line 3)"),
+    ],
+)
+def test_a_wrong_table_of_variants(tmp_path, variants, said):
+    path = tmp_path / "k.toml"
+    path.write_text(f"global_size = [4]\n{variants}\n")
+    with pytest.raises(AdrenoSimError) as error:
+        read_launch(path, "other")
+    assert str(error.value).endswith(said)
+
+
+def test_a_pipe_is_not_read_again(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as writer:
+        writer.submit(path.write_text, "global_size = 4\n")
+        with pytest.raises(AdrenoSimError, match=r"each 0 or more, got 4$"):
+            read_launch(path)
