@@ -55,7 +55,7 @@ def run_here() -> int:
 
 
 def _begin_server(arguments: list[str]) -> Standby | None:
-    """Begins the driver's server for the first OpenCL program that `run` will have started."""
+    """Begins the process from which the driver's servers come, of the OpenCL programs that `run` will have started."""
     if arguments[:1] != ["run"] or arguments[1:2] in ([], ["-h"], ["--help"]):
         return None
     try:

@@ -87,8 +87,8 @@ exit code: 0 ok; 1 findings; 2 usage or bad input; 3 unsupported; 4 a bug in thi
 def main(argv: Sequence[str] | None = None, is_program: bool = False, standby: Standby | None = None) -> int:
     """Run the command line; returns the exit code. Errors of the user's are one line on stderr, without a traceback.
 
-    is_program: this process is the command's alone, which may restrict it for good (`sandbox.py`). standby: a server of the
-    driver that was begun beside it.
+    is_program: this process is the command's alone, which may restrict it for good (`sandbox.py`). standby: the process
+    from which the driver's servers come, which was begun beside it.
     """
     open_closed_streams()
     with shown_streams():

@@ -246,7 +246,7 @@ FILL_BODY = struct.Struct("<QII QQQ QQQ")
 """memory, bytes of the pattern, 0; origin, region: of a buffer bytes in the first place, of an image texels."""
 
 STANDBY = "ADRENO_SIM_ICD_STANDBY"
-"""Environment variable: the socket of a server that waits for its client (`start/standby.py`)."""
+"""Environment variable: the socket of a process that has servers for clients (`start/standby.py`)."""
 
 JOIN, JOIN_MOST = struct.Struct("<II"), 16 << 20
 """What a client says to it: its thread, and the bytes of its environment, at most JOIN_MOST, which follow. The descriptors of its

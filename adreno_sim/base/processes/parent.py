@@ -15,8 +15,3 @@ def end_with(parent: int) -> None:
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-
-
-def outlive() -> None:
-    """From now on this process goes on when its parent ends."""
-    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, 0)

@@ -1,7 +1,8 @@
 """Whether a process that this one would have been started by is like this one in all that is inherited.
 
-A server that the shim starts inherits from its client: environment, folders, rights, limits, namespaces, priorities. One that was
-begun beside `adreno-sim run` inherited the same from that command, unless the client, or what started it, has changed something.
+A server that the shim starts inherits from its client: environment, folders, rights, limits, namespaces, priorities. One that
+comes from beside `adreno-sim run` inherited the same from that command, unless the client, or what started it, has changed
+something.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""A server that is begun when `adreno-sim run` begins, and imports while that reads its options and starts the command.
+"""A process that is begun when `adreno-sim run` begins, and imports while that reads its options and starts the command.
 
-It is a child by fork of the command, which has only imported what both need. The first process whose own server would be an equal
-one (`alike.py`) takes it; all others start one, as without `run`. It waits outside the wall, and enters that before it reads what
-the driver asks of it: no kernel comes earlier. It does not outlive the command unless it has a client.
+It is a child by fork of the command, which has only imported what both need. For each client it has a child of its own by fork,
+which is the client's server if one that the client starts would be equal (`alike.py`); if not, the client starts one, as without
+`run`. The process waits outside the wall. A server enters that before it reads what the driver asks of it: no kernel comes
+earlier. The process does not outlive the command; servers do, as long as they have their clients.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import gc
 import json
 import os
+import signal
 import socket
 import struct
 import sys
@@ -18,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...backends.sim.device_text import read_device
-from ...base.processes.parent import end_with, outlive
+from ...base.processes.parent import end_with
 from ...base.wall.enter import SWITCH
 from ...base.wall.variables import is_kept
 from ...results.run_report import ProcessReport
@@ -29,7 +31,7 @@ from . import session
 from .alike import find_passed, is_alike, read_variables
 
 SHARED = (ProcessReport, collect_reports, environment, read_device)
-"""What the command and the server both import: once, before the one is forked from the other."""
+"""What the command and servers both import: once, before the one is forked from the other."""
 _MOST_MESSAGE = 1 << 17
 """Bytes of what the command says."""
 _PATIENCE = 5.0
@@ -38,13 +40,13 @@ _CREDENTIALS = struct.Struct("iII")
 
 
 class Standby:
-    """The server as its command sees it."""
+    """The process as its command sees it."""
 
     def __init__(self, control: socket.socket):
         self._control = control
 
     def offer(self, folder: Path, inherited: Mapping[str, str]) -> dict[str, str]:
-        """Returns the variable by which the command's processes find the server; none if it is of no use. inherited: their
+        """Returns the variable by which the command's processes find it; none if it is of no use. inherited: their
         variables without it. folder: in which its socket lies."""
         path = str(folder / "server")
         variables = {name: text for name, text in inherited.items() if is_kept(name)} | {STANDBY: path}
@@ -60,7 +62,7 @@ class Standby:
 
 
 def begin() -> Standby | None:
-    """Begin a server beside this process, which has done nothing yet. None where that is not like the start of a new one."""
+    """Begin the process beside this one, which has done nothing yet. None where servers would not be as those of clients."""
     if len(os.listdir("/proc/self/task")) > 1 or os.environ.get("LD_PRELOAD") or sys.flags.optimize or _has_closed_stream():
         return None
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -98,15 +100,35 @@ def _wait_for_client(control: socket.socket, parent: int) -> None:
     if not descriptors or len(os.listdir("/proc/self/task")) > 1:  # the wall would not hold for a thread that a library began
         return
     expected = json.loads(data)
-    with socket.socket(fileno=descriptors[0]) as listener:
-        connection = None
-        while connection is None:
-            connection = _take(listener.accept()[0], expected)
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, _reap)
+    listener = socket.socket(fileno=descriptors[0])
+    connection = listener.accept()[0]
+    while _fork_quietly() != 0:
+        connection.close()
+        connection = listener.accept()[0]
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    listener.close()
     control.close()
-    outlive()
-    connection.sendall(b"\1")
-    connection.settimeout(None)
-    session.serve(connection)
+    if _take(connection, expected):
+        connection.sendall(b"\1")
+        connection.settimeout(None)
+        session.serve(connection)
+
+
+def _reap(_number: int, _frame: object) -> None:
+    """Wait for the servers that have ended."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _fork_quietly() -> int:
+    """As `os.fork`; -1 where the system gives no process: the client then starts its server itself."""
+    try:
+        return os.fork()
+    except OSError:
+        return -1
 
 
 def _leave_scripts_folder() -> bool:
@@ -128,8 +150,8 @@ def _lies_in(folder: str | None, module: object) -> bool:
     return os.path.abspath(folder) == (os.path.dirname(place) if hasattr(module, "__path__") else place)
 
 
-def _take(connection: socket.socket, expected: dict[str, str]) -> socket.socket | None:
-    """The connection, if its client is the one of this server, which then is as if that had started it; else it is closed."""
+def _take(connection: socket.socket, expected: dict[str, str]) -> bool:
+    """Whether a server that this client starts would be as this process; then it is now as if the client had started it."""
     descriptors: list[int] = []
     try:
         connection.settimeout(_PATIENCE)
@@ -146,14 +168,13 @@ def _take(connection: socket.socket, expected: dict[str, str]) -> socket.socket 
             for stream, descriptor in enumerate(descriptors, 1):
                 os.dup2(descriptor, stream)
             _set_variables({**expected, **passed})
-            return connection
+            return True
     except (OSError, ValueError, struct.error):  # it goes away, or says something else
         pass
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
-    connection.close()
-    return None
+    return False
 
 
 def _receive_into(connection: socket.socket, block: bytearray) -> None:

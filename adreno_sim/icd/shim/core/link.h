@@ -113,5 +113,5 @@ void state_changed(struct link *link);
 
 /* start/process.c: starts the server with `socket` as its end. Returns false and writes why. */
 bool start_server(int socket, char *why, size_t room);
-/* start/standby.c: the socket of a server that waits for this process; -1 if there is none. */
+/* start/standby.c: the socket of a server from the process that `adreno-sim run` has begun; -1 if there is none. */
 int join_server(void);

@@ -1,5 +1,5 @@
-/* The server that `adreno-sim run` has begun beside its command. The first process that would start an equal one takes it: the server
- * compares what it would inherit of this process with what it is (start/alike.py), and turns the others away. */
+/* A server from the process that `adreno-sim run` has begun beside its command. A copy of that compares what it would inherit of this
+ * process with what it is (start/alike.py), and turns this process away where that differs. */
 #define _GNU_SOURCE
 #include "../core/link.h"
 #include <errno.h>
