@@ -7,23 +7,25 @@ import os
 import socket
 import sys
 
-from .start import session
+from .start import detach
 
 
 def main() -> None:
     """Serve the client."""
     gc.disable()  # while modules are imported: they make no garbage, and many objects
-    session.leave_session()
+    detach.leave_session()
     if len(sys.argv) != 2 or not sys.argv[1].isdigit():
         sys.exit("usage: python -m adreno_sim.icd FD (an OpenCL program's driver starts this; see adreno-sim run)")
     descriptor = int(sys.argv[1])
-    session.leave_files(descriptor)
+    detach.leave_files(descriptor)
     try:
         connection = socket.socket(fileno=descriptor)
         if connection.family != socket.AF_UNIX or connection.type != socket.SOCK_STREAM:
             sys.exit(f"adreno-sim: descriptor {descriptor}: expected a stream socket of the Unix domain")
     except OSError as error:
         sys.exit(f"adreno-sim: descriptor {descriptor}: {error.strerror}")
+    from .start import session
+
     os.environ.setdefault(*session.ONE_THREAD)
     session.serve(connection)
 

@@ -1,18 +1,16 @@
-"""The process of a session: what it lets go of, the wall around it, and its end."""
+"""A session in this process: the wall around it, and its end."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
 import os
-import signal
 import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from ...base.processes.descriptors import close_others
 from ...base.processes.scratch import scratch_folder
 from ...base.wall.bytecode import begin_compiling
 from ...base.wall.enter import Openings, enter, is_switched_off
@@ -24,21 +22,6 @@ if TYPE_CHECKING:
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
 """NumPy's threads would multiply matrices, which a session does not: to begin them takes longer than to import NumPy."""
-
-
-def leave_session() -> None:
-    """Signals for the client are not for this process, which ends when that does, with a report."""
-    with contextlib.suppress(OSError):
-        os.setsid()
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-
-
-def leave_files(kept: int) -> None:
-    """What the client's program had open is not ours to hold: a pipe's reader would wait for us. Its input is not ours either."""
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    close_others(kept)
 
 
 def serve(connection: socket.socket) -> NoReturn:

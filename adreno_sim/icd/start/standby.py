@@ -27,7 +27,7 @@ from ...results.run_report import ProcessReport
 from ..environment import environment
 from ..protocol import JOIN, JOIN_MOST, STANDBY
 from ..report_files import collect_reports
-from . import session
+from . import detach, session
 from .alike import find_passed, is_alike, read_variables
 
 SHARED = (ProcessReport, collect_reports, environment, read_device)
@@ -88,10 +88,11 @@ def _has_closed_stream() -> bool:
 
 
 def _wait_for_client(control: socket.socket, parent: int) -> None:
-    session.leave_session()
+    detach.leave_session()
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     end_with(parent)
     gc.disable()
-    session.leave_files(control.fileno())
+    detach.leave_files(control.fileno())
     if not _leave_scripts_folder():
         return
     os.environ.setdefault(*session.ONE_THREAD)

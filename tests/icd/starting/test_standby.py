@@ -35,7 +35,7 @@ print(json.dumps({
     "folder": os.readlink(server + "/cwd"),
     "secret": "hidden" in open(server + "/environ", errors="replace").read(),
     "terminal": open(server + "/stat").read().rsplit(")", 1)[1].split()[4],
-    "signals": [lines[name].strip() for name in ("SigBlk", "SigIgn", "SigCgt")],
+    "signals": [lines[name].strip() for name in ("SigIgn", "SigCgt")],
     "streams": [os.readlink(f"{server}/fd/{stream}") for stream in (1, 2)] == [os.readlink(f"/proc/self/fd/{stream}") for stream in (1, 2)],
 }), file=sys.stderr)
 """  # noqa: E501 (a program)
