@@ -43,6 +43,8 @@ def run_here() -> int:
         from .cli.main import main
 
         code = main(is_program=True, standby=standby)
+        if standby is not None:
+            standby.end()
     except KeyboardInterrupt:  # before or after the command itself
         print("error: interrupted", file=sys.stderr)
         code = 130

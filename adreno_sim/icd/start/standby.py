@@ -42,8 +42,8 @@ _CREDENTIALS = struct.Struct("iII")
 class Standby:
     """The process as its command sees it."""
 
-    def __init__(self, control: socket.socket):
-        self._control = control
+    def __init__(self, pid: int, control: socket.socket):
+        self._pid, self._control = pid, control
 
     def offer(self, folder: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """Returns the variable by which the command's processes find it; none if it is of no use. inherited: their
@@ -59,6 +59,12 @@ class Standby:
             socket.send_fds(self._control, [message], [listener.fileno()])
             return {STANDBY: path}
         return {}
+
+    def end(self) -> None:
+        """End it, and wait for that: no server is in it, and a program that just asks for one starts its own."""
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
 
 
 def begin() -> Standby | None:
@@ -77,7 +83,7 @@ def begin() -> Standby | None:
         finally:  # also by an error: clients then start their own server, which tells it
             os._exit(1)
     theirs.close()
-    return Standby(ours)
+    return Standby(child, ours)
 
 
 def _has_closed_stream() -> bool:
