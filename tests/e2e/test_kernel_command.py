@@ -199,6 +199,7 @@ def test_everything_allowed_is_ok_but_listed(folder, capsys):
         ({}, ("--launch", "launch.toml", "--device", "sim:adreno-999"), "adreno-999"),
         ({}, ("--launch", "launch.toml", "--json", "none/x.json"), "cannot write none/x.json: folder none does not exist"),
         ({}, (), "expected FILE.cl, --launch SPEC.toml, or FILE.py with --function NAME"),
+        ({}, ("twice.cl", "--scalar", "factor=2"), "--scalar: is for a PrimFunc (--function)"),
         ({"x.npy": b"1 2 3"}, ("--launch", "launch.toml"), "[[argument]] 1: data: x.npy: not a .npy file"),
         ({"launch.toml": b"global_size = 9"}, ("--launch", "launch.toml"), "launch.toml: global_size: expected a list of 1 to 3"),
         ({"launch.toml": b"\x00"}, ("--launch", "launch.toml"), "launch.toml: not a TOML file"),

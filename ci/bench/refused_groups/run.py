@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kernels import make_kernel, make_local_product, make_product
+from group_kernels import make_kernel, make_local_product, make_product
 from records import Launch, read_launches
 
 import adreno_sim

@@ -76,8 +76,7 @@ def test_a_function_of_a_file_runs_and_is_judged(file, tmp_path, capsys):
         (["--function", "scale", "--shape", "A=9"], "no value for 'factor', a scalar of type float32"),
         (["--function", "scale", "--shape", "C=9", "--scalar", "factor=2"], "scale has no parameter 'C'; it has A, B, factor"),
         (["--function", "scale", "--launch", "x.toml"], "--launch: is for a kernel with a launch file"),
-        (["--scalar", "factor=2"], "--scalar: is for a PrimFunc (--function)"),
-        ([], "expected FILE.cl, --launch SPEC.toml, or FILE.py"),
+        ([], "module.py: expected a kernel, as FILE.cl; --function NAME runs a PrimFunc of a .py file"),
     ],
 )
 def test_what_does_not_fit_is_one_line(file, capsys, arguments, said):

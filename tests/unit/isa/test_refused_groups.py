@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "ci/bench/refused_groups"))
-import kernels
+import group_kernels
 import records
 
 import adreno_sim
@@ -60,7 +60,7 @@ def test_refused_and_run_launches_are_read(launches):
 
 def test_their_kernels_build_and_wait_as_they_did(launches):
     device = adreno_sim.open_device("sim:adreno-530")
-    uses = [find_register_use(device.build(kernels.make_kernel(one))["k"].function, find_chip("a530")) for one in launches]
+    uses = [find_register_use(device.build(group_kernels.make_kernel(one))["k"].function, find_chip("a530")) for one in launches]
     assert [use.meets for use in uses] == [True, False]
     assert all(use.registers[1] >= 20 for use in uses)  # 64 sums
     assert uses[0].group_limit[0] == 64 <= uses[0].group_limit[1]
