@@ -158,8 +158,9 @@ def test_what_decides_nothing_is_no_finding(name):
     assert any(one.startswith("uninitialized-read: ") and part in one for one in found), found
 
 
-def test_what_a_loop_hands_on_takes_a_step_for_each_variable(monkeypatch):
+def test_what_a_loop_hands_on_takes_a_step_for_each_variable(monkeypatch, tmp_path):
     """Each iteration hands what is undefined on to one more of 60 variables: sixty times all of them is too much."""
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))  # else code of an earlier run is taken, and nothing is analysed
     visit, visited = UndefinedValues._visit, []
 
     def count(values: UndefinedValues, instr: object) -> bool:
