@@ -69,7 +69,7 @@ class Standby:
 
 def begin() -> Standby | None:
     """Begin the process beside this one, which has done nothing yet. None where servers would not be as those of clients."""
-    if len(os.listdir("/proc/self/task")) > 1 or os.environ.get("LD_PRELOAD") or sys.flags.optimize or _has_closed_stream():
+    if not _is_plain():
         return None
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     parent = os.getpid()
@@ -86,11 +86,14 @@ def begin() -> Standby | None:
     return Standby(child, ours)
 
 
-def _has_closed_stream() -> bool:
+def _is_plain() -> bool:
+    """Whether this process has one thread, all standard streams, and nothing that a server would not have."""
+    if os.environ.get("LD_PRELOAD") or sys.flags.optimize:
+        return False
     try:
-        return not all(os.fstat(stream) for stream in range(3))
-    except OSError:
-        return True
+        return len(os.listdir("/proc/self/task")) == 1 and all(os.fstat(stream) for stream in range(3))
+    except OSError:  # a closed stream, or no /proc
+        return False
 
 
 def _wait_for_client(control: socket.socket, parent: int) -> None:
