@@ -186,6 +186,24 @@ static void of_large_region(void) {
     OK(clReleaseMemObject(large));
 }
 
+/* Memory that is mapped once and kept, into which commands read. */
+static void read_into(void) {
+    static unsigned char beside[SIZE];
+    cl_mem own = make_buffer(SIZE);
+    OK(clEnqueueFillBuffer(queue, own, "\7", 1, 0, SIZE, 0, NULL, NULL));
+    for (int blocking = 0; blocking < 2; blocking++) {
+        unsigned char *mapped = map_bytes(buffer, CL_MAP_READ, 0, SIZE);
+        OK(clEnqueueReadBuffer(queue, own, blocking, 0, 4096, well ? mapped + 4096 : beside, 0, NULL, NULL));
+        OK(clFinish(queue));
+        if (!well && blocking) memcpy(mapped + 4096, beside, 4096);
+        EQUAL(mapped[4096], well || blocking ? 7 : 0);
+        unmap(buffer, mapped);
+        OK(clEnqueueFillBuffer(queue, buffer, "", 1, 0, SIZE, 0, NULL, NULL));
+        OK(clFinish(queue));
+    }
+    OK(clReleaseMemObject(own));
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -195,7 +213,7 @@ static const struct {
     {"part", of_part},           {"not_blocking", of_mapping_that_does_not_block},
     {"twice", mapped_twice},     {"launch", used_by_a_launch},
     {"queue", beside_another_queue}, {"never_unmapped", never_unmapped},
-    {"large", of_large_region},
+    {"large", of_large_region},  {"read_into", read_into},
 };
 
 int main(int count, char **words) {

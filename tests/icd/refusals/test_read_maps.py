@@ -23,6 +23,7 @@ CASES = {
     "queue": ("clEnqueueUnmapMemObject", "0 to 1024 of a buffer"),
     "never_unmapped": ("clReleaseMemObject", "0 to 1024 of a buffer"),
     "large": ("clEnqueueUnmapMemObject", "8192 to 9216 of a buffer"),
+    "read_into": ("clEnqueueUnmapMemObject", "4096 to 8192 of a buffer"),
 }
 LOST = {"host_pointer", "image", "pitched_image"}
 """The simulator's device has its own copy of the mapped memory; the client checks that."""

@@ -164,8 +164,18 @@ void unlist_map(struct map *map, bool compares) {
     if (map->next_of_link) map->next_of_link->previous_of_link = map->previous_of_link;
 }
 
+/* A command may read other memory into a region that a program maps once and keeps. The host does not write these bytes itself. */
+static void forget_read_into(struct map *maps, const struct copy *copy) {
+    if (!copy->host || copy->way == TO_STAGING) return;
+    for (struct map *map = maps; map; map = map->next_of_link) {
+        struct copy region = region_of(map);
+        if (region.host < behind(copy) && copy->host < behind(&region)) forget(map), map->touched = true;
+    }
+}
+
 void begin_on_maps(const struct memory *memory, const struct event *event) {
     struct map *mapped = event->mapping ? find_map(memory, event->mapping) : NULL;
+    if (!event->mapping) forget_read_into(memory->link->maps, &event->copy);
     if (mapped) mapped->touched = false;
     if (mapped) check_writing_twice(mapped, event);
     switch (event->type) {

@@ -36,6 +36,7 @@ cl_int transfer_buffer(cl_command_queue queue, cl_uint type, cl_mem buffer, bool
         command.copy = buffer_copy(buffer, writing ? TO_STAGING : FROM_STAGING, offset, bytes, host);
         return enqueue(&command, wait_count, waits, event, blocking);
     }
+    if (!writing) command.copy = buffer_copy(buffer, NO_COPY, offset, bytes, host);
     struct event *made = begin_by_host(&command, wait_count, waits, &error);
     if (!made) return error;
     uint8_t *place = buffer->link->heap + buffer->place + offset;
