@@ -22,6 +22,8 @@ CASES = {
     "(a sub-buffer or an image over it) and not unmapped; call 4 made it",
     "unmapped_in_time": "USED_WHILE_MAPPED: a launch begins on a buffer that the host has mapped for writing and not unmapped; "
     "call 4 made it",
+    "mapped_later": "USED_WHILE_MAPPED: a launch begins on a buffer that the host has mapped for writing and not unmapped; "
+    "call 4 made it",
     **{
         name: f"USED_WHILE_MAPPED: a mapping for writing begins on bytes of {what} that the host has mapped for writing and not "
         "unmapped; call 4 made it: a phone may refuse it with CL_INVALID_OPERATION"

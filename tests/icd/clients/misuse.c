@@ -100,6 +100,38 @@ static void unmapped_in_time(void) {
     check_list(queue, &list, 1, (int[]){7});
 }
 
+/* Nothing is mapped before the command that maps begins: what begins before it may use the memory, or map it. */
+static void mapped_later(void) {
+    cl_int error;
+    struct list list = make_list(queue);
+    cl_command_queue other = make_queue(0);
+    cl_event user = make_user_event(), second = make_user_event(), made;
+    append(queue, &list, 7, 1, &user, NULL);
+    int *mapped = clEnqueueMapBuffer(well ? queue : other, list.buffer, CL_FALSE, CL_MAP_WRITE, 4 * LIST - 4, 4, 0, NULL, &made, &error);
+    OK(error);
+    OK(clFlush(other));
+    OK(clSetUserEventStatus(user, CL_COMPLETE));
+    OK(clWaitForEvents(1, &made));
+    OK(clFinish(queue));
+    OK(clEnqueueUnmapMemObject(queue, list.buffer, mapped, 0, NULL, NULL));
+    OK(clFinish(queue));
+    OK(clReleaseEvent(made));
+    mapped = clEnqueueMapBuffer(queue, list.buffer, CL_FALSE, CL_MAP_WRITE, 0, 4, 1, &second, &made, &error);
+    OK(error);
+    void *before = clEnqueueMapBuffer(other, list.buffer, CL_TRUE, CL_MAP_WRITE, 0, 8, 0, NULL, NULL, &error);
+    OK(error);
+    OK(clEnqueueUnmapMemObject(other, list.buffer, before, 0, NULL, NULL));
+    OK(clFinish(other));
+    OK(clSetUserEventStatus(second, CL_COMPLETE));
+    OK(clWaitForEvents(1, &made));
+    OK(clEnqueueUnmapMemObject(queue, list.buffer, mapped, 0, NULL, NULL));
+    check_list(queue, &list, 1, (int[]){7});
+    OK(clReleaseEvent(made));
+    OK(clReleaseEvent(second));
+    OK(clReleaseEvent(user));
+    OK(clReleaseCommandQueue(other));
+}
+
 /* Of the same bytes for writing, in a buffer, in its part, and in an image. */
 static void mapped_for_writing_twice(void) {
     cl_int error;
@@ -204,7 +236,7 @@ static const struct {
     {"use_after_release", use_after_release},     {"released_too_often", released_too_often},
     {"released_argument", released_argument},     {"argument_not_set", argument_not_set},
     {"used_while_mapped", used_while_mapped},     {"unmapped_in_time", unmapped_in_time},
-    {"part_used_while_mapped", part_used_while_mapped},
+    {"part_used_while_mapped", part_used_while_mapped}, {"mapped_later", mapped_later},
     {"mapped_for_writing_twice", mapped_for_writing_twice},
     {"image_mapped_for_writing_twice", image_mapped_for_writing_twice},
     {"host_memory_changed", host_memory_changed}, {"never_unmapped", never_unmapped},

@@ -28,6 +28,7 @@ struct map {
     struct range staging; /* of an image: held until it is unmapped */
     struct map *next_of_link, *previous_of_link;
     uint64_t *digests; /* mapped_regions.c */
+    bool begun;        /* its command: until then the host has not mapped anything */
     bool touched;      /* others than the host may have changed the bytes */
 };
 
@@ -54,7 +55,7 @@ struct memory {
     uint32_t shared_maps;       /* of shared memory and its parts, under the lock */
     struct map *maps; /* under the lock */
     uint32_t map_count;
-    uint32_t part_maps; /* maps for writing of sub-buffers and images over it, under the lock */
+    uint32_t part_maps; /* begun maps for writing of sub-buffers and images over it, under the lock */
     struct notice *destructors;
 };
 

@@ -128,7 +128,7 @@ static bool show_same_bytes(const struct map *one, const struct map *other) {
 /* Two mappings of the same bytes for writing: OpenCL forbids the second, but not in shared virtual memory. */
 static void check_writing_twice(const struct map *map, const struct event *event) {
     for (const struct map *other = map->memory->link->maps; other && map->flags & MAP_WRITES; other = other->next_of_link) {
-        if (other->number >= map->number || !(other->flags & MAP_WRITES) || !show_same_bytes(other, map)) continue;
+        if (other == map || !other->begun || !(other->flags & MAP_WRITES) || !show_same_bytes(other, map)) continue;
         if ((map->memory->flags | other->memory->flags) & CL_MEM_SHARED_VIRTUAL) continue;
         note_misuse((struct misuse){.what = ADRENO_MISUSE_USED_WHILE_MAPPED, .call = event->call},
                     "a mapping for writing begins on bytes of %s that the host has mapped for writing and not unmapped; call %u made it: "
@@ -176,8 +176,12 @@ static void forget_read_into(struct map *maps, const struct copy *copy) {
 void begin_on_maps(const struct memory *memory, const struct event *event) {
     struct map *mapped = event->mapping ? find_map(memory, event->mapping) : NULL;
     if (!event->mapping) forget_read_into(memory->link->maps, &event->copy);
-    if (mapped) mapped->touched = false;
-    if (mapped) check_writing_twice(mapped, event);
+    if (mapped) {
+        mapped->begun = true;
+        mapped->touched = false;
+        count_part_map(mapped->memory, mapped, 1);
+        check_writing_twice(mapped, event);
+    }
     switch (event->type) {
     case CL_COMMAND_MAP_BUFFER:
     case CL_COMMAND_MAP_IMAGE:

@@ -29,7 +29,7 @@ static cl_int check_map(const struct queue *queue, const struct memory *memory, 
 }
 
 void count_part_map(struct memory *memory, const struct map *map, int by) {
-    for (struct memory *whole = memory->parent; whole && map->flags & MAP_WRITES; whole = whole->parent) whole->part_maps += by;
+    for (struct memory *whole = memory->parent; whole && map->begun && map->flags & MAP_WRITES; whole = whole->parent) whole->part_maps += by;
 }
 
 uint64_t number_map(void) {
@@ -47,7 +47,6 @@ struct map *add_map(struct memory *memory, const struct map *from) {
     made->next = memory->maps;
     memory->maps = made;
     memory->map_count++;
-    count_part_map(memory, made, 1);
     state_unlock(memory->link);
     return made;
 }
@@ -175,7 +174,7 @@ void *API(clEnqueueMapImage)(cl_command_queue queue, cl_mem image, cl_bool block
 
 static const struct map *writing_map(const struct memory *memory) {
     for (const struct map *map = memory->maps; map; map = map->next)
-        if (map->flags & MAP_WRITES) return map;
+        if (map->begun && map->flags & MAP_WRITES) return map;
     return memory->parent ? writing_map(memory->parent) : NULL;
 }
 
