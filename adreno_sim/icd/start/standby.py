@@ -88,7 +88,8 @@ def begin() -> Standby | None:
 
 def _is_plain() -> bool:
     """Whether this process has one thread, all standard streams, and nothing that a server would not have."""
-    if os.environ.get("LD_PRELOAD") or sys.flags.optimize:
+    has_options = any(word[:1] == "-" and word != "-m" for word in sys.orig_argv[1:2])  # of Python: a server has none
+    if os.environ.get("LD_PRELOAD") or sys.flags.optimize or has_options:
         return False
     try:
         return len(os.listdir("/proc/self/task")) == 1 and all(os.fstat(stream) for stream in range(3))

@@ -24,7 +24,11 @@ if "landlocked" in sys.argv:
     if system.syscall(446, ruleset, 0):  # not root
         assert system.prctl(38, 1, 0, 0, 0) == 0 and system.syscall(446, ruleset, 0) == 0
 library = ctypes.CDLL(sys.argv[1])
+for stream in sys.argv[3:] if "closed" in sys.argv else ():
+    os.close(int(stream))
 assert library.clGetPlatformIDs(1, ctypes.byref(ctypes.c_void_p()), None) == 0
+if "closed" in sys.argv:
+    os._exit(0)
 (file,) = glob.glob(os.environ["ADRENO_SIM_ICD_REPORTS"] + f"/process-{os.getpid()}-*.open") or [""]
 server = "/proc/" + file.split("-")[-1].split(".")[0]
 lines = dict(line.split(":", 1) for line in open(server + "/status"))
@@ -82,6 +86,15 @@ def test_a_client_that_restricted_itself_has_a_server_of_its_own(run, tmp_path) 
     done = run('"$@" landlocked')
     assert done.returncode == 0, done.stderr
     assert '"waited": false' in done.stderr
+
+
+@pytest.mark.parametrize("streams", ["1", "2", "0 1"])
+def test_the_server_of_a_client_without_streams_ends(run, tmp_path, streams) -> None:
+    """The connection may have the number of a stream that is closed: a server that gets it as that stream holds both ends."""
+    done = run(f'"$@" closed {streams}')
+    assert done.returncode == 0, done.stderr
+    (process,) = json.loads((tmp_path / "report.json").read_text())["processes"]
+    assert not process["failed"]
 
 
 def test_the_process_beside_a_command_ends_with_it(run) -> None:

@@ -36,7 +36,8 @@ static int connect_to(const char *path) {
     strcpy(name.sun_path, path);
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (made < 0) return -1;
-    if (!connect(made, (struct sockaddr *)&name, sizeof name) && reaches(made)) return made;
+    bool is_stream = made <= STDERR_FILENO; /* one is closed, and this number would be sent as the stream */
+    if (!is_stream && !connect(made, (struct sockaddr *)&name, sizeof name) && reaches(made)) return made;
     close(made);
     return -1;
 }
