@@ -212,6 +212,8 @@ void share_mapped(struct memory *memory, bool is_mapped);
 void check_freed(const struct link *link, const void *pointer);
 
 /* mapping.c */
+/* Whether commands of this type map, unmap or migrate memory, whose content they do not change. */
+bool is_of_mapping(cl_uint type);
 cl_int check_map_flags(cl_bitfield flags);
 uint64_t number_map(void);
 struct map *add_map(struct memory *memory, const struct map *from);

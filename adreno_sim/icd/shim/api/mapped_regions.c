@@ -182,14 +182,8 @@ void begin_on_maps(const struct memory *memory, const struct event *event) {
         count_part_map(mapped->memory, mapped, 1);
         check_writing_twice(mapped, event);
     }
+    if (is_of_mapping(event->type)) return;
     switch (event->type) {
-    case CL_COMMAND_MAP_BUFFER:
-    case CL_COMMAND_MAP_IMAGE:
-    case CL_COMMAND_UNMAP_MEM_OBJECT:
-    case CL_COMMAND_SVM_MAP:
-    case CL_COMMAND_SVM_UNMAP:
-    case CL_COMMAND_SVM_MIGRATE_MEM:
-    case CL_COMMAND_MIGRATE_MEM_OBJECTS:
     case CL_COMMAND_READ_BUFFER:
     case CL_COMMAND_READ_BUFFER_RECT:
     case CL_COMMAND_READ_IMAGE: return; /* the device's memory stays what it is */

@@ -178,17 +178,22 @@ static const struct map *writing_map(const struct memory *memory) {
     return memory->parent ? writing_map(memory->parent) : NULL;
 }
 
-void check_mapped(const struct object *object, const struct event *event) {
-    begin_on_maps((const struct memory *)object, event);
-    switch (event->type) {
+bool is_of_mapping(cl_uint type) {
+    switch (type) {
     case CL_COMMAND_MAP_BUFFER:
     case CL_COMMAND_MAP_IMAGE:
     case CL_COMMAND_UNMAP_MEM_OBJECT:
     case CL_COMMAND_SVM_MAP:
     case CL_COMMAND_SVM_UNMAP:
     case CL_COMMAND_SVM_MIGRATE_MEM:
-    case CL_COMMAND_MIGRATE_MEM_OBJECTS: return;
+    case CL_COMMAND_MIGRATE_MEM_OBJECTS: return true;
+    default: return false;
     }
+}
+
+void check_mapped(const struct object *object, const struct event *event) {
+    begin_on_maps((const struct memory *)object, event);
+    if (is_of_mapping(event->type)) return;
     const struct memory *memory = (const struct memory *)object;
     bool whole = writing_map(memory);
     if (!whole && !memory->part_maps) return;
