@@ -24,7 +24,7 @@ from .output import (
     write_outputs,
 )
 from .shell import profile_self
-from .shell.named_files import refuse_other_kinds
+from .shell.named_files import find_root, refuse_other_kinds
 
 if TYPE_CHECKING:
     from ..device.inspection import Inside
@@ -248,7 +248,7 @@ def _launch(args: argparse.Namespace, file: str | None, variant: str | None) -> 
         Path(args.launch),
         variant or "",
         dict(map(parse_setting, args.set or ())),
-        root=_folder(args.root),
+        root=find_root(args.root),
         any_folder=args.unsafe_includes,
     )
     refuse_overwriting(args, launch.files)
@@ -307,15 +307,6 @@ def _show_machine_code(args: argparse.Namespace, chips: tuple[str, ...]) -> int:
     show(report, report_stream(args))
     write_data(args, report.as_json)
     return report.exit_code
-
-
-def _folder(name: str | None) -> Path | None:
-    """The folder of --root. OptionError for what is none."""
-    from ..base.errors import OptionError
-
-    if name is not None and not (name and Path(name).is_dir()):
-        raise OptionError("root", f"{name or 'an empty name'}: expected a folder that is there")
-    return None if name is None else Path(name)
 
 
 def _require_npz(file: str | None) -> None:

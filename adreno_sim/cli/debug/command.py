@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import cache
 from .. import options as cli_options
 from ..output import declare
-from ..shell.named_files import refuse_other_kinds
+from ..shell.named_files import find_root, refuse_other_kinds
 
 if TYPE_CHECKING:
     from ...debugger.open import Debuggee
@@ -163,7 +163,7 @@ def _read_script(file: str) -> list[str]:
 
 def _open(args: argparse.Namespace) -> Debuggee:
     """Builds the kernel, and makes its arguments."""
-    from ...base.errors import AdrenoSimError, OptionError
+    from ...base.errors import AdrenoSimError
     from ...debugger.open import open_debuggee
     from ...launch_spec.bind import RejectedCall
     from ...launch_spec.read import read_launch
@@ -172,13 +172,12 @@ def _open(args: argparse.Namespace) -> Debuggee:
     refuse_other_kinds([args.file], args.launch)
     if args.launch is None:
         raise AdrenoSimError("--launch SPEC.toml says what a kernel is run with (adreno-sim init FILE.cl writes one)")
-    if args.root is not None and not (args.root and Path(args.root).is_dir()):
-        raise OptionError("root", f"{args.root or 'an empty name'}: expected a folder that is there")
+    root = find_root(args.root)
     launch = read_launch(
         Path(args.launch),
         args.variant or "",
         dict(map(parse_setting, args.set or ())),
-        root=None if args.root is None else Path(args.root),
+        root=root,
         any_folder=args.unsafe_includes,
     )
     try:

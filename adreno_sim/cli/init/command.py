@@ -9,8 +9,8 @@ from typing import Any
 from .. import cache
 from .. import options as cli_options
 from ..output import declare
+from ..shell.named_files import KERNELS
 
-KERNELS = (".cl", ".clcpp", ".ocl")
 MODELS = (".onnx", ".pt2", ".py", ".json", ".asim")
 OF_KERNELS = ("--kernel", "--options", "--device")
 OF_MODELS = ("--workflow",)

@@ -1,4 +1,4 @@
-"""Files that are named where a command expects another kind of file, and empty names."""
+"""Files and folders that are named on a command line: those of another kind than is expected, and empty names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import AdrenoSimError, OptionError
 
 KERNELS = (".cl", ".clcpp", ".ocl")
 MODELS = (".onnx", ".pt2", ".asim")
@@ -36,3 +36,10 @@ def refuse_other_kinds(kernels: Iterable[str | None], launch: str | None) -> Non
         raise AdrenoSimError(
             f"--launch: {launch}: expected a launch file, as SPEC.toml, got a kernel; next: adreno-sim init {launch} writes one"
         )
+
+
+def find_root(name: str | None) -> Path | None:
+    """The folder of --root; None without it. Raises OptionError if there is no such folder."""
+    if name is not None and not (name and Path(name).is_dir()):
+        raise OptionError("root", f"{name or 'an empty name'}: expected a folder that is there")
+    return None if name is None else Path(name)
