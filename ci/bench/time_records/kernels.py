@@ -35,13 +35,12 @@ def kernels_of(record: Record) -> list[TimedKernel]:
 
 def copy_of(record: Record, texture: Texture) -> TimedKernel:
     """Returns the copy of a packed buffer into a texture: a work-item a texel, and groups of the largest divisor up to 64."""
-    kind = "half" if record.half else "float"
+    kind, columns = element_type(record), texture.columns
     items = max(size for size in range(1, 65) if texture.texels % size == 0)
-    write = "write_imageh" if record.half else "write_imagef"
     source = f"""{HEAD}
 kernel void copy(global const {kind} *from, write_only image2d_t to) {{
   int at = get_group_id(0) * {items} + get_local_id(0);
-  {write}(to, (int2)(at % {texture.columns}, at / {texture.columns}), vload4(at, from));
+  {write_texel(record, "to", (f"at / {columns}", f"at % {columns}"), "vload4(at, from)")}
 }}
 """
     size = texture.rows, texture.columns
@@ -50,7 +49,7 @@ kernel void copy(global const {kind} *from, write_only image2d_t to) {{
 
 def convolution_of(record: Record) -> TimedKernel:
     """Returns the convolution: a work-item computes some texels of output, which it keeps, around loops over the reduction."""
-    r, kind = record, "half" if record.half else "float"
+    r, kind = record, element_type(record)
     parts_fc, parts_y, parts_x = (range(some) for some in r.real_parts())
     outputs = list(itertools.product(parts_fc, parts_y, parts_x))
     height, width = r.output
@@ -89,7 +88,7 @@ def convolution_of(record: Record) -> TimedKernel:
 
 def _step(r: Record) -> list[str]:
     """One step of the reduction of a convolution: texels of data, then a texel of weights for each channel of theirs."""
-    kind = "half" if r.half else "float"
+    kind = element_type(r)
     parts_fc, parts_y, parts_x = (range(some) for some in r.real_parts())
     lines = [f"    int rc = rco * {r.rc} + rci;"]
     for y, x in itertools.product(parts_y, parts_x):
@@ -104,7 +103,7 @@ def _step(r: Record) -> list[str]:
 
 def _depthwise_step(r: Record) -> list[str]:
     """One tap of a depthwise convolution: a texel of weights for each part along the channels."""
-    kind = "half" if r.half else "float"
+    kind = element_type(r)
     parts_fc, parts_y, parts_x = (range(some) for some in r.real_parts())
     lines = []
     for f in parts_fc:
@@ -123,3 +122,14 @@ def read_texel(r: Record, image: str, place: tuple[str, str]) -> str:
     """Returns the text of a read. place: row and column, as text."""
     row, column = place
     return f"read_image{'h' if r.half else 'f'}({image}, nearest, (int2)({column}, {row}))"
+
+
+def write_texel(r: Record, image: str, place: tuple[str, str], value: str) -> str:
+    """Returns the text of a write. place: row and column, as text."""
+    row, column = place
+    return f"write_image{'h' if r.half else 'f'}({image}, (int2)({column}, {row}), {value});"
+
+
+def element_type(r: Record) -> str:
+    """The type of an element in OpenCL C."""
+    return "half" if r.half else "float"

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from .candidates import list_splits
-from .kernels import HEAD, TimedKernel, copy_of, read_texel
+from .kernels import HEAD, TimedKernel, copy_of, element_type, read_texel, write_texel
 from .record import BLOCK, Record, Split, Texture, store
 
 GROUP = 128
@@ -124,7 +124,7 @@ def transform_of(w: Winograd) -> TimedKernel:
         f"  int row = place / {w.side}, column = place % {w.side};",
         f"  int n = p / {math.prod(w.tiles)}, y = p / {across} % {w.tiles[0]} * {w.tile}, x = p % {across} * {w.tile};",
         *_sum_tile(r, inputs, lambda a, b: r.data_texture.place("n", "c", f"y + {a}", f"x + {b}")),
-        f"  {_write(r)}(to, (int2)({_at(w.inputs.place('p', 'c', 'row', 'column'))}), sum);",
+        f"  {write_texel(r, 'to', w.inputs.place('p', 'c', 'row', 'column'), 'sum')}",
     ]
     source = _kernel("transform", "read_only image2d_t from, write_only image2d_t to", total, body)
     return TimedKernel(source, "transform", (_round_up(total),), (GROUP,), _sizes(r.data_texture, w.inputs), 0, False)
@@ -132,7 +132,7 @@ def transform_of(w: Winograd) -> TimedKernel:
 
 def products_of(w: Winograd) -> TimedKernel:
     """Returns the products: a work-item computes some texels, which it keeps, around a loop over channels."""
-    r, (rows, columns), kind = w.record, (w.rows, w.columns), _kind(w.record)
+    r, (rows, columns), kind = w.record, (w.rows, w.columns), element_type(w.record)
     outputs = [(y, x) for y in range(rows.parts) for x in range(columns.parts)]
     across = r.channel_blocks // (rows.parts * rows.items)
     lines = [
@@ -153,7 +153,7 @@ def products_of(w: Winograd) -> TimedKernel:
             lines += [f"    a{y}_{x} = a{y}_{x} + d{x}.s{lane} * w{lane}_{y};" for x in range(columns.parts)]
     lines.append("  }")
     for y, x in outputs:
-        lines.append(f"  {_write(r)}(to, (int2)({_at(w.products.place('row', 'column', f'k{y}', f'p{x}'))}), a{y}_{x});")
+        lines.append(f"  {write_texel(r, 'to', w.products.place('row', 'column', f'k{y}', f'p{x}'), f'a{y}_{x}')}")
     total = w.all_tiles // columns.parts, w.side**2 * r.channel_blocks // rows.parts
     local = columns.items, rows.items
     return TimedKernel("\n".join([*lines, "}\n"]), "multiply", total, local, _sizes(w.inputs, w.weights, w.products), 0, False)
@@ -172,7 +172,7 @@ def outputs_of(w: Winograd) -> TimedKernel:
         *_sum_tile(r, outputs, lambda a, b: w.products.place(str(a), str(b), "k", "p")),
         "  vstore4(sum, i, out);",
     ]
-    source = _kernel("finish", f"read_only image2d_t from, global {_kind(r)} *out", total, body)
+    source = _kernel("finish", f"read_only image2d_t from, global {element_type(r)} *out", total, body)
     return TimedKernel(source, "finish", (_round_up(total),), (GROUP,), _sizes(w.products), r.output_bytes, False)
 
 
@@ -184,7 +184,7 @@ def _kernel(name: str, parameters: str, total: int, body: list[str]) -> str:
 def _sum_tile(r: Record, matrix: np.ndarray, place: Callable[[int, int], tuple[str, str]]) -> list[str]:
     """A texel of a tile that `matrix` transforms along both axes: its column is the texel's row, then its column. Which one that
     is, a work-item chooses when it runs, as TVM's code does."""
-    kind, side = _kind(r), len(matrix)
+    kind, side = element_type(r), len(matrix)
     lines = []
     for name, axis in (("u", "row"), ("v", "column")):
         for a, row in enumerate(matrix):
@@ -204,16 +204,3 @@ def _round_up(total: int) -> int:
 
 def _sizes(*textures: Texture) -> tuple[tuple[int, int], ...]:
     return tuple((texture.rows, texture.columns) for texture in textures)
-
-
-def _kind(r: Record) -> str:
-    return "half" if r.half else "float"
-
-
-def _write(r: Record) -> str:
-    return "write_imageh" if r.half else "write_imagef"
-
-
-def _at(place: tuple[str, str]) -> str:
-    row, column = place
-    return f"{column}, {row}"
