@@ -35,6 +35,7 @@ from suites import (
     suite_networks,
     suite_scaling,
     suite_sizes,
+    suite_waiting,
 )
 
 from adreno_sim import AdrenoSimError
@@ -43,7 +44,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
     "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn, "driver": suite_driver, "memory": suite_memory,
-    "judge": suite_judge, "clients": suite_clients, "install": suite_install,
+    "judge": suite_judge, "clients": suite_clients, "install": suite_install, "waiting": suite_waiting,
 }  # fmt: skip
 
 

@@ -5,9 +5,7 @@ With ADRENO_SIM_BENCH_BEFORE, the folder of an older checkout with its environme
 
 from __future__ import annotations
 
-import contextlib
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -19,10 +17,9 @@ from typing import Any
 from children import YARDSTICK, import_path
 from sections import list_wrong, table
 
-from adreno_sim.base.processes.orphans import adopting_orphans
+from .spent import BEFORE, counting
 
 CLIENT = Path(__file__).parents[1] / "driver" / "many_programs.py"
-BEFORE = "ADRENO_SIM_BENCH_BEFORE"
 CLIENTS = {
     "1 program of 1 kernel": (1, 1, 1),
     "12 programs of 3 kernels": (12, 1, 3),
@@ -70,20 +67,9 @@ def _measure(command: list[str], client: tuple[int, int, int], salt: int, folder
     found = {"ADRENO_SIM_CACHE_DIR": f"{folder}/{bool(tree)}", "POCL_CACHE_DIR": f"{folder}/pocl", "PYOPENCL_NO_CACHE": "1"}
     if not tree:
         found["PYTHONPATH"] = import_path()
-    with adopting_orphans():  # a server may end after its client
-        start, used = time.perf_counter(), _processor_seconds()
+    with counting() as spent:
         subprocess.run(words, env={**os.environ, **found}, check=True, capture_output=True, text=True)
-        wall = time.perf_counter() - start
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                os.wait()
-        return wall, _processor_seconds() - used
-
-
-def _processor_seconds() -> float:
-    """Of all processes that ended and were waited for."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return spent.wall, spent.processor
 
 
 def markdown(result: dict[str, Any]) -> list[str]:

@@ -40,7 +40,7 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
     place = 0 if statistic == "least" else 1
     turns, rounds = (1, QUICK) if quick else (TURNS, ROUNDS)
     with tempfile.TemporaryDirectory() as folder:
-        client = _compile(Path(folder))
+        client = compile_client("client.c", Path(folder))
         ours, plain = [], []
         for _ in range(turns):
             plain.append(_call([sys.executable, str(HERE / "in_process.py"), str(rounds), DEVICE, CHECKS], {}))
@@ -64,9 +64,10 @@ def _choose(turns: list[Times], name: str, place: int) -> float:
     return found[len(found) // 2] if place else found[0]
 
 
-def _compile(folder: Path) -> str:
+def compile_client(name: str, folder: Path) -> str:
+    """The program of a C file of `driver`, in `folder`."""
     program, library = str(folder / "client"), build_libraries().loader
-    words = ["-O2", "-std=gnu11", "-fno-sanitize=all", f"-I{SHIM}", str(HERE / "client.c"), f"-L{library}", "-l:libOpenCL.so.1"]
+    words = ["-O2", "-std=gnu11", "-fno-sanitize=all", f"-I{SHIM}", str(HERE / name), f"-L{library}", "-l:libOpenCL.so.1"]
     zig = {name: str(folder / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
     subprocess.run([find_zig(), "cc", *words, f"-Wl,-rpath,{library}", "-o", program], check=True, env={**os.environ, **zig})
     return program
