@@ -105,7 +105,7 @@ def _sweep(args: argparse.Namespace) -> int:
         todo,
         ResultStore(Path(args.results)),
         limit=args.time_limit,
-        jobs=args.jobs or max(1, (os.cpu_count() or 1) // 2),
+        jobs=args.jobs or max(1, len(os.sched_getaffinity(0)) // 2),
         scheduler=args.scheduler,
         fresh=args.fresh,
         retry=args.retry,

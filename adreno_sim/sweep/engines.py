@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import queue
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +23,11 @@ CONNECT_SECONDS = 20
 
 
 def on_this_machine(cases: Sequence[Case], limit: float, jobs: int) -> Iterator[tuple[Case, Result]]:
-    """Run `jobs` cases at a time."""
-    pool, running = ThreadPoolExecutor(jobs), isolation.Processes()
+    """Run `jobs` cases at a time, each on its share of the processors: a library takes as many threads as it sees of them."""
+    shares: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
+    for share in divide_processors(os.sched_getaffinity(0), jobs):
+        shares.put(share)
+    pool, running = ThreadPoolExecutor(jobs, initializer=lambda: _keep_to(shares.get())), isolation.Processes()
     try:
         waiting = {pool.submit(run_case, case, limit, among=running): case for case in cases}
         for done in as_completed(waiting):
@@ -31,6 +37,19 @@ def on_this_machine(cases: Sequence[Case], limit: float, jobs: int) -> Iterator[
         running.end()
         raise
     pool.shutdown()
+
+
+def divide_processors(processors: Collection[int], jobs: int) -> list[set[int]]:
+    """Returns a share for each job: neighbours, none in two shares; with more jobs than processors one each, and some twice."""
+    ordered = sorted(processors)
+    ends = [len(ordered) * number // jobs for number in range(jobs + 1)]
+    return [set(ordered[begin:end] or [ordered[begin % len(ordered)]]) for begin, end in pairwise(ends)]
+
+
+def _keep_to(share: set[int]) -> None:
+    """The calling thread, and what it starts, runs on these processors; on all of them where the system refuses that."""
+    with suppress(OSError):
+        os.sched_setaffinity(0, share)
 
 
 def on_cluster(cases: Sequence[Case], limit: float, address: str) -> Iterator[tuple[Case, Result]]:
