@@ -40,9 +40,9 @@ def _accesses(function: Any) -> dict[int, Access]:
         if kind == "DeclBuffer":
             _alias(node, roots)
         elif kind == "BufferStore":
-            writes.add(_root(read.buffer_info(node.buffer).key, roots))
+            writes.add(_root(read.buffer_key(node.buffer), roots))
         elif kind in ("BufferLoad", "TensorLoad"):
-            reads.add(_root(read.buffer_info(read.loaded_buffer(node)).key, roots))
+            reads.add(_root(read.buffer_key(read.loaded_buffer(node)), roots))
         elif kind == "Call":
             _call_access(node, roots, reads, writes)
     keys = reads | writes
@@ -65,7 +65,7 @@ def _alias(declaration: Any, roots: dict[int, int]) -> None:
     data = getattr(declaration, "data", None)
     found = read.data_key(data) if data is not None else None
     if found is not None:
-        roots[read.buffer_info(declaration.buffer).key] = _root(found, roots)
+        roots[read.buffer_key(declaration.buffer)] = _root(found, roots)
 
 
 def _root(found: int, roots: dict[int, int]) -> int:

@@ -91,6 +91,11 @@ def buffer_info(buffer: Any) -> BufferInfo:
     return BufferInfo(key(buffer), var_name(buffer), tuple(ty.shape), str(ty.dtype), str(ty.storage_scope) or "global")
 
 
+def buffer_key(buffer: Any) -> int:
+    """The `key` of a declaration alone."""
+    return key(buffer.data) if kind(buffer) == "Buffer" else key(buffer)
+
+
 def loaded_buffer(load: Any) -> Any:
     """The buffer of a BufferLoad, or of a TensorLoad (0.27)."""
     return load.source if kind(load) == "TensorLoad" else load.buffer

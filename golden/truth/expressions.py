@@ -128,13 +128,13 @@ class Writer:
 
     def visit_TensorLoad(self, node: Any) -> Value:
         tensor, index = self.place(read.loaded_buffer(node), node.indices)
-        q = None if tensor.exact else self.let("double", f"{tensor.name}_q[{index.text}]")
+        q = None if tensor.exact else self.let("double", tensor.element(index.text, "_q"))
         if index.q is not None:
             self.moved = True
             q = self.let("double", f"{index.q} != 0 ? INF : {q or '0.0'}")
-        native = None if tensor.exact or not self.native else self.let("double", f"{tensor.name}_n[{index.text}]")
-        text = self.let(c_type(tensor.dtype), f"{tensor.name}[{index.text}]")
-        term = self.reducing and read.buffer_info(read.loaded_buffer(node)).key != self.stored
+        native = None if tensor.exact or not self.native else self.let("double", tensor.element(index.text, "_n"))
+        text = self.let(c_type(tensor.dtype), tensor.element(index.text))
+        term = self.reducing and read.buffer_key(read.loaded_buffer(node)) != self.stored
         if q is not None and term and tensor.dtype in FLOATS:
             q = self.let("double", f"loaded_in_sum({text}, {q}, {self._share(tensor.dtype)}, {unit(tensor.dtype)})")
         return Value(text, tensor.dtype, q, native, loaded=True)
@@ -429,7 +429,7 @@ class Writer:
 
     def place(self, buffer: Any, indices: Sequence[Any]) -> tuple[Tensor, Value]:
         """A tensor and the position of an element, after a check that it is inside. q: not None if rounding moves it."""
-        tensor = self.tensors.get(read.buffer_info(buffer).key)
+        tensor = self.tensors.get(read.buffer_key(buffer))
         if tensor is None:
             raise Unmodelled(f"the buffer {read.buffer_info(buffer).name}, which is neither a parameter nor allocated")
         found = [self.value(index) for index in indices]

@@ -53,7 +53,7 @@ def _find_guarded_gathers(function: Any) -> list[str]:
         found = _Made(str(block.name_hint))
         for store in stores:
             _note_reads(found, store.value, guarded=False)
-        keys = {read.buffer_info(store.buffer).key for store in stores}
+        keys = {read.buffer_key(store.buffer) for store in stores}
         alone = len(stores) == 1 and all(int(axis.iter_type) == 0 for axis in block.iter_vars)
         if alone and not keys & (results | made.keys()):
             made[keys.pop()] = found
@@ -86,7 +86,7 @@ def _innermost_blocks(body: Any) -> Iterator[Any]:
 def _note_reads(found: _Made, node: Any, guarded: bool) -> None:
     kind = read.kind(node)
     if kind in ("TensorLoad", "BufferLoad"):
-        key = read.buffer_info(read.loaded_buffer(node)).key
+        key = read.buffer_key(read.loaded_buffer(node))
         found.reads.add(key)
         if not guarded:
             found.unguarded.add(key)

@@ -60,6 +60,27 @@ FN loaded_in_sum(double v, double q, double share, const Unit *u) {
   return r > q ? r : q;
 }
 
+/* Elements that are computed side by side. */
+typedef double lanes_t __attribute__((vector_size(32)));
+typedef double doubles_t __attribute__((vector_size(32), aligned(8), may_alias));
+typedef float floats_t __attribute__((vector_size(16), aligned(4), may_alias));
+static inline __attribute__((always_inline)) lanes_t load_doubles(const void *p) { return *(const doubles_t *)p; }
+static inline __attribute__((always_inline)) lanes_t load_floats(const void *p) {
+  return __builtin_convertvector(*(const floats_t *)p, lanes_t);
+}
+#define SIDE_BY_SIDE(p) _Generic(p, float *: load_floats, default: load_doubles)(p)
+#define APART(p, by) (lanes_t){(p)[0], (p)[by], (p)[2 * by], (p)[3 * by]}
+#define ALL(x) (lanes_t){x, x, x, x}
+
+/* Whether the variance of a sum of exact values is that of a type without ends, to 40 digits. squares: the sum of those of all that
+   was rounded, at most two numbers a term. What is so small that another rule gives its variance has none that counts beside the
+   others', and nothing is so large that the largest number is within reach. */
+static inline int is_plain(double squares, double terms, const Unit *u) {
+  double share = terms < 4 ? 1.0 / 16 : terms / 64, flushed = u->flushed * u->flushed * share, least = u->floor + u->lost / terms;
+  double lost = 2 * terms * (flushed > least ? flushed : least);
+  return ((squares * u->rel >= 0x1p40 * lost) & (4 * squares < u->largest * u->largest)) | ((squares == 0) & (flushed > 0));
+}
+
 /* A value that every device takes out of its type's range is infinite. Not for the steps of a sum: another order may stay within. */
 static inline void overflow(double *v, double before, double *q, const Unit *u) {
   double left = fabs(*v) - u->largest;

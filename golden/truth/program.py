@@ -7,13 +7,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...base.integers.interval import Interval
 from ...compiler.tvm_bridge import read
 from .choices import MOST_UNDECIDED, Choices
-from .expressions import Writer
 from .guarded_reads import compute_where_chosen
-from .strips import ELEMENT, REDUCTION, WIDTH, Part, Strips, count_uses, find_strips
-from .tensor import Strip, Tensor
+from .nests.groups import Groups, write_group
+from .nests.loops import NOT_UNROLLED, LoopWriter, computes_each_alone, with_elements_inside
+from .nests.strips import REDUCTION
+from .nests.sums import find_sum
+from .nests.tiles import write_sum
+from .tensor import Tensor
 from .value import FLOATS, HALVES, Unmodelled, Value, c_type
 
 NO_MEMORY = -1
@@ -69,25 +71,25 @@ def write_program(
     function = compute_where_chosen(function)
     infos = [read.buffer_param(function, function.params[position]) for position in given]
     inexact: set[int] = {info.key for info in infos if info is not None}
-    native = drifts
+    native, groups = drifts, Groups(function)
     while True:
-        writer = (over or Statements)(inexact, native)
+        writer = (over or Statements)(inexact, native, groups)
         program = writer.function(name, function)
         if writer.inexact == inexact and (writer.halves or drifts) == native:
             return program
         inexact, native = set(writer.inexact), writer.halves or drifts
 
 
-class Statements(Writer):
+class Statements(LoopWriter):
     """Writes one function. inexact: keys of tensors that hold rounded values; it grows as stores are met."""
 
-    def __init__(self, inexact: set[int], native: bool) -> None:
+    def __init__(self, inexact: set[int], native: bool, groups: Groups) -> None:
         super().__init__(native=native)
         self.inexact = set(inexact)
         self.halves = False
         self._bound: set[int] = set()
         self._own: set[int] = set()
-        self._uses: dict[int, int] = {}
+        self._groups = groups
         self._dims = 0
         self._stepping = False
 
@@ -98,10 +100,10 @@ class Statements(Writer):
         given, self.lines = self.lines, []
         self._bound = set(self.names)
         own = [param.tensor for param in params if param.tensor is not None]
-        self._own, self._uses = set(self.tensors), count_uses(function)
+        self._own = set(self.tensors)
         self.statement(function.body)
         body, self.lines, self.depth = self.lines, [], 1
-        temporary = [tensor for tensor in self.tensors.values() if tensor not in own]
+        temporary = [tensor for tensor in self.tensors.values() if tensor not in own and not tensor.passed]
         large = [tensor for tensor in own if _is_given(tensor) and tensor.dtype != "float64" and _elements(tensor) >= LARGE]
         text = self._body(f"{name}_body", own, temporary, [], [*given, *body])
         text += self._body(f"{name}_floats", own, temporary, large, [*given, *body]) if large else []
@@ -128,22 +130,18 @@ class Statements(Writer):
 
     def _pointers(self, tensors: list[Tensor]) -> list[str]:
         """The names of the values of tensors, then those of what accompanies them."""
-        return [t.name for t in tensors] + [t.name + end for t in tensors for end in self._companions(t)]
-
-    def _companions(self, tensor: Tensor) -> tuple[str, ...]:
-        """Ends of the names of what accompanies the values of a tensor."""
-        return () if tensor.exact else ("_q", "_n") if self.native else ("_q",)
+        return [t.name for t in tensors] + [t.name + end for t in tensors for end in self.companions(t)]
 
     def _wrap(self, name: str, own: list[Tensor], temporary: list[Tensor], large: list[Tensor]) -> list[str]:
         self.lines = []
         for place, tensor in enumerate(own):
-            for number, end in enumerate(("", *self._companions(tensor))):
+            for number, end in enumerate(("", *self.companions(tensor))):
                 self.line(f"void *{tensor.name}{end} = p[{3 * place + number}];")
         made = []
         for tensor in temporary:
             made.append(tensor.name)
             self.line(f"void *{tensor.name} = calloc({tensor.size}, sizeof({c_type(tensor.dtype)}));")
-            for end in self._companions(tensor):
+            for end in self.companions(tensor):
                 made.append(tensor.name + end)
                 self.line(f"void *{made[-1]} = calloc({tensor.size}, sizeof(double));")
         missing = " || ".join(f"!{pointer}" for pointer in made) or "0"
@@ -199,75 +197,29 @@ class Statements(Writer):
 
     # --- statements ---------------------------------------------------------------------------------------
 
-    def statement(self, node: Any) -> None:
-        kind = read.kind(node).removeprefix("S")
-        method = getattr(self, f"write_{kind}", None)
-        if method is None:
-            raise Unmodelled(f"{read.kind(node)} statements")
-        method(node)
-
     def write_eqStmt(self, node: Any) -> None:
-        strips = find_strips(node.seq, self.tensors.keys() - self._own, self._uses)
-        last = {group.numbers[-1]: group for group in strips}
-        within = {number for group in strips for number in group.numbers}
+        groups = self._groups.within(node, self.tensors.keys() - self._own)
         for number, part in enumerate(node.seq):
-            if number in last:
-                self._write_strips(last[number])
-            elif number not in within:
+            if number not in groups:
                 self.statement(part)
-
-    def _write_strips(self, strips: Strips) -> None:
-        """The nests of a group, strip by strip."""
-        base = self.fresh("s")
-        self.open(f"for (int64_t {base} = 0; {base} < {strips.extent}; {base} += {WIDTH})")
-        end = self.let("int64_t", f"{base} + {WIDTH} < {strips.extent} ? {base} + {WIDTH} : {strips.extent}")
-        for part in strips.parts:
-            if part.axis >= 0:
-                self.tensors[part.nest.stored].strip = Strip(part.axis, base, WIDTH)
-            self._write_strip(part, base, end, strips.extent)
-        self.close()
-
-    def _write_strip(self, part: Part, base: str, end: str, extent: int) -> None:
-        """One nest over the elements [base, end), the innermost loop: they do not wait for each other."""
-        others = [loop for loop in part.nest.loops if loop is not part.loop]
-        for loop in others:
-            self._open_loop(loop)
-        name, type = self.fresh("i"), c_type(read.dtype_of(part.loop.loop_var))
-        self.names[read.key(part.loop.loop_var)] = Value(name, read.dtype_of(part.loop.loop_var), range=Interval(0, extent - 1))
-        self.open(f"for ({type} {name} = ({type}){base}; {name} < ({type}){end}; {name}++)")
-        self.statement(part.nest.realize)
-        for _ in range(len(others) + 1):
-            self.close()
+            elif (group := groups[number]) is not None:
+                write_group(self, group)
 
     def write_For(self, node: Any) -> None:
+        nest = None if self.native else self._groups.nest_of(node)
+        if nest is not None and (found := find_sum(nest, self.tensors, self.inexact)) is not None:
+            write_sum(self, found)
+            return
         loops = [node]
         while read.kind(loops[-1].body) == "For":
             loops.append(loops[-1].body)
         body = loops[-1].body
-        moves = _computes_each_alone(body)
-        for loop in _with_elements_inside(loops, body):
-            self._open_loop(loop, _NOT_UNROLLED if moves else "")
+        moves = computes_each_alone(body)
+        for loop in with_elements_inside(loops, body):
+            self.open_loop(loop, NOT_UNROLLED if moves else "")
         self.statement(body)
         for _ in loops:
             self.close()
-
-    def _open_loop(self, node: Any, pragma: str = "") -> None:
-        if node.thread_binding is not None:
-            raise Unmodelled("loops that are bound to threads: it is scheduled already")
-        start, extent = self.value(node.min), self.value(node.extent)
-        dtype = read.dtype_of(node.loop_var)
-        name = self.fresh("i")
-        step = getattr(node, "step", None)
-        if step is not None and not (read.kind(step) == "IntImm" and int(step.value) == 1):
-            raise Unmodelled("loops with a step")
-        type = c_type(dtype)
-        known = None
-        if start.range is not None and extent.range is not None:
-            known = Interval(start.range.low, max(start.range.low, start.range.high + extent.range.high - 1))
-        self.names[read.key(node.loop_var)] = Value(name, dtype, loaded=start.loaded or extent.loaded, range=known)
-        if pragma:
-            self.line(pragma)
-        self.open(f"for ({type} {name} = {start.text}; {name} < ({type})({start.text} + {extent.text}); {name}++)")
 
     def write_While(self, node: Any) -> None:
         self.open("for (;;)")
@@ -321,22 +273,22 @@ class Statements(Writer):
         self._stepping, self.terms = outer
 
     def write_BufferStore(self, node: Any) -> None:
-        info = read.buffer_info(node.buffer)
+        key = read.buffer_key(node.buffer)
         loads = (part for part in read.walk(node.value) if read.kind(part) in ("TensorLoad", "BufferLoad"))
-        self.reducing, self.stored = any(read.buffer_info(read.loaded_buffer(load)).key == info.key for load in loads), info.key
+        self.reducing, self.stored = any(read.buffer_key(read.loaded_buffer(load)) == key for load in loads), key
         value = self._value_of_choices(node.value)
         self.reducing = False
         tensor, index = self.place(node.buffer, node.indices)
         if value.dtype != tensor.dtype:
             raise Unmodelled(f"a store of {value.dtype} in a tensor of {tensor.dtype}")
         tensor.written = True
-        self.line(f"{tensor.name}[{index.text}] = {value.text};")
+        if value.q is not None:
+            self.inexact.add(key)
+        self.line(f"{tensor.element(index.text)} = {value.text};")
         if index.q is not None:
             self.line(f"if ({index.q} != 0) ++*unsure;")
-        if value.q is not None:
-            self.inexact.add(info.key)
-        for end in self._companions(tensor):
-            self.line(f"{tensor.name}{end}[{index.text}] = {value.variance if end == '_q' else value.as_native};")
+        for end in self.companions(tensor):
+            self.line(f"{tensor.element(index.text, end)} = {value.variance if end == '_q' else value.as_native};")
 
     def _value_of_choices(self, node: Any) -> Value:
         """The value of an expression; where rounding moves what it reads, of every choice of whole numbers, the first one's."""
@@ -401,33 +353,6 @@ def _elements(tensor: Tensor) -> int:
     return math.prod(extent or 0 for extent in tensor.extents)
 
 
-def _computes_each_alone(body: Any) -> bool:
-    """Returns whether a statement is a block that computes each element once, not a sum."""
-    if not read.kind(body).endswith("BlockRealize"):
-        return False
-    return all(int(axis.iter_type) == ELEMENT for axis in body.block.iter_vars)
-
-
-def _with_elements_inside(loops: list[Any], body: Any) -> list[Any]:
-    """Loops around one block, the innermost over its elements put inside those over the terms of its sum.
-
-    The terms of each element keep their order. Steps of one sum wait for each other, those of several elements do not.
-    """
-    if not read.kind(body).endswith("BlockRealize") or len(body.iter_values) != len(loops):
-        return loops
-    kinds = {read.key(value): int(axis.iter_type) for axis, value in zip(body.block.iter_vars, body.iter_values, strict=True)}
-    if sorted(kinds) != sorted(read.key(loop.loop_var) for loop in loops):
-        return loops
-    plain = all(read.kind(loop.min) == "IntImm" and read.kind(loop.extent) == "IntImm" for loop in loops)
-    elements = (
-        [loop for loop in loops if kinds[read.key(loop.loop_var)] == ELEMENT and int(loop.extent.value) >= 4] if plain else []
-    )
-    if not elements or REDUCTION not in kinds.values() or set(kinds.values()) != {ELEMENT, REDUCTION}:
-        return loops
-    inside = elements[-1]
-    return [*(loop for loop in loops if loop is not inside), inside]
-
-
 def _size_text(node: Any, names: Mapping[int, Value]) -> str:
     """A dimension over the names of parameters."""
     kind = read.kind(node)
@@ -440,8 +365,5 @@ def _size_text(node: Any, names: Mapping[int, Value]) -> str:
     a, b = _size_text(node.a, names), _size_text(node.b, names)
     return f"({a} {_SIZES[kind]} {b})" if len(_SIZES[kind]) == 1 else f"{_SIZES[kind]}({a}, {b})"
 
-
-_NOT_UNROLLED = '_Pragma("clang loop unroll(disable)")'
-"""Ahead of loops that compute each element once: it takes clang half its time to unroll them all, and the code is not faster."""
 
 _SIZES = {"IntImm": "", "Var": "", "Cast": "", "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "floordiv", "FloorMod": "floormod"}

@@ -20,7 +20,8 @@ class Tensor:
     """Values at `name`, variances at `name`_q unless it is exact, `size` elements.
 
     title: its name in the PrimFunc. number: of its place among all tensors, from 1, for errors. dims: C text of its dimensions;
-    extents: those that are constant. strip: None = all of it is in memory.
+    extents: those that are constant. strip: None = all of it is in memory. passed: none of it is in memory, and variables hold
+    the element that is computed.
     """
 
     name: str
@@ -32,12 +33,17 @@ class Tensor:
     exact: bool = True
     written: bool = False
     strip: Strip | None = None
+    passed: bool = False
 
     @property
     def size(self) -> str:
         """How many elements are in memory."""
         dims = [dim for _, dim in self._layout()]
         return " * ".join(dims) or "1"
+
+    def element(self, position: str, end: str = "") -> str:
+        """An element, or what accompanies it, as a variable in C."""
+        return self.name + end if self.passed else f"{self.name}{end}[{position}]"
 
     def position(self, indices: Sequence[str]) -> str:
         """Where the element with these indices is; those of a strip lie side by side."""

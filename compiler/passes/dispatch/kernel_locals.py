@@ -24,7 +24,7 @@ def allocate_in_kernels() -> Pass:
     def transform(func: Any, _mod: Any, _ctx: Any) -> Any:
         around = [node for node in _around_launches(func.body) if _is_local(node)]
         kept = _buffers(node for node in _around_launches(func.body) if not _is_local(node))
-        moved = [node for node in around if read.buffer_info(node.buffer).key not in kept]
+        moved = [node for node in around if read.buffer_key(node.buffer) not in kept]
         return func.with_body(_move(func.body, moved)) if moved else func
 
     return import_tvm().tirx.transform.prim_func_pass(transform, opt_level=0, name="adreno_sim.AllocateInKernels")
@@ -48,7 +48,7 @@ def _is_local(node: Any) -> bool:
 def _buffers(nodes: Any) -> set[int]:
     """Keys of the buffers that are loaded or stored."""
     accesses = (node for node in nodes if read.kind(node) in ("BufferLoad", "TensorLoad", "BufferStore"))
-    return {read.buffer_info(read.loaded_buffer(node)).key for node in accesses}
+    return {read.buffer_key(read.loaded_buffer(node)) for node in accesses}
 
 
 def _move(node: Any, moved: list[Any]) -> Any:
@@ -63,7 +63,7 @@ def _move(node: Any, moved: list[Any]) -> Any:
         if not _is_launch(attr) or _is_launch(body):
             return attr
         used = _buffers(read.walk(body))
-        own = [item for item in moved if read.buffer_info(item.buffer).key in used]
+        own = [item for item in moved if read.buffer_key(item.buffer) in used]
         return tirx.AttrStmt(attr.node, attr.attr_key, attr.value, tirx.SeqStmt([*own, body])) if own else attr
 
     def sequence(node: Any) -> Any:

@@ -9,8 +9,8 @@ pytest.importorskip("tvm")
 from quantised_layers import draw_weight, nibble
 from tvm import te
 
-from adreno_sim.golden.truth import strips
 from adreno_sim.golden.truth.compiled import CompiledTruths
+from adreno_sim.golden.truth.nests import strips
 from adreno_sim.golden.truth.program import write_program
 from adreno_sim.golden.truth.run import Truth, run_program
 from adreno_sim.golden.truth.units import Units

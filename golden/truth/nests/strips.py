@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from ...compiler.tvm_bridge import read
+from ....compiler.tvm_bridge import read
 
 WIDTH = 16
 """Elements of a result that are computed side by side."""
@@ -28,11 +29,12 @@ class Nest:
     axes: Mapping[int, Any]
     sums: bool
 
-    @property
+    @cached_property
     def stored(self) -> int:
         """The key of the tensor that it stores."""
         return key_of(self.store)
 
+    @cached_property
     def loads(self) -> list[Any]:
         """Every load of an element in it."""
         parts = [self.store.value, *self.store.indices, *([] if self.realize.block.init is None else [self.realize.block.init])]
@@ -59,19 +61,19 @@ class Strips:
 
 def key_of(access: Any) -> int:
     """The key of the tensor that a node loads or stores."""
-    return read.buffer_info(access.buffer if read.kind(access) == "BufferStore" else read.loaded_buffer(access)).key
+    return read.buffer_key(access.buffer if read.kind(access) == "BufferStore" else read.loaded_buffer(access))
 
 
 def is_load(node: Any) -> bool:
     return read.kind(node) in ("TensorLoad", "BufferLoad")
 
 
-def find_strips(statements: Sequence[Any], temporary: Collection[int], uses: Mapping[int, int]) -> list[Strips]:
-    """The groups among `statements`, which run one after another.
+def find_strips(nests: Sequence[Nest | None], temporary: Collection[int], uses: Mapping[int, int]) -> list[Strips]:
+    """The groups among statements that run one after another.
 
-    temporary: keys of tensors that are not parameters. uses: how often the whole function loads or stores each tensor.
+    nests: the statements, None for one that is not a nest. temporary: keys of tensors that are not parameters. uses: how often
+    the whole function loads or stores each tensor.
     """
-    nests = [find_nest(statement) for statement in statements]
     found: list[Strips] = []
     for number, nest in enumerate(nests):
         if nest is not None and nest.sums and (group := _group(nests, number, temporary, uses)) is not None:
@@ -105,7 +107,7 @@ def _group(nests: Sequence[Nest | None], last: int, temporary: Collection[int], 
     """The nests that fill what the sum `last` reads along its strips; None if there are none."""
     nest = nests[last]
     assert nest is not None
-    if not all(_is_same_place(load, nest.store) for load in nest.loads() if key_of(load) == nest.stored):
+    if not all(is_same_place(load, nest.store) for load in nest.loads if key_of(load) == nest.stored):
         return None
     kinds = {read.key(axis.var): int(axis.iter_type) for axis in nest.realize.block.iter_vars}
     elements = [loop for key, loop in nest.axes.items() if kinds[key] == ELEMENT and (extent_of(loop) or 0) >= WIDTH]
@@ -135,9 +137,11 @@ def _group_along(
     return Strips(tuple(numbers), tuple(parts), extent_of(loop) or 0) if len(parts) > 1 else None
 
 
-def _is_same_place(load: Any, store: Any) -> bool:
+def is_same_place(load: Any, store: Any) -> bool:
     """Whether both are at the same plain indices."""
-    pairs = list(zip(load.indices, store.indices, strict=True))
+    if len(load.indices) != len(store.indices):
+        return False
+    pairs = zip(load.indices, store.indices, strict=True)
     return all(read.kind(a) == read.kind(b) == "Var" and read.key(a) == read.key(b) for a, b in pairs)
 
 
@@ -149,14 +153,14 @@ def extent_of(loop: Any) -> int | None:
 
 def _count(parts: Sequence[Part], key: int) -> int:
     """How often the nests load a tensor."""
-    return sum(key_of(load) == key for part in parts for load in part.nest.loads())
+    return sum(key_of(load) == key for part in parts for load in part.nest.loads)
 
 
 def _strip_axis(parts: Sequence[Part], key: int) -> int | None:
     """The dimension of a tensor along which the nests read it strip by strip; None if there is none."""
     found: set[int] = set()
     for part in parts:
-        for load in part.nest.loads():
+        for load in part.nest.loads:
             if key_of(load) == key:
                 axes = {axis for axis, index in enumerate(load.indices) if _loop_of(part.nest, index) is part.loop}
                 found = axes if not found else found & axes
@@ -181,15 +185,5 @@ def _is_large(buffer: Any) -> bool:
 
 def _is_overwritten(nest: Nest, between: Sequence[Nest | None]) -> bool:
     """Whether statements that then run before it may store what a nest loads."""
-    loaded = {key_of(load) for load in nest.loads()}
+    loaded = {key_of(load) for load in nest.loads}
     return any(other is None or other.stored in loaded for other in between)
-
-
-def count_uses(function: Any) -> dict[int, int]:
-    """How often each tensor is loaded or stored in a function, by key."""
-    found: dict[int, int] = {}
-    for node in read.walk(function.body):
-        if is_load(node) or read.kind(node) == "BufferStore":
-            key = key_of(node)
-            found[key] = found.get(key, 0) + 1
-    return found
