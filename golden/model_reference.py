@@ -22,6 +22,7 @@ from . import result_cache
 from .errors import NoReferenceError, RefusedInputsError, last_line
 from .onnx_model import OnnxModel
 from .serial import without_threads
+from .vector_loops import vectorize_sums
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -65,13 +66,15 @@ class ModelReference:
 
     def _compile_for(self, target: Any, module: Any) -> Any:
         """The executable; with branches, without TVM's defect in the storages of those, which ends the process."""
-        if not has_branches(module):
-            return self._tvm.compile(module, target=target)
-        with target:
-            passes = self._tvm.relax.get_default_pipeline(target)
-        whole = self._tvm.transform.module_pass(
-            lambda mod, _: run_with_insertions(passes, mod, {"LowerAllocTensor": split_branch_storages()}), opt_level=0
-        )
+        relax = self._tvm.relax
+        written = [str(var.name_hint) for var, func in module.functions_items() if isinstance(func, self._tvm.tirx.PrimFunc)]
+        insertions = {"RewriteDataflowReshape": vectorize_sums(written)}
+        passes = relax.get_pipeline("default")
+        if has_branches(module):
+            insertions["LowerAllocTensor"] = split_branch_storages()
+            with target:
+                passes = relax.get_default_pipeline(target)
+        whole = self._tvm.transform.module_pass(lambda mod, _: run_with_insertions(passes, mod, insertions), opt_level=0)
         return self._tvm.compile(module, target=target, relax_pipeline=whole)
 
     @cached_property
