@@ -10,8 +10,8 @@ from collections.abc import Collection
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ..compiler.schedules.blocks import blocks_of, is_reduction, iter_kinds, written_buffer
 from ..compiler.tvm_bridge.pass_pipelines import clone
+from ..compiler.tvm_bridge.schedule_blocks import blocks_of, is_reduction, iter_kinds, written_buffer
 from ..compiler.tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..schedules.blocks import accumulate_texel, blocks_of, inline_producers, is_reduction, iter_kinds, schedule_rule
+from ..schedules.blocks import accumulate_texel, inline_producers, schedule_rule
+from ..tvm_bridge.schedule_blocks import blocks_of, is_reduction, iter_kinds
 from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, SCHEDULE, Fix, before_first
 

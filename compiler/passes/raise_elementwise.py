@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..schedules.blocks import blocks_of
 from ..tvm_bridge.read import buffer_info, buffer_param, key, kind, loaded_buffer
 from ..tvm_bridge.rewrite_calls import rewrite_calls
+from ..tvm_bridge.schedule_blocks import blocks_of
 from ..tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ..schedules.blocks import blocks_of, is_reduction, schedule_rule, written_buffer
+from ..schedules.blocks import schedule_rule
 from ..tvm_bridge import read
+from ..tvm_bridge.schedule_blocks import blocks_of, is_reduction, written_buffer
 from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, SCHEDULE, Fix, before_last
 

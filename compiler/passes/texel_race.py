@@ -10,16 +10,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from ..schedules.blocks import (
-    accumulate_texel,
-    bind_block,
-    blocks_of,
-    has_texel_lane,
-    inline_producers,
-    is_reduction,
-    schedule_rule,
-    writes_texture,
-)
+from ..schedules.blocks import accumulate_texel, bind_block, has_texel_lane, inline_producers, schedule_rule, writes_texture
+from ..tvm_bridge.schedule_blocks import blocks_of, is_reduction
 from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, SCHEDULE, Fix, before_last
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..schedules.blocks import bind_block, blocks_of
+from ..schedules.blocks import bind_block
+from ..tvm_bridge.schedule_blocks import blocks_of
 from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, SCHEDULE, Fix, after_last
 

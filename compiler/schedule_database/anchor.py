@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..schedules.blocks import blocks_of, is_extent, is_reduction, iter_kinds
+from ..schedules.blocks import is_extent
 from ..schedules.packed_rule import reads_by_texel
 from ..tvm_bridge.read import BufferInfo, buffer_info
+from ..tvm_bridge.schedule_blocks import blocks_of, is_reduction, iter_kinds
 from ..tvm_bridge.versions import import_tvm
 
 PACKED = ("conv2d_NCHWc_OIHWo", "packed_conv2d")

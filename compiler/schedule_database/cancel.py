@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..schedules.blocks import blocks_of, written_buffer
 from ..tvm_bridge.read import BufferInfo, buffer_info, kind, loaded_buffer
+from ..tvm_bridge.schedule_blocks import blocks_of, written_buffer
 
 
 def cancel_copies(sch: Any) -> list[str]:

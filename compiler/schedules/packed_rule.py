@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.read import kind, walk
+from ..tvm_bridge.schedule_blocks import blocks_of, is_reduction
 from ..tvm_bridge.versions import import_tvm
-from .blocks import accumulate_texel, blocks_of, inline_producers, is_reduction
+from .blocks import accumulate_texel, inline_producers
 from .packed_convolution import CONV2D, CONV2D_TRANSPOSE
 
 if TYPE_CHECKING:

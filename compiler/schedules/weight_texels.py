@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.read import buffer_info, buffer_param
+from ..tvm_bridge.schedule_blocks import blocks_of, is_reduction
 from ..tvm_bridge.versions import import_tvm
-from .blocks import blocks_of, is_reduction
 
 if TYPE_CHECKING:
     from tvm.target import Target

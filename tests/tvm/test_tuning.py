@@ -33,7 +33,7 @@ from adreno_sim.compiler.schedule_search import space  # noqa: E402
 from adreno_sim.compiler.schedule_search.judge import Judge, Rejection, Verdict  # noqa: E402
 from adreno_sim.compiler.schedule_search.measure import make_builder, make_runner  # noqa: E402
 from adreno_sim.compiler.schedule_search.search import tune  # noqa: E402
-from adreno_sim.compiler.schedules.blocks import blocks_of  # noqa: E402
+from adreno_sim.compiler.tvm_bridge.schedule_blocks import blocks_of  # noqa: E402
 from adreno_sim.render.tuning.text import list_times  # noqa: E402
 
 pytestmark = pytest.mark.tvm

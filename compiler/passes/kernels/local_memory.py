@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...schedules.blocks import blocks_of, schedule_rule
+from ...schedules.blocks import schedule_rule
 from ...tvm_bridge.read import BufferInfo, buffer_info, kind, scalar_dtype, walk
+from ...tvm_bridge.schedule_blocks import blocks_of
 from ...tvm_bridge.versions import import_tvm
 from ..base import ALL_VERSIONS, SCHEDULE, Fix, before_last
 
