@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -103,8 +103,15 @@ def extract_model(lowered: Lowered, model: Model) -> CompiledModel:
     return replace(compiled, inputs=inputs)
 
 
-def lower_model(model: Model, options: LowerOptions, limits: Mapping[str, Any] | None, ml: MLCapabilities | None) -> Lowered:
-    """The model lowered as the options say, for devices of these limits and this OpenCL ML. Errors as `compile_model`."""
+def lower_model(
+    model: Model,
+    options: LowerOptions,
+    limits: Mapping[str, Any] | None,
+    ml: MLCapabilities | None,
+    begin: Callable[[IRModule], object] | None = None,
+) -> Lowered:
+    """The model lowered as the options say, for devices of these limits and this OpenCL ML. begin: as of `lower`. Errors as
+    `compile_model`."""
     from .importers.fp16_storage import with_storage
     from .layers.chosen import layout_scope
     from .lower.pipeline import lower
@@ -117,5 +124,5 @@ def lower_model(model: Model, options: LowerOptions, limits: Mapping[str, Any] |
     target = make_target(options.target, limits)
     with layout_scope(module, layers.recast, layers.layout, layers.skipped, "texture" in target.keys):
         return lower(
-            module, target, options.pipeline, options.without_fix, None, options.policy(ml), tuned, scoping=options.scoping
+            module, target, options.pipeline, options.without_fix, None, options.policy(ml), tuned, None, options.scoping, begin
         )

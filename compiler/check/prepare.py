@@ -37,6 +37,8 @@ from .whole_model.references import judge_by_truth, measure_movement, run_refere
 from .whole_model.stages import find_wrong_pass
 
 if TYPE_CHECKING:
+    from tvm import IRModule
+
     from ...golden.expectations import KernelExpectations
     from ...golden.kernel_reference import Argument
     from ...golden.subgraph_reference import SubgraphReference
@@ -251,13 +253,18 @@ def _make(
             require_room(model, options.shapes, device.limits)
     alone = forks and natives == count_native_threads() and weights_nbytes(model.module) <= MOST_BESIDE
     beside = alone and model.torch is None  # whose threads, if somebody has used it, a child would wait for
+    settled: list[KernelReferences] = []
+
+    def settle(unscheduled: IRModule) -> None:
+        settled.append(settle_references(own, unscheduled, units, device.profile is None))
+        settled[0].kernels.begin()  # while the functions are scheduled
+
     with doing_beside(lambda: run_references(model, inputs, reading, options.storage, units), beside) as references:
         with stage("compile"):
             with naming_operator(model, lowering, device.limits, device.ml):
-                lowered = lower_model(model, lowering, device.limits, device.ml)
+                lowered = lower_model(model, lowering, device.limits, device.ml, settle)
                 compiled = extract_model(lowered, model)
-            given = settle_references(own, lowered.unscheduled, units, device.profile is None)
-            given.kernels.begin()
+            (given,) = settled
             subgraphs, offloads = SubgraphReference(lowered.subgraphs, units), bool(lowered.subgraphs)
             scopes = None if lowered.unscoped is None else _scopes(lowered)
             tuned = dict(lowered.tuned)

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Union
@@ -19,7 +19,7 @@ from ...profiles.profile import default_capabilities
 from ..artifact.model import OffloadDecision
 from ..memory_scopes.scoping import TVMS, Scoping, replace_scoping
 from ..passes import private_function
-from ..passes.base import Fix
+from ..passes.base import SCHEDULE, Fix
 from ..passes.fold_layouts import fold_given_functions, fold_layouts
 from ..passes.registry import choose, require_fixes
 from ..plan.planning_pass import with_planner
@@ -101,6 +101,7 @@ def lower(
     tuned: ScheduleSource | None = None,
     planner: Pass | None = None,
     scoping: Scoping = TVMS,
+    begin: Callable[[IRModule], object] | None = None,
 ) -> Lowered:
     """Lower `mod` for an Adreno target.
 
@@ -109,7 +110,8 @@ def lower(
     limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
     tuned: schedules that go before TVM's own; it notes which were taken. planner: instead of TVM's memory planner
-    (`plan.planning_pass.plan_memory`). scoping: how scopes are decided.
+    (`plan.planning_pass.plan_memory`). scoping: how scopes are decided. begin: is given `Lowered.unscheduled` as soon as it is
+    known, to begin what another core can do meanwhile.
     Raises AdrenoSimError for an unknown pipeline or fix, UncompiledError if TVM cannot lower the module.
     """
     given = None if isinstance(pipeline, str) else pipeline
@@ -125,15 +127,17 @@ def lower(
     elif clml is not None or tuned is not None:
         raise OptionError("pipeline", f"a given one has no place for {'OpenCL ML' if clml else 'tuned schedules'}: leave one out")
     fusion = FusionWatch()
+    unscheduled = _Unscheduled(fixes, begin)
     unscoped, split_point = Snapshot("AnnotateCustomMemoryScope", "before"), Snapshot("tirx.SplitHostDevice", "after")
     try:
         own = with_own_constants(with_all_named(mod))
         if given is not None:
             with watching(unscoped, fusion.before, fusion.after):
-                vm_level, unscheduled = run_given(given, own, tvm_target)
+                vm_level, functions = run_given(given, own, tvm_target)
+            unscheduled.note(functions)
         else:
-            vm_level, unscheduled = _lower_relax(own, tvm_target, fixes, clml, tuned, planner, scoping, unscoped, fusion)
-        unscheduled = _mend_references(unscheduled, fixes)
+            watchers = (unscoped, fusion.before, fusion.after)
+            vm_level = _lower_relax(own, tvm_target, fixes, clml, tuned, planner, scoping, unscheduled, watchers)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes, split_point)
         sources = _sources(final, fixes)
     except AdrenoSimError:
@@ -145,7 +149,7 @@ def lower(
         raise UncompiledError(f"unsupported: {whose} pipeline fails on this module: {where}{reason(error)}") from error
     names = tuple(fix.name for fix in fixes)
     lowered = Lowered(
-        imported, vm_level, unscheduled, split, sources, tvm_target, name, names,
+        imported, vm_level, unscheduled.module, split, sources, tvm_target, name, names,
         unscoped=unscoped.module if given is None else None,
         scoping=scoping, tuned={} if tuned is None else tuned.applied, operators=fusion.operators(),
     )  # fmt: skip
@@ -188,20 +192,39 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {shorten(said[-1], REASON, placeholder=' ...')}" if said else type(error).__name__
 
 
+class _Unscheduled:
+    """The PrimFuncs before they are scheduled, with the repairs of fixes in one that came scheduled: its kernel is right if it
+    computes what that says. begin: is given them at once."""
+
+    def __init__(self, fixes: Sequence[Fix], begin: Callable[[IRModule], object] | None):
+        self.module: IRModule | None = None
+        self._fixes, self._begin = fixes, begin
+
+    def note(self, mod: IRModule) -> IRModule:
+        """Takes the PrimFuncs of a module, the first time. Returns it."""
+        if self.module is None:
+            tvm = import_tvm()
+            makers = [fix.reference for fix in self._fixes if fix.reference is not None]
+            self.module = tvm.transform.Sequential([make() for make in makers])(_prim_funcs(mod))
+            if self._begin is not None:
+                with tvm.target.Target("llvm"):  # what runs on the CPU is compiled for it
+                    self._begin(self.module)
+        return mod
+
+
 def _lower_relax(
     mod: IRModule,
     target: Target,
     fixes: Sequence[Fix],
-    clml: Offload | None = None,
-    tuned: ScheduleSource | None = None,
-    planner: Pass | None = None,
-    scoping: Scoping = TVMS,
-    watch: Snapshot | None = None,
-    fusion: FusionWatch | None = None,
-) -> tuple[IRModule, IRModule]:
-    """The module at VM level, and its PrimFuncs just before they were scheduled. watch, fusion: take theirs on the way."""
+    clml: Offload | None,
+    tuned: ScheduleSource | None,
+    planner: Pass | None,
+    scoping: Scoping,
+    unscheduled: _Unscheduled,
+    watchers: Sequence[object],
+) -> IRModule:
+    """The module at VM level."""
     tvm = import_tvm()
-    before = Snapshot("ApplyDefaultSchedule" if tuned is None else tuned.first_schedule, "before")
     with target:
         plain = not fixes and clml is None and tuned is None and planner is None
         plain = plain and scoping == TVMS
@@ -210,10 +233,10 @@ def _lower_relax(
             passes = tuned.add_passes(passes)
         if planner is not None:
             passes = with_planner(passes, planner)
-        fused = [] if fusion is None else [fusion.before, fusion.after]
-        with watching(before, *filter(None, [watch]), *fused):
-            lowered = tvm.transform.Sequential(passes)(mod)
-    return lowered, _prim_funcs(before.module or lowered)
+        first_schedule = SCHEDULE if tuned is None else tuned.first_schedule
+        lowered = run_with_insertions(tvm.transform.Sequential(passes), mod, {first_schedule: unscheduled.note}, watchers)
+    unscheduled.note(lowered)
+    return lowered
 
 
 def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = None, scoping: Scoping = TVMS) -> list[Pass]:
@@ -237,12 +260,6 @@ def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = No
     return passes
 
 
-def _mend_references(unscheduled: IRModule, fixes: Sequence[Fix]) -> IRModule:
-    """The PrimFuncs, with the repairs of fixes in one that came scheduled: its kernel is right if it computes what that says."""
-    makers = [fix.reference for fix in fixes if fix.reference is not None]
-    return import_tvm().transform.Sequential([make() for make in makers])(unscheduled) if makers else unscheduled
-
-
 def _prim_funcs(mod: IRModule) -> IRModule:
     tvm = import_tvm()
     functions = {var: func for var, func in mod.functions_items() if isinstance(func, tvm.tirx.PrimFunc)}
@@ -260,7 +277,7 @@ def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix], split: Snaps
             insertions[name] = tvm.transform.Sequential([*([insertions[name]] if name in insertions else []), make()])
     instead = {fix.instead[0]: fix.instead[1]() for fix in fixes if fix.instead is not None}
     with target:
-        final = run_with_insertions(tir_triple(target)[0], mod, insertions, split, instead)
+        final = run_with_insertions(tir_triple(target)[0], mod, insertions, [split], instead)
     if split.module is None:
         raise UncompiledError("unsupported: TVM's TIR pipeline ran no tirx.SplitHostDevice")
     return split.module, final

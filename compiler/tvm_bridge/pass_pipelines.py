@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -135,22 +135,22 @@ class _Window:
 def run_with_insertions(
     pipeline: Pass,
     mod: IRModule,
-    insertions: Mapping[str, Pass],
-    snapshot: Snapshot | None = None,
+    insertions: Mapping[str, Callable[[IRModule], IRModule]],
+    watchers: Sequence[object] = (),
     instead: Mapping[str, Pass] | None = None,
 ) -> IRModule:
     """Run `pipeline` with further passes put in: `insertions` maps the name of a pass to what runs just before it, `instead` to
     what runs in its place.
 
     The pipeline's own passes run once each, in order, unchanged. It is run once per piece, with the passes outside the
-    piece switched off by an instrument, so that no list of TVM's passes is kept here.
+    piece switched off by an instrument, so that no list of TVM's passes is kept here. watchers: as `watching` takes them.
     """
     start: str | None = None
     replaced = instead or {}
     stops = {*insertions, *replaced}
     while True:
         window = _Window(start, stops, start in replaced)
-        with watching(window, *filter(None, [snapshot])):
+        with watching(window, *watchers):
             mod = pipeline(mod)
         if window.stopped_at is None:
             return mod
