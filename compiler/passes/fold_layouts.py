@@ -153,9 +153,37 @@ def _transform_layout(call: Any, array: np.ndarray, shape: tuple[int, ...]) -> n
     where = apply_index_map(call.attrs.index_map, grid)
     if where is None:
         return None
+    if (view := split_and_permute(array, where, shape)) is not None:
+        return view
     result = np.empty(shape, array.dtype)
     result[tuple(np.broadcast_arrays(*where))] = array
     return result
+
+
+def split_and_permute(array: np.ndarray, where: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray | None:
+    """A view of `array` in a layout of this shape that only splits axes and exchanges them; None for another one.
+
+    where: for each axis of the result the index of every element, arrays that broadcast.
+    """
+    parts: list[list[int]] = [[] for _ in array.shape]
+    single = [axis for axis, size in enumerate(shape) if size == 1]
+    if any(np.any(where[axis]) for axis in single):
+        return None
+    for axis in range(len(shape)):
+        varies = [origin for origin, size in enumerate(np.shape(where[axis])) if size > 1]
+        if axis not in single:
+            if len(varies) != 1:
+                return None
+            parts[varies[0]].append(axis)
+    for origin, size in enumerate(array.shape):
+        parts[origin].sort(key=lambda axis: int(np.argmax(where[axis].reshape(-1) != 0)), reverse=True)  # the slowest first
+        digits, sizes = [where[axis].reshape(-1) for axis in parts[origin]], [shape[axis] for axis in parts[origin]]
+        if int(np.prod(sizes)) != size or any(np.any(d < 0) or np.any(d >= n) for d, n in zip(digits, sizes, strict=True)):
+            return None
+        if digits and not np.array_equal(np.ravel_multi_index(digits, sizes), np.arange(size)):
+            return None
+    order = [*(axis for part in parts for axis in part), *single]
+    return array.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
 
 
 def apply_index_map(index_map: Any, axes: Sequence[np.ndarray] | None) -> list[np.ndarray] | None:
