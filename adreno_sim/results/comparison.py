@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .elements.masking import unmasked
+from .elements.plain_chunks import ChunkFigures, compare_plain
 from .expected import Expected
-from .masking import unmasked
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 2.0**-8}
 """Relative tolerance; for float16 it supposes accumulation in fp32."""
@@ -49,7 +50,10 @@ LEAST_ONE_HOT = 8
 """Elements from which a result is called one-hot."""
 
 CHUNK = 1 << 18
-"""Elements compared in one step: bounds the memory of a comparison."""
+"""Elements whose squares are summed in one step: it bounds the memory of a comparison, and sums depend on it."""
+
+STEP = 1 << 16
+"""Elements compared in one step: the arrays between one and the next fit the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,13 @@ class _Worst:
     ratio: float = -1.0
     index: int = 0
 
+    def add(self, chunk: ChunkFigures, start: int) -> None:
+        """Count a chunk that begins at element `start`."""
+        self.wrong += chunk.wrong
+        self.max_abs, self.max_ulp = max(self.max_abs, chunk.max_abs), max(self.max_ulp, chunk.max_ulp)
+        if chunk.ratio > self.ratio:
+            self.ratio, self.index = chunk.ratio, start + chunk.place
+
 
 def compare(got: np.ndarray, golden: np.ndarray | Expected, tolerance: float | None = None) -> Comparison:
     """Compare `got` with `golden`, arrays of one shape and dtype. Raises ValueError if they differ in either.
@@ -99,11 +110,10 @@ def compare(got: np.ndarray, golden: np.ndarray | Expected, tolerance: float | N
     flat_got, flat_golden, value, limits = _flatten(got, expected, tolerance)
     rms = _rms(unmasked(flat_golden))
     worst = _Worst()
-    for start in range(0, flat_got.size, CHUNK):
-        part = slice(start, start + CHUNK)
-        error = _errors(flat_got[part], value[part])
+    for start in range(0, flat_got.size, STEP):
+        part = slice(start, start + STEP)
         allowed = _allowed(flat_golden[part], limits, part, rms, tolerance)
-        _compare_chunk(worst, flat_got[part], flat_golden[part], error, allowed, start, rms)
+        _compare_chunk(worst, flat_got[part], flat_golden[part], value[part], allowed, start, rms)
     index = tuple(int(i) for i in np.unravel_index(worst.index, got.shape)) if got.size else ()
     return Comparison(
         ok=worst.wrong == 0,
@@ -158,21 +168,27 @@ def tolerated(golden: np.ndarray) -> np.ndarray:
 
 
 def _compare_chunk(
-    worst: _Worst, got: np.ndarray, golden: np.ndarray, error: np.ndarray, allowed: np.ndarray, start: int, rms: float
+    worst: _Worst, got: np.ndarray, golden: np.ndarray, value: np.ndarray, allowed: np.ndarray, start: int, rms: float
 ) -> None:
-    unknown = np.isinf(allowed)
+    """Count a chunk that begins at element `start`. value: from which errors are measured."""
+    plain = compare_plain(got, golden, value, allowed, rms) if got.dtype.kind == "f" else None
+    worst.add(find_figures(got, golden, value, allowed, rms) if plain is None else plain, start)
+
+
+def find_figures(got: np.ndarray, golden: np.ndarray, value: np.ndarray, allowed: np.ndarray, rms: float) -> ChunkFigures:
+    """Returns the figures of a chunk of any numbers; arguments as of `compare_plain`, but `allowed` may be infinite."""
+    error, unknown = _errors(got, value), np.isinf(allowed)
     error[unknown] = 0.0
     with np.errstate(invalid="ignore", over="ignore"):
         ratio = np.where(error > 0, error / np.maximum(allowed, np.finfo(np.float64).tiny), 0.0)
-    worst.wrong += int(np.count_nonzero(error > allowed))
-    worst.max_abs = max(worst.max_abs, float(error.max(initial=0.0)))
+    max_ulp = 0
     if got.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             pairs = np.isfinite(got) & np.isfinite(golden) & (np.abs(golden) >= got.dtype.type(rms)) & ~unknown
-        worst.max_ulp = max(worst.max_ulp, int(ulp_distance(got[pairs], golden[pairs]).max(initial=0)))
+        max_ulp = int(ulp_distance(got[pairs], golden[pairs]).max(initial=0))
     place = int(ratio.argmax())
-    if ratio[place] > worst.ratio:
-        worst.ratio, worst.index = float(ratio[place]), start + place
+    wrong = int(np.count_nonzero(error > allowed))
+    return ChunkFigures(wrong, float(error.max(initial=0.0)), max_ulp, float(ratio[place]), place)
 
 
 def _errors(got: np.ndarray, golden: np.ndarray) -> np.ndarray:
@@ -202,14 +218,15 @@ def _why_unknown(unsure: int, golden: np.ndarray, allowed: np.ndarray | None) ->
         return f"rounding may turn {unsure} decisions on what is computed"
     if allowed is None or not allowed.size:
         return ""
-    known = np.isfinite(allowed)
-    unknown = allowed.size - int(np.count_nonzero(known))
+    known = _finite(allowed)
+    unknown = allowed.size - known.size
     if unknown > MOST_UNKNOWN * allowed.size:
         return f"{unknown} of {allowed.size} elements may be anything: {WHY_OPEN}"
     spread = _spread(golden) if golden.size > 1 else float(np.abs(golden.astype(np.float64)).max())
-    if np.isfinite(spread) and float(np.median(allowed[known])) > WEAK * spread:
-        return f"rounding alone may move elements by {float(np.median(allowed[known])):.2g}, and they spread by {spread:.2g}"
-    return ""
+    if not np.isfinite(spread) or float(known.max(initial=0.0)) <= WEAK * spread:  # no median is above the largest
+        return ""
+    median = float(np.median(known))
+    return f"rounding alone may move elements by {median:.2g}, and they spread by {spread:.2g}" if median > WEAK * spread else ""
 
 
 def largest_difference(a: np.ndarray, b: np.ndarray) -> float:
@@ -235,7 +252,7 @@ def why_uninformative(golden: np.ndarray, rms: float | None = None) -> str:
     flat = unmasked(golden.reshape(-1))
     if flat.size == 0:
         return "no elements"
-    if flat.size > 1 and bool((flat == flat[0]).all()):
+    if flat.size > 1 and bool((flat[:STEP] == flat[0]).all()) and bool((flat == flat[0]).all()):
         return f"every element is {flat[0]}"
     if flat.dtype.kind in "iu":
         return _why_saturated(flat)
@@ -243,37 +260,41 @@ def why_uninformative(golden: np.ndarray, rms: float | None = None) -> str:
 
 
 def _why_uninformative_floats(flat: np.ndarray, rms: float) -> str:
-    finite = np.isfinite(flat)
-    overflowed = flat.size - int(np.count_nonzero(finite))
+    known = _finite(flat)
+    overflowed = flat.size - known.size
     if overflowed > MOST_SATURATED * flat.size:
         return f"{overflowed} of {flat.size} elements are infinite or NaN"
     if rms < NO_RMS:
         return f"all values are near zero (rms {rms:.1g})"
-    if rms < SMALL_RMS and _spread(flat) < LEAST_SPREAD * rms:
+    if rms < SMALL_RMS and _spread(known) < LEAST_SPREAD * rms:
         return f"values are small (rms {rms:.1g}) and nearly constant"
-    magnitude = np.abs(flat)
-    if reason := _why_one_hot(magnitude[finite]):
+    magnitude = np.abs(known)
+    top = magnitude.max()
+    if reason := _why_one_hot(magnitude, top):
         return reason
-    at_end = magnitude == magnitude[finite].max()
+    at_end = magnitude == top
     largest = int(np.count_nonzero(at_end))
     if largest <= max(1.0, MOST_SATURATED * flat.size):
         return ""
-    if largest <= MOST_LARGEST * flat.size and _spread(flat[~at_end]) >= LEAST_SPREAD * rms:
+    if largest <= MOST_LARGEST * flat.size and _spread(known[~at_end]) >= LEAST_SPREAD * rms:
         return ""
     return f"{largest} of {flat.size} elements equal the largest magnitude (saturated)"
 
 
-def _why_one_hot(magnitude: np.ndarray) -> str:
+def _why_one_hot(magnitude: np.ndarray, top: np.floating) -> str:
     """Few elements that all are at the largest magnitude, all others next to nothing: a softmax that is sure of its classes.
 
-    Small errors do not reach such a result; one element alone says no more than which it is.
+    Small errors do not reach such a result; one element alone says no more than which it is. top: the largest magnitude.
     """
-    largest = float(magnitude.max(initial=0.0))
+    largest = float(top)
     few = max(1.0, MOST_SATURATED * magnitude.size)
-    above = magnitude[magnitude > NEXT_TO_NOTHING * largest]
-    if magnitude.size < LEAST_ONE_HOT or above.size > few or float(above.min(initial=largest)) < (1 - NEXT_TO_NOTHING) * largest:
+    is_above = magnitude > NEXT_TO_NOTHING * largest
+    above = int(np.count_nonzero(is_above))
+    if magnitude.size < LEAST_ONE_HOT or above > few:
         return ""
-    return f"{above.size} of {magnitude.size} elements are at the largest magnitude, the others next to nothing (one-hot)"
+    if float(magnitude[is_above].min(initial=top)) < (1 - NEXT_TO_NOTHING) * largest:
+        return ""
+    return f"{above} of {magnitude.size} elements are at the largest magnitude, the others next to nothing (one-hot)"
 
 
 def _why_saturated(flat: np.ndarray) -> str:
@@ -296,13 +317,29 @@ def _rms(flat: np.ndarray) -> float:
 
 def _spread(flat: np.ndarray) -> float:
     """Standard deviation of the finite elements."""
-    chunks = [(chunk.size, float(chunk.mean()), float(chunk.var())) for chunk in _finite_chunks(flat) if chunk.size]
+    chunks = [(chunk.size, *_mean_and_variance(chunk)) for chunk in _finite_chunks(flat) if chunk.size]
     count = sum(size for size, _, _ in chunks)
     mean = sum(size * m for size, m, _ in chunks) / count
     return float(np.sqrt(sum(size * (v + (m - mean) ** 2) for size, m, v in chunks) / count))
 
 
+def _mean_and_variance(chunk: np.ndarray) -> tuple[float, float]:
+    """As `mean` and `var`, which would find the mean a second time. It overwrites `chunk`."""
+    mean = float(chunk.mean())
+    chunk -= mean
+    np.square(chunk, out=chunk)
+    return mean, float(chunk.mean())
+
+
 def _finite_chunks(flat: np.ndarray) -> Iterator[np.ndarray]:
+    """The finite elements in parts, each a copy in float64."""
     for start in range(0, flat.size, CHUNK):
-        chunk = flat[start : start + CHUNK].astype(np.float64)
-        yield chunk[np.isfinite(chunk)] if flat.dtype.kind == "f" else chunk
+        yield _finite(flat[start : start + CHUNK]).astype(np.float64)
+
+
+def _finite(flat: np.ndarray) -> np.ndarray:
+    """The finite elements; the array itself if all are."""
+    if flat.dtype.kind != "f":
+        return flat
+    finite = np.isfinite(flat)
+    return flat if finite.all() else flat[finite]

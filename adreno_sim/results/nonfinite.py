@@ -23,7 +23,7 @@ def find_birth(got: np.ndarray, expected: Expected, given: Iterable[np.ndarray],
     does. OpenCL leaves open whether min and max pass NaN on: where the reference has it and says nothing of the element, it came
     up, whatever the device made of it.
     """
-    if got.dtype.kind != "f":
+    if got.dtype.kind != "f" or (np.isfinite(got).all() and not np.isnan(expected.array).any()):
         return ""
     infinite, nan = np.isinf(got), np.isnan(got)
     swallowed = np.zeros(got.shape, bool)

@@ -15,9 +15,10 @@ def find_untouched(before: np.ndarray | None, golden: np.ndarray) -> np.ndarray 
     if before is None or golden.dtype.kind != "f" or before.dtype != golden.dtype or before.size != golden.size:
         return None
     old = before.reshape(golden.shape)
-    found = ~np.isfinite(old)
-    if found.any():
-        found &= element_bits(old) == element_bits(golden)
+    finite = np.isfinite(old)
+    if finite.all():
+        return None
+    found = ~finite & (element_bits(old) == element_bits(golden))
     return found if found.any() else None
 
 

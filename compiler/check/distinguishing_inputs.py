@@ -34,7 +34,10 @@ def find_equal_axis(array: np.ndarray) -> int | None:
     if array.dtype.kind != "f":
         return None
     for axis in reversed(range(array.ndim)):
-        if array.shape[axis] > 1 and bool((array == np.take(array, [0], axis)).all()):
+        if array.shape[axis] < 2:
+            continue
+        first = np.take(array, [0], axis)
+        if bool((np.take(array, [1], axis) == first).all()) and bool((array == first).all()):  # two places tell most of them
             return axis
     return None
 

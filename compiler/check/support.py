@@ -29,9 +29,9 @@ SIDES = (("width", "IMAGE2D_MAX_WIDTH"), ("height", "IMAGE2D_MAX_HEIGHT"), ("dep
 def kernel_lacks(code: KernelCode, info: DeviceInfo) -> str:
     """Why the device cannot run a kernel, "" if nothing speaks against it."""
     for pattern, extensions, what in NEEDS:
-        if pattern.search(code.source) and not info.extensions.intersection(extensions):
+        if not info.extensions.intersection(extensions) and pattern.search(code.source):
             return f"asks for {what}: {info.name} has no {' or '.join(extensions)}"
-    if IMAGE.search(code.source) and info.limits.get("IMAGE_SUPPORT", 1) == 0:
+    if info.limits.get("IMAGE_SUPPORT", 1) == 0 and IMAGE.search(code.source):
         return f"needs images: {info.name} has none"
     return ""
 

@@ -220,10 +220,15 @@ def _is_same_computation(got: np.ndarray, wide: Expected, narrow: Expected, flus
     """
     if wide.value is None or narrow.allowed is None or got.dtype.kind != "f":
         return True
-    size = np.abs(got.astype(np.float64)).reshape(wide.value.shape)
-    smallest = float(np.finfo(narrow.array.dtype).smallest_normal)  # what is smaller may be flushed
-    flushed = np.where(size < smallest, size, 0.0) if flushes else 0.0
+    computed, most = got.astype(np.float64).reshape(wide.value.shape), 2 * narrow.allowed.reshape(wide.value.shape)
     with np.errstate(invalid="ignore"):
-        far = np.abs(got.astype(np.float64).reshape(size.shape) - wide.value) > 2 * narrow.allowed.reshape(size.shape) + flushed
-        far &= np.isfinite(narrow.array.reshape(size.shape))  # halves overflow where floats do not
+        error = np.abs(computed - wide.value)
+        far = error > most
+        if not far.any():
+            return True
+        if flushes:
+            size = np.abs(computed)
+            smallest = float(np.finfo(narrow.array.dtype).smallest_normal)  # what is smaller may be flushed
+            far &= error > most + np.where(size < smallest, size, 0.0)
+    far &= np.isfinite(narrow.array.reshape(wide.value.shape))  # halves overflow where floats do not
     return not bool(far.any())

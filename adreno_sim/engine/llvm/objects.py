@@ -52,6 +52,9 @@ _NUMBER = itertools.count(1)
 MOST_DROPPED = 8192
 """Modules that are loaded between two collections of garbage: where mappings are not joined, each takes two, and what held one
 may be garbage that Python has not collected."""
+MOST_UNJOINED = 1024
+"""Modules that are loaded before mappings are joined. So few leave room for all others, and the search for a module's mappings
+takes longer than loading it."""
 
 
 def soft_float_text() -> str:
@@ -80,7 +83,7 @@ class Machine:
             for level in (3, 0)
         )
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """What object code depends on besides its text."""
         return (
@@ -153,7 +156,8 @@ class Machine:
             for name, function in {**_LIBC, **(imports or {})}.items():
                 library.import_symbol(name, function)
             tracker = library.link(self._linker, f"kernel{number}")
-            join_constants(tracker[symbol])
+            if number > MOST_UNJOINED:
+                join_constants(tracker[symbol])
             return Loaded(tracker, tracker[symbol])
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from adreno_sim.results.comparison import CHUNK, TOLERANCE, compare, ulp_distance, why_uninformative
+from adreno_sim.results.comparison import STEP, TOLERANCE, compare, ulp_distance, why_uninformative
 from adreno_sim.results.expected import Expected
 
 NORMAL = np.random.default_rng(0).standard_normal((4, 5, 6)).astype("float32")
@@ -76,11 +76,11 @@ def test_integers_and_booleans_are_exact():
 
 
 def test_errors_beyond_the_first_chunk_are_found():
-    golden = np.random.default_rng(1).standard_normal(CHUNK + 10).astype("float32")
+    golden = np.random.default_rng(1).standard_normal(STEP + 10).astype("float32")
     got = golden.copy()
-    got[CHUNK + 7] += 1
+    got[STEP + 7] += 1
     result = compare(got, golden)
-    assert result.worst == (CHUNK + 7,)
+    assert result.worst == (STEP + 7,)
     assert result.wrong == 1
 
 

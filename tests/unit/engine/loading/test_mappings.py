@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def count_mappings() -> int:
 
 def count_mappings_of(kernels: int, maps: str = mappings._MAPPINGS) -> int:
     """How many more mappings there are after so many more kernels, which all run."""
-    mappings._MAPPINGS = maps  # of the fresh process
+    mappings._MAPPINGS, objects.MOST_UNJOINED = maps, 0  # of the fresh process
     held = load_kernels(range(1))
     before = count_mappings()
     held += load_kernels(range(1, kernels))
@@ -53,6 +54,15 @@ def count_mappings_of(kernels: int, maps: str = mappings._MAPPINGS) -> int:
 
 def test_hundreds_of_kernels_share_mappings() -> None:
     assert call_in_fresh_process(count_mappings_of, KERNELS) < OTHERS
+
+
+def test_no_mappings_are_looked_for_while_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that runs a few kernels does not read the list of its mappings for each."""
+    joined: list[int] = []
+    monkeypatch.setattr(objects, "join_constants", joined.append)
+    monkeypatch.setattr(objects, "_NUMBER", itertools.count(objects.MOST_UNJOINED - 1))
+    held = load_kernels(range(4))
+    assert joined == [loaded.address for loaded in held[2:]]
 
 
 def test_where_they_cannot_be_joined_each_has_its_own(tmp_path: Path) -> None:
