@@ -113,13 +113,13 @@ def load(path: Path) -> bytes | None:
 
 
 def load_buffer(path: Path) -> memoryview | None:
-    """The same as memory that may be written, of a separate page where it is large."""
+    """The same as memory that may be written, which changes no file; a large entry's begins at a page."""
     if not is_enabled() or path in _refused:
         return None
     try:
         head, data = _read(path)
         os.utime(path)  # by this the oldest are known
-    except OSError:
+    except (OSError, ValueError):  # a file may be cut short before it is mapped
         head, data = _read_prebuilt(path)
     return data if head == _digest(path, data) + b"\n" else None
 
@@ -145,25 +145,15 @@ def _read_prebuilt(path: Path) -> tuple[bytes, memoryview]:
 
 
 def map_pages(path: Path) -> mmap.mmap | None:
-    """The file of an entry that `store_pages` wrote, whose data begin at byte PAGE; None if there is no whole one."""
-    if not is_enabled():
-        return None
-    try:
-        with _open(path) as file:
-            found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        os.utime(path)
-    except (OSError, ValueError):  # an empty file
-        return None
-    whole = memoryview(found)
-    return found if whole[:_HEAD] == _digest(path, whole[_HEAD:]) + b"\n" else None
-
-
-def store_pages(path: Path, data: memoryview) -> None:
-    """Keep `data` at `path`, at the beginning of a page, if possible."""
-    store(path, bytes(PAGE - _HEAD), data)
+    """The file of a large entry, whose data begin at byte PAGE; None if there is no whole one."""
+    data = load_buffer(path)
+    return data.obj if data is not None and isinstance(data.obj, mmap.mmap) else None
 
 
 PAGE = mmap.PAGESIZE
+LARGE = 1 << 18
+"""Bytes from which an entry's data begin at a page, so that a reader has them where the system keeps the file already: its arrays
+are aligned, and nothing is copied."""
 _HEAD = 65
 """Bytes of the digest at the beginning of an entry, with the end of its line."""
 
@@ -171,14 +161,13 @@ _HEAD = 65
 def _read(path: Path) -> tuple[bytes, memoryview]:
     """The digest with the end of its line, and the data. Raises OSError."""
     with _open(path) as file:
-        size = max(0, os.fstat(file.fileno()).st_size - _HEAD)
-        data = memoryview(mmap.mmap(-1, size) if size >= _LARGE else bytearray(size))
+        size = os.fstat(file.fileno()).st_size
+        if size >= PAGE + LARGE:
+            whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+            return bytes(whole[:_HEAD]), whole[PAGE:]
+        data = memoryview(bytearray(max(0, size - _HEAD)))
         head = file.read(_HEAD)
         return head, data[: file.readinto(data)]
-
-
-_LARGE = 1 << 18
-"""Bytes from which separate memory is taken, which the system has cleared already."""
 
 
 def _open(path: Path) -> BufferedReader:
@@ -223,6 +212,8 @@ def store(path: Path, *data: bytes | memoryview) -> None:
         make_folder(path.parent)
         with replacing(path, mode=0o600, prefix=_TEMPORARY, sync=False, anew=True) as file:  # what is lost is made again
             file.write(_digest(path, *data) + b"\n")
+            if sum(map(len, data)) >= LARGE:
+                file.write(bytes(PAGE - _HEAD))
             for part in data:
                 file.write(part)
         _refused.discard(path)

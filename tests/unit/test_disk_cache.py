@@ -9,6 +9,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from adreno_sim.base import disk_cache
@@ -67,7 +68,7 @@ def test_storing_reads_no_folder_while_there_is_room(base, monkeypatch):
 
 def test_a_count_that_is_wrong_or_gone_is_made_again(base, monkeypatch):
     monkeypatch.setenv("ADRENO_SIM_CACHE_MB", "1")
-    put("a", "old", 1_048_000, used=1.0)
+    put("a", "old", (1 << 20) - disk_cache.PAGE - 100, used=1.0)
     (base / ".size").unlink()
     put("a", "new", 1000, used=time.time())
     assert names(base) == {"new"}
@@ -196,3 +197,40 @@ def test_what_is_larger_than_all_may_be_is_not_read(base, monkeypatch, size, is_
     assert disk_cache.load(path) is None
     assert disk_cache.map_pages(path) is None
     assert any(read) == is_read
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 5000])
+def test_the_data_of_a_large_entry_are_where_the_file_is_mapped(base, more):
+    """Arrays in it are aligned, and writing to them changes no file."""
+    path, data = disk_cache.folder("golden") / "x", os.urandom(disk_cache.LARGE + more)
+    disk_cache.store(path, data[:100], data[100:])
+    assert disk_cache.load(path) == data
+    found = disk_cache.load_buffer(path)
+    mapping = disk_cache.map_pages(path)
+    assert (mapping is not None) is (more >= 0)
+    if mapping is not None:
+        assert mapping[disk_cache.PAGE :] == data
+        assert np.frombuffer(found, np.uint8).ctypes.data % disk_cache.PAGE == 0
+    found[0] ^= 1
+    assert disk_cache.load(path) == data
+
+
+@pytest.mark.parametrize("place", [3, disk_cache.PAGE, -1])
+def test_a_large_entry_that_is_damaged_is_absent(base, place):
+    path = disk_cache.folder("golden") / "x"
+    disk_cache.store(path, bytes(disk_cache.LARGE))
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    assert disk_cache.load_buffer(path) is None
+    disk_cache.store(path, bytes(disk_cache.LARGE))
+    os.truncate(path, len(content) - 1)
+    assert disk_cache.load_buffer(path) is None
+
+
+def test_a_large_entry_whose_data_begin_behind_the_digest_is_absent(base):
+    """Versions before this one wrote them so."""
+    path, data = disk_cache.folder("golden") / "x", bytes(2 * disk_cache.LARGE)
+    disk_cache.store(path, data)
+    path.write_bytes(disk_cache._digest(path, data) + b"\n" + data)
+    assert disk_cache.load_buffer(path) is None

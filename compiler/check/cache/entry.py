@@ -147,7 +147,7 @@ def _store_weights(name: str, constants: Mapping[str, np.ndarray]) -> None:
             found[key] = array
             continue
         apart = found[key] = _Apart(f"{_ARRAY}{digest_of([array])}", array.dtype, array.shape)
-        disk_cache.store_pages(_place(apart.name), np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        disk_cache.store(_place(apart.name), np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         drop_resident_pages()
     values.store(_place(name), _Weights, found)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ....base.allow import find_config
+from ....base.host.freed_memory import keep_freed_memory
 from ....device.compiling import find_compiler
 from ....device.protocol import DeviceInfo
 from ....findings import Kind
@@ -28,6 +29,7 @@ def run_check(context: CheckContext, prepare_run: Callable[[DeviceInfo, Stage, A
     """Prepare a run for the device, run it, judge everything. Errors as `check`."""
     accepted = find_config(Path.cwd()) if context.options.allow is None else context.options.allow
     watchers, settlement = Watchers(context), Settlement(context)
+    keep_freed_memory()  # each call's arrays are as large as those of the call before
     try:
         compiler = find_compiler(context.device)
         if compiler is not None:
