@@ -48,7 +48,8 @@ def has_folded_operation(text: str) -> bool:
     for line in text.splitlines():
         if not _is_instruction(line):
             continue
-        insert, splat = _INSERT.match(line), _SPLAT.search(line)
+        insert = _INSERT.match(line) if " insertelement " in line else None
+        splat = _SPLAT.search(line) if " shufflevector " in line else None
         if splat is not None and 0 not in open_lanes.get(splat[1], ()):
             open_lanes.pop(splat[1], None)
         if insert is not None:

@@ -52,7 +52,7 @@ def globals_of(function: ir.Function) -> list[ir.Global]:
     for block in function.blocks:
         for instr in block.instrs:
             for operand in instr.operands:
-                if not isinstance(operand, ir.Instr):
+                if isinstance(operand, ir.Global) or (isinstance(operand, ir.Const) and not isinstance(operand.value, int)):
                     visit(operand)
     return list(found.values())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import math
 import re
 from collections import Counter
@@ -201,7 +202,12 @@ def _products(block: ir.Block) -> int:
 
 
 def _is_call_of(instr: ir.Instr, patterns: Sequence[str]) -> bool:
-    return instr.callee is not None and any(fnmatch.fnmatchcase(instr.callee.name, pattern) for pattern in patterns)
+    return instr.callee is not None and _is_one_of(instr.callee.name, tuple(patterns))
+
+
+@functools.cache
+def _is_one_of(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _without_comments(source: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -140,7 +141,12 @@ def _as_soft(demand: Demand) -> Demand:
 
 def demand_all(value: ir.Value) -> Demand:
     """Returns a hard demand for all lanes."""
-    return Demand(frozenset(range(llvm_types.lanes_of(value.type))))
+    return _demand_first(llvm_types.lanes_of(value.type))
+
+
+@functools.cache
+def _demand_first(count: int) -> Demand:
+    return Demand(frozenset(range(count)))
 
 
 def _sources(shuffle: ir.Instr, position: int, count: int) -> dict[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import TYPE_CHECKING
 
 from ...base.host.current import current_family
@@ -23,6 +24,7 @@ WORKER = "worker"
 GROUPS, WORK = "run_groups", "work"
 """The function of the runtime that holds a kernel's code, and the one, outside all modules, by which a worker takes groups."""
 
+_CALLED = re.compile(r"@(\w+)\(")
 _ATTRIBUTES = {"cold": "#1", "noinline": "#2", "alwaysinline": "#3"}
 """Of a function in the module of a kernel (`Unit.text`), by its kind."""
 
@@ -63,7 +65,8 @@ def begin_runtime() -> None:
 
 def add_runtime(unit: Unit) -> None:
     """Adds to a module all functions of the C runtime that it calls, @run_groups first of all."""
-    called = (name for name in runtime().functions if name != WORK and any(f"@{name}(" in text for text in unit.functions))
+    named = {name for text in unit.functions for name in _CALLED.findall(text)}
+    called = (name for name in runtime().functions if name != WORK and name in named)
     needed = runtime().needed_for([GROUPS, *called])
     unit.declarations |= {name: text for name, text in needed.declarations.items() if name.startswith("llvm.")}
     unit.functions.append(RUNTIME)

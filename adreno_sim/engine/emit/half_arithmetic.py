@@ -22,7 +22,8 @@ MOST_WHOLE = 1 << 11
 
 
 def is_half(type: ir.Type) -> bool:
-    return llvm_types.elem_of(type) == ir.Float(16)
+    elem = llvm_types.elem_of(type)
+    return isinstance(elem, ir.Float) and elem.bits == 16
 
 
 def _flush(e: Emitter, type: ir.Type, value: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 
 from .text_operands import split_operands, suffix_of
 
@@ -18,7 +19,6 @@ _COMPARED = re.compile(rf"^  (%\S+) = fcmp (?:olt|ogt|ule|uge) {_TYPE} (.*)$", r
 _CHOSEN = re.compile(rf"^  (%\S+) = select (?:<\d+ x i1>|i1) (%[^\s,]+), {_TYPE} (.*)$", re.MULTILINE)
 _METADATA = re.compile(r"(?:, !\S+ !\S+)+$")
 _NAME = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
-_DEFINED = re.compile(r"  %\S+ = ")
 _FENCE = "llvm.arithmetic.fence"
 _DECLARED = re.compile(rf"^declare .*@{re.escape(_FENCE)}\.(\w+)\(", re.MULTILINE)
 
@@ -56,10 +56,7 @@ def _keep_in_function(text: str, fenced: set[str]) -> str:
 
 
 def _find_kept(text: str) -> set[str]:
-    """Returns the values of a function that something else than `llvm.canonicalize` uses."""
-    kept: set[str] = set()
-    for line in text.split("\n"):
-        if "@llvm.canonicalize." not in line:
-            names = _NAME.findall(line)
-            kept.update(names[1:] if _DEFINED.match(line) else names)
-    return kept
+    """Returns the values of a function, among those that something else than `llvm.canonicalize` makes, that something else
+    uses."""
+    there = Counter(_NAME.findall("\n".join(line for line in text.split("\n") if "@llvm.canonicalize." not in line)))
+    return {name for name, times in there.items() if times > 1}  # once where it is defined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ from . import constants
 from .text import Text
 
 
+@functools.cache
 def wide(type: ir.Type, lanes: int) -> ir.Vector:
     """Returns the vector type with one element of scalar `type` per lane."""
     assert isinstance(type, (ir.Int, ir.Float))

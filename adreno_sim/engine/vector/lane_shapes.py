@@ -44,7 +44,9 @@ class LaneShapes:
         numbered = [i for block in kernel.blocks for i in block.instrs]
         self._narrow = {id(numbered[number]) for number in spec.proofs.narrow}
         self._nsw = {id(instr) for number, instr in enumerate(numbered) if number in spec.proofs.nsw}
-        self._factors = {(id(numbered[number]), at): factor for number, at, factor in spec.proofs.factors}
+        self._factors: dict[int, dict[int, int]] = {}
+        for number, at, factor in spec.proofs.factors:
+            self._factors.setdefault(id(numbered[number]), {})[at] = factor
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
         self._shapes: dict[int, LaneShape] = {}
         self._fixed: dict[ir.Value, LaneShape] = {}
@@ -130,8 +132,8 @@ class LaneShapes:
                 return
             while number >= 0:
                 due[number] = 0
-                segment, instr = self._work[number]
-                fresh = self._transfer(segment, instr, count)
+                instr = self._work[number][1]
+                fresh = self._transfer(number, count)
                 if fresh is not None and fresh != self._shapes.get(id(instr)):
                     self._shapes[id(instr)] = fresh
                     for user in self._users.get(id(instr), ()):
@@ -140,14 +142,15 @@ class LaneShapes:
         if due.find(1) >= 0:
             raise NotVectorizable("shapes of values that do not settle")
 
-    def _transfer(self, segment: Segment, instr: ir.Instr, sweep: int) -> LaneShape | None:
+    def _transfer(self, number: int, sweep: int) -> LaneShape | None:
+        segment, instr = self._work[number]
         if instr.op == "phi":
             return self._phi(segment, instr, sweep)
         if instr.op == "alloca":
             return self.uniform_shape(Congruence.exactly(0))
-        if any(isinstance(v, ir.Instr) and id(v) not in self._shapes for v in instr.operands):
+        operands = self._operand_shapes(number, instr)
+        if operands is None:
             return None
-        operands = [self._operand_shape(instr, at) for at in range(len(instr.operands))]
         if instr.op == "call":
             return self._call(instr, operands)
         if instr.op == "load":
@@ -166,10 +169,18 @@ class LaneShapes:
             return VARYING
         return LaneShape(self._zero) if all(s.uniform for s in operands) else VARYING
 
-    def _operand_shape(self, instr: ir.Instr, at: int) -> LaneShape:
-        found = self.shape_at(instr.operands[at], instr)
-        factor = self._factors.get((id(instr), at))
-        return self.uniform_shape(Congruence.exactly(factor)) if factor is not None and found.uniform else found
+    def _operand_shapes(self, number: int, instr: ir.Instr) -> list[LaneShape] | None:
+        """Returns the shapes of the operands of `instr`, which has that number; None while one is unknown."""
+        found: list[LaneShape] = []
+        for value in instr.operands:
+            shape = self._shapes.get(id(value)) if isinstance(value, ir.Instr) else self.of(value)
+            if shape is None:
+                return None
+            found.append(self.shape_at(value, instr) if number in self._cross_loop_users else shape)
+        for at, factor in self._factors.get(id(instr), {}).items():
+            if found[at].uniform:
+                found[at] = self.uniform_shape(Congruence.exactly(factor))
+        return found
 
     def _phi(self, segment: Segment, instr: ir.Instr, sweep: int) -> LaneShape | None:
         values = [v for v in instr.operands if v is not instr]

@@ -13,7 +13,7 @@ from .instructions import FunctionReader
 from .metadata import Metadata
 from .operands import ARGUMENT_WORDS
 from .undefined_symbols import WRAPPER_PREFIX, find_undefined
-from .words import SYMBOL, expect, find, name_at, refusal, unquote
+from .words import SYMBOL, expect, find, match_lines, name_at, refusal, unquote
 
 _STRUCT = re.compile(r'^(%(?:"[^"]*"|[-\w.$]+)) = type (.*)$', re.MULTILINE)
 _GLOBAL = re.compile(rf"^({SYMBOL}) = (.*)$", re.MULTILINE)
@@ -26,7 +26,7 @@ _GLOBAL_BODY = re.compile(
 )
 _GLOBAL_END = re.compile(r'(?:, section "[^"]*")?(?:, align (\d+))?(?:, !\w+(?:\.\w+)* !\d+)*(?: #\d+)?')
 _METADATA_SECTION = re.compile(r'.*, section "llvm\.metadata"(?:, align \d+)?')
-_DEFINE = re.compile(rf"^define [^@]*?({SYMBOL})\(", re.MULTILINE)
+_DEFINE = re.compile(rf"define [^@]*?({SYMBOL})\(")
 _ATTACHED = re.compile(r"!(\w+) !(\d+)")
 _ANNOTATIONS = re.compile(r"^@llvm\.global\.annotations = (.*)$", re.MULTILINE)
 _ANNOTATION = re.compile(rf"ptr ({SYMBOL})(?: to ptr addrspace\(1\)\))?, ptr(?: addrspace\(\d+\))? ({SYMBOL}), ")
@@ -62,7 +62,7 @@ class ModuleReader:
             raise UnsupportedError("unsupported: types or expressions nested too deeply (in data of program scope)") from None
         metadata = Metadata(text)
         self.undefined = find_undefined(text, metadata)
-        headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
+        headers = [_Header(match, text, metadata) for match in match_lines(_DEFINE, text, "define ")]
         self._headers = {header.name: header for header in headers}
         self._sub_group_sizes = _read_sub_group_sizes(head)
         self._parameter_notes = dict(_PARAMETER_NOTE.findall(head))

@@ -11,10 +11,10 @@ from ...ir.ir import SourceLoc
 from ..mangling import demangle
 from ..visible_files import HEADERS
 from .metadata import Metadata
-from .words import unquote
+from .words import match_lines, unquote
 
-_DECLARE = re.compile(r'^declare (?:!dbg !(\d+) )?[^@]*@("[^"]*"|[-\w.$]+)\(', re.MULTILINE)
-_EXTERNAL = re.compile(r'^@("[^"]*"|[-\w.$]+) = (?:[a-z_]+ )*external ', re.MULTILINE)
+_DECLARE = re.compile(r'declare (?:!dbg !(\d+) )?[^@]*@("[^"]*"|[-\w.$]+)\(')
+_EXTERNAL = re.compile(r'@("[^"]*"|[-\w.$]+) = (?:[a-z_]+ )*external ')
 _ASSUMED = frozenset(("printf",))
 """Built-ins whose names are not mangled."""
 _OF_COMPILER = ("llvm.", "__")
@@ -30,7 +30,8 @@ def find_undefined(text: str, metadata: Metadata) -> list[tuple[str, SourceLoc]]
         (demangle(unquote(symbol).removeprefix(WRAPPER_PREFIX)).name, _first_use(text, symbol, metadata, "call "))
         for symbol in _functions(text, metadata)
     )
-    variables = ((unquote(symbol), _first_use(text, symbol, metadata)) for symbol in _EXTERNAL.findall(text))
+    external = (found[1] for found in match_lines(_EXTERNAL, text, "@"))
+    variables = ((unquote(symbol), _first_use(text, symbol, metadata)) for symbol in external)
     return [
         *(
             (f"{name}() is called and declared, but never defined: expected its body in this program", loc)
@@ -50,7 +51,8 @@ def _functions(text: str, metadata: Metadata) -> Iterator[str]:
     built-in functions that it declares itself; one that the source declares once more is a built-in all the same. A static
     function has no place.
     """
-    for number, quoted in _DECLARE.findall(text):
+    for declaration in match_lines(_DECLARE, text, "declare "):
+        number, quoted = declaration.groups("")
         symbol = unquote(quoted).removeprefix(WRAPPER_PREFIX)
         if symbol.startswith(_OF_COMPILER) or metadata.is_artificial(number) or _is_builtin(symbol):
             continue

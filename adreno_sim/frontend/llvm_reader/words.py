@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ...base.errors import UnsupportedError
 
@@ -50,6 +51,16 @@ def read_marker_name(text: str) -> str:
         return bytes([int(found[1], 8)]) if found[1] else _MARKER_LETTERS.get(found[2], found[2])
 
     return _MARKER_ESCAPE.sub(unescape, text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+
+
+def match_lines(form: re.Pattern[str], text: str, word: str) -> Iterator[re.Match[str]]:
+    """Yields the matches of `form` at the lines of `text` that begin with `word`."""
+    at = 0
+    while at >= 0:
+        if text.startswith(word, at) and (found := form.match(text, at)):
+            yield found
+        at = text.find("\n" + word, at)
+        at += at >= 0  # behind the break
 
 
 def expect(text: str, at: int, word: str) -> int:
