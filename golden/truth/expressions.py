@@ -301,7 +301,7 @@ class Writer:
             text = f"({type})({x} {operations.PLAIN[kind]} {y})"
         elif kind in ("Max", "Min"):
             text = f"{x} {'>' if kind == 'Max' else '<'} {y} ? {x} : {y}"
-        elif unsigned:
+        elif unsigned or (a.range is not None and b.range is not None and a.range.low >= 0 and b.range.low > 0):
             text = f"({type})unsigned_{'div' if kind in ('Div', 'FloorDiv') else 'mod'}({x}, {y})"
         else:
             text = f"({type}){operations.DIVIDE[kind]}({x}, {y})"

@@ -29,8 +29,10 @@ def _write_chain(writer: LoopWriter, chain: Chain) -> None:
     for extent, dtype in shape_of(chain.nests[0]) or ():
         names.append(Value(writer.fresh("i"), dtype, range=Interval(0, extent - 1)))
         text, type = names[-1].text, c_type(dtype)
-        writer.line(NOT_UNROLLED)
-        writer.open(f"for ({type} {text} = 0; {text} < {extent}; {text}++)")
+        writer.line(NOT_UNROLLED if extent > 1 else "")
+        writer.open(f"for ({type} {text} = 0; {text} < {extent}; {text}++)" if extent > 1 else "")
+        if extent == 1:
+            writer.line(f"{type} {text} = 0;")
     for nest in chain.nests:
         tensor = writer.tensors[nest.stored]
         tensor.passed = nest.stored in chain.passed

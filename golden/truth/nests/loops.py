@@ -41,6 +41,10 @@ class LoopWriter(Writer):
         if start.range is not None and extent.range is not None:
             known = Interval(start.range.low, max(start.range.low, start.range.high + extent.range.high - 1))
         self.names[read.key(node.loop_var)] = Value(name, dtype, loaded=start.loaded or extent.loaded, range=known)
+        if extent.range == Interval.exactly(1):  # a loop less to optimise
+            self.open("")
+            self.line(f"{type} {name} = {start.text};")
+            return
         if pragma:
             self.line(pragma)
         self.open(f"for ({type} {name} = {start.text}; {name} < ({type})({start.text} + {extent.text}); {name}++)")

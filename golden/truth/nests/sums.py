@@ -6,13 +6,14 @@ the ends of the type's range, that is a factor times the sum of their squares. T
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ....compiler.tvm_bridge import read
 from ..tensor import Tensor
-from .strips import ELEMENT, Nest, extent_of, is_load, is_same_place, key_of
+from .strips import ELEMENT, REDUCTION, Nest, extent_of, is_load, is_same_place, key_of
 
 LANES = 4
 """Elements of a vector."""
@@ -44,19 +45,17 @@ class Tile:
 class Sum:
     """A nest that adds up terms: `loads`, one or two elements of tensors, and in C the operation on them.
 
-    strides: how far apart in memory the elements are that the lanes of a vector load, for each of `loads`.
+    outer: the loops over elements around a tile, in order. steps: those over terms. strides: how far apart in memory the elements
+    are that the lanes of a vector load, for each of `loads`.
     """
 
     nest: Nest
     loads: tuple[Any, ...]
     operation: str
     tile: Tile
+    outer: tuple[Any, ...]
+    steps: tuple[Any, ...]
     strides: tuple[int, ...]
-
-    def loops(self, kind: int) -> list[Any]:
-        """The loops over elements (except those of the tile) or over terms."""
-        tiled = [loop for loop, _ in self.tile.spans]
-        return [loop for loop in _loops_of_kind(self.nest, kind) if all(loop is not other for other in tiled)]
 
 
 def find_sum(nest: Nest, tensors: Mapping[int, Tensor], inexact: Collection[int]) -> Sum | None:
@@ -83,7 +82,17 @@ def find_sum(nest: Nest, tensors: Mapping[int, Tensor], inexact: Collection[int]
     if not tiles:
         return None
     _, tile, strides = min(tiles, key=lambda found: found[0])
-    return Sum(nest, loads, _OPERATIONS.get(kind, ""), tile, strides)
+    tiled = [loop for loop, _ in tile.spans]
+    outer = [loop for loop in _loops_of_kind(nest, ELEMENT) if all(loop is not other for other in tiled)]
+    outer.sort(key=lambda loop: _traffic(nest, loads, loop, tensors))
+    steps = _loops_of_kind(nest, REDUCTION)
+    return Sum(nest, loads, _OPERATIONS.get(kind, ""), tile, tuple(outer), tuple(steps), strides)
+
+
+def _traffic(nest: Nest, loads: tuple[Any, ...], loop: Any, tensors: Mapping[int, Tensor]) -> int:
+    """How many elements a loop loads once more than needed if it is the outermost: those that do not depend on it."""
+    found = [tensors[key_of(load)].extents for load in loads if not _depends(nest, load, loop)]
+    return ((extent_of(loop) or 1) - 1) * sum(math.prod(extent or 1 for extent in extents) for extents in found)
 
 
 def _is_plain(node: Any) -> bool:

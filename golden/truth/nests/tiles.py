@@ -8,14 +8,14 @@ from ....base.integers.interval import Interval
 from ....compiler.tvm_bridge import read
 from ..value import Value, c_type, unit
 from .loops import LoopWriter
-from .strips import ELEMENT, REDUCTION, extent_of
+from .strips import extent_of
 from .sums import LANES, Sum
 
 
 def write_sum(writer: LoopWriter, sum: Sum) -> None:
     """The loops of a sum, with tiles inside."""
-    outer, spans = sum.loops(ELEMENT), sum.tile.spans
-    for loop in outer:
+    spans = sum.tile.spans
+    for loop in sum.outer:
         writer.open_loop(loop, _SCALAR)
     begins = []
     for loop, span in spans:
@@ -24,7 +24,7 @@ def write_sum(writer: LoopWriter, sum: Sum) -> None:
         begins.append(writer.let("int64_t", f"{at} < {extent - span} ? {at} : {extent - span}"))
     _write_terms(writer, sum, begins)
     _write_results(writer, sum, begins)
-    for _ in range(len(outer) + len(spans)):
+    for _ in range(len(sum.outer) + len(spans)):
         writer.close()
 
 
@@ -34,8 +34,7 @@ def _write_terms(writer: LoopWriter, sum: Sum, begins: list[str]) -> None:
     writer.line(f"lanes_t sum[{rows}], square[{rows}];")
     begin = writer.value(sum.nest.realize.block.init.value).text
     writer.line(f"{_each_row(rows)} {{ sum[row] = ALL({begin}); square[row] = ALL(0.0); }}")
-    steps = sum.loops(REDUCTION)
-    for loop in steps:
+    for loop in sum.steps:
         writer.open_loop(loop, _SCALAR)
     writer.open(_each_row(rows))
     _name_element(writer, sum, begins, "row", "0")
@@ -45,7 +44,7 @@ def _write_terms(writer: LoopWriter, sum: Sum, begins: list[str]) -> None:
     if more:
         writer.line(f"square[row] += {term} * {term};")
     writer.line("square[row] += sum[row] * sum[row];")
-    for _ in range(len(steps) + 1):
+    for _ in range(len(sum.steps) + 1):
         writer.close()
     writer.line(f"lanes_t sums[{rows}], squares[{rows}];")
     writer.line(f"{_each_row(rows)} {{ sums[row] = sum[row]; squares[row] = square[row]; }}")
@@ -53,12 +52,12 @@ def _write_terms(writer: LoopWriter, sum: Sum, begins: list[str]) -> None:
 
 def _write_results(writer: LoopWriter, sum: Sum, begins: list[str]) -> None:
     """Stores each element of a tile, or adds it up step by step as those of any other sum."""
-    steps, kind = sum.loops(REDUCTION), unit(read.dtype_of(sum.nest.store.value))
+    kind = unit(read.dtype_of(sum.nest.store.value))
     for counter, end in (("row", sum.tile.rows), ("lane", LANES)):
         writer.line(_SCALAR)
         writer.open(f"for (int64_t {counter} = 0; {counter} < {end}; {counter}++)")
     _name_element(writer, sum, begins, "row", "lane")
-    terms = " * ".join(f"{extent_of(loop)}.0" for loop in steps)
+    terms = " * ".join(f"{extent_of(loop)}.0" for loop in sum.steps)
     writer.line("double square = squares[row][lane];")
     writer.open(f"if (is_plain(square, {terms}, {kind}))")
     tensor, index = writer.place(sum.nest.store.buffer, sum.nest.store.indices)
@@ -66,10 +65,10 @@ def _write_results(writer: LoopWriter, sum: Sum, begins: list[str]) -> None:
     writer.line(f"{tensor.name}_q[{index.text}] = square * ({kind})->rel;")
     writer.close()
     writer.open("else")
-    for loop in steps:
+    for loop in sum.steps:
         writer.open_loop(loop, _SCALAR)
     writer.statement(sum.nest.realize)
-    for _ in range(len(steps) + 3):
+    for _ in range(len(sum.steps) + 3):
         writer.close()
 
 
