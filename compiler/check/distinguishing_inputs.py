@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,8 +95,13 @@ class DistinguishingInputs:
         self._model = model
         self._golden = golden
         self._constants = constants
-        self._rng = np.random.default_rng(seed)
+        self._seed = seed
         self._judged: set[tuple[str, str, int]] = set()
+
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        """Made for the first call that needs it: in most runs none does, and NumPy's generators are imported with it."""
+        return np.random.default_rng(self._seed)
 
     def find_reason(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
         """Which input of a call cannot tell, in words; "" for none, or where it was judged on others already."""

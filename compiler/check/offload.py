@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ...device.protocol import DeviceInfo, MLProgram
-from ...mlops.engine import GraphRun
 from ...mlops.kinds import kind_of
 from ...results.model import FallbackReport, SubgraphReport
 from ..artifact.model import CompiledModel
 from ..artifact.vm_function import Reg, RunStep
 from ..artifact.vm_registers import walk
+
+if TYPE_CHECKING:
+    from ...mlops.engine import GraphRun
 
 
 def offload_report(

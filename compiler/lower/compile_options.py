@@ -11,7 +11,7 @@ from ...base.errors import AdrenoSimError, OptionError
 from ..artifact.model import is_compiled
 from ..importers.fixed_inputs import Values
 from ..memory_scopes.scoping import NO_TEXTURES, Scoping
-from ..passes.registry import require_fixes
+from .known_pipeline import require_pipeline
 from .option_records import InputOptions, LayerOptions, LowerOptions, ReadOptions, StorageOptions
 from .targets import BUFFERS_ONLY, TargetLike, require_target, target_text
 
@@ -100,7 +100,7 @@ class CompileOptions:
     def require_known(self) -> None:
         """Raise AdrenoSimError for a name that means nothing, or a folder that is not there; imports no TVM for it."""
         require_target(self.target)
-        require_fixes(self.pipeline, self.without_fix)
+        require_pipeline(self.pipeline, self.without_fix)
         if self.tuned is not None and not os.path.isdir(self.tuned):
             raise AdrenoSimError(f"{os.fspath(self.tuned)} is not a tuning folder (it does not exist); adreno-sim tune makes one")
 

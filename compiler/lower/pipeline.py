@@ -21,7 +21,7 @@ from ..memory_scopes.scoping import TVMS, Scoping, replace_scoping
 from ..passes import private_function
 from ..passes.base import SCHEDULE, Fix
 from ..passes.fold_layouts import fold_given_functions, fold_layouts
-from ..passes.registry import choose, require_fixes
+from ..passes.registry import choose
 from ..plan.planning_pass import with_planner
 from ..tvm_bridge.call_operators import Calls, FusionWatch
 from ..tvm_bridge.operator_names import with_all_named
@@ -29,6 +29,7 @@ from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, wa
 from ..tvm_bridge.versions import import_tvm
 from .codegen_limits import require_printable
 from .given_pipeline import GIVEN, GivenPipeline, run_given
+from .known_pipeline import require_pipeline
 from .targets import TargetLike, make_target
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def _refuse_calls(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> None:
 
 def select_fixes(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
     """The fixes of a pipeline but those in `without`. AdrenoSimError for an unknown pipeline or fix."""
-    require_fixes(pipeline, without)
+    require_pipeline(pipeline, without)
     return choose(without) if pipeline == "fixed" else ()
 
 

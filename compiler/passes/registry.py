@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...base.errors import AdrenoSimError, OptionError
+from ...base.errors import AdrenoSimError
 from ..tvm_bridge.versions import tvm_series
 from . import (
     branch_storage,
@@ -69,14 +69,8 @@ FIXES: tuple[Fix, ...] = (
 )
 
 
-def require_fixes(pipeline: object, without: Sequence[str]) -> None:
-    """Raise AdrenoSimError for an unknown pipeline, or a name in `without` that is not a fix of it. Imports no TVM."""
-    if pipeline not in ("fixed", "stock") and not callable(pipeline):
-        raise AdrenoSimError(
-            f"pipeline {pipeline!r}: expected 'fixed' or 'stock', or from Python a pass or a callable on modules"
-        )
-    if pipeline == "stock" and without:
-        raise OptionError("without_fix", f"{', '.join(without)}: the stock pipeline has no fixes to leave out")
+def require_fixes(without: Sequence[str]) -> None:
+    """Raise AdrenoSimError for a name in `without` that is not a fix. Imports no TVM."""
     names = [fix.name for fix in FIXES]
     for name in without:
         if name not in names:
@@ -85,5 +79,5 @@ def require_fixes(pipeline: object, without: Sequence[str]) -> None:
 
 def choose(without: Sequence[str] = ()) -> tuple[Fix, ...]:
     """The fixes for the installed TVM without those named in `without`. Raises AdrenoSimError for a name that is not a fix."""
-    require_fixes("fixed", without)
+    require_fixes(without)
     return tuple(fix for fix in FIXES if fix.name not in without and tvm_series() in fix.versions)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...device.protocol import Device
-from ...mlops.engine import GraphRun
 from ...results.time_report import TimeReport
 from ...timing.launches import LaunchTimer
 from .observer import GraphCall, LaunchCall, Observer
+
+if TYPE_CHECKING:
+    from ...mlops.engine import GraphRun
 
 
 class LaunchTimes(Observer):

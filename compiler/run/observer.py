@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...base.specs import View
 from ...device.protocol import Device, Kernel, LaunchResult, MLProgram
 from ...findings import Finding
-from ...mlops.engine import GraphRun
 from ..artifact.host_function import HostFunction
 from ..artifact.model import KernelCode
 from .values import Tensor
+
+if TYPE_CHECKING:
+    from ...mlops.engine import GraphRun
 
 
 @dataclass(frozen=True)

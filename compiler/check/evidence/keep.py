@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ....mlops.engine import GraphRun
+from typing import TYPE_CHECKING
+
 from ....results.evidence import MOST_TENSORS, CallNote, Evidence, TensorNote
 from ....results.model import Report
 from ...artifact.host_function import BufferParam, HostFunction
@@ -11,6 +12,9 @@ from ...artifact.model import ENTRY, CompiledModel
 from ...artifact.vm_function import CallHost, Reg
 from ...artifact.vm_registers import find_blocks
 from ...run.observer import FunctionCall, GraphCall, LaunchCall, Observer
+
+if TYPE_CHECKING:
+    from ....mlops.engine import GraphRun
 
 Launch = tuple[str, tuple[int, ...], tuple[int, ...]]
 Launches = tuple[Launch, ...]

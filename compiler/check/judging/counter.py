@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ....device.inspection import AccessProof, find_inspectable
 from ....device.protocol import LaunchResult
-from ....mlops.engine import GraphRun
 from ....results.model import AccessReport
 from ...run.observer import GraphCall, LaunchCall
 from .rows import KernelRows
+
+if TYPE_CHECKING:
+    from ....mlops.engine import GraphRun
 
 
 class UnprovenAccesses:

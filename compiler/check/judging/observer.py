@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from ....device.protocol import LaunchResult
 from ....findings import Finding, Kind
 from ....golden.background import begin
 from ....memory.spilled import drop_resident_pages
-from ....mlops.engine import GraphRun
 from ....results.expected import Expected
 from ....results.model import KernelReport
 from ...artifact.model import CompiledModel
@@ -27,6 +27,9 @@ from .judges import Found, Judges
 from .reporter import ResultReporter
 from .rows import KernelRows
 from .timer import RunTimer
+
+if TYPE_CHECKING:
+    from ....mlops.engine import GraphRun
 
 MOST_BESIDE = 64 << 20
 """Bytes of a call's arguments up to which what it should compute is found while it runs: both need memory."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....device.protocol import Kernel, MLProgram
 from ....findings import Finding, Kind
-from ....mlops.engine import GraphRun
 from ....results.comparison import Comparison
 from ....results.expected import Expected
 from ....results.nonfinite import find_birth
@@ -22,6 +22,9 @@ from ..replay import replay
 from .device_stage import find_device_stage
 from .judges import Found, Judges
 from .rows import KernelRows, count_comparison
+
+if TYPE_CHECKING:
+    from ....mlops.engine import GraphRun
 
 Before = Sequence[np.ndarray | None]
 """The tensor arguments of a call before it, None for others."""

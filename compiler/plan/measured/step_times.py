@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ....base.errors import DeviceError, UnsupportedError
 from ....device.protocol import Device
-from ....mlops.engine import GraphRun
 from ....results.time_report import TimeReport
 from ....timing.launches import LaunchTimer
 from ...artifact.model import CompiledModel
@@ -13,6 +14,9 @@ from ...run.vm import VirtualMachine
 from ..allocation import Allocation
 from ..rules import DeviceRules
 from .peak import make_inputs, place
+
+if TYPE_CHECKING:
+    from ....mlops.engine import GraphRun
 
 
 class StepTimes(Observer):
