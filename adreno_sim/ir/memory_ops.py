@@ -16,14 +16,18 @@ def touches_memory(instr: ir.Instr) -> bool:
 
 def is_plain_load(instr: ir.Instr) -> bool:
     """Returns whether `instr` is a load, maybe of a vector, and nothing else."""
+    if instr.op != "call":
+        return instr.op == "load"
     vector = builtin_of(instr).vector
-    return instr.op == "load" or (vector is not None and not vector.stores)
+    return vector is not None and not vector.stores
 
 
 def is_plain_store(instr: ir.Instr) -> bool:
     """Returns whether `instr` is a store, maybe of a vector, and nothing else."""
+    if instr.op != "call":
+        return instr.op == "store"
     vector = builtin_of(instr).vector
-    return instr.op == "store" or (vector is not None and vector.stores)
+    return vector is not None and vector.stores
 
 
 def moved_type(instr: ir.Instr) -> ir.Type:

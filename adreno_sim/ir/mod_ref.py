@@ -34,13 +34,13 @@ def atomic_arguments(function: ir.Function) -> frozenset[int]:
 def moved_elements(function: ir.Function, param: ir.Param, stores: bool) -> frozenset[ir.Type]:
     """Returns the types of the elements that plain stores write through pointers derived from `param`, or that loads read. Of
     vloada_half and similar functions it is a half, whatever the kernel computes with."""
-    pointers = _derived_pointers(function, param)
+    origins, bit = _find_origins(function), 1 << param.index
     return frozenset(
         _element_of(instr)
         for block in function.blocks
         for instr in block.instrs
         if (is_plain_store(instr) if stores else is_plain_load(instr))
-        and any(id(operand) in pointers for operand in address_operands(instr))
+        and any(origins.get(id(operand), 0) & bit for operand in address_operands(instr))
     )
 
 
@@ -54,29 +54,30 @@ def _images_other_than(access: str, function: ir.Function) -> frozenset[int]:
 
 
 def _params_with_use(function: ir.Function, wanted: Callable[[ir.Instr, int], bool]) -> frozenset[int]:
-    return frozenset(p.index for p in function.params if isinstance(p.type, ir.Pointer) and _any_use(function, p, wanted))
+    """Returns the indices of the pointers for which `wanted(instr, operand number)` holds at some use of what they lead to."""
+    origins, found = _find_origins(function), 0
+    for block in function.blocks:
+        for instr in block.instrs:
+            for position, operand in enumerate(instr.operands):
+                new = origins.get(id(operand), 0) & ~found
+                if new and wanted(instr, position):
+                    found |= new
+    return frozenset(p.index for p in function.params if found >> p.index & 1)
 
 
-def _any_use(function: ir.Function, param: ir.Param, wanted: Callable[[ir.Instr, int], bool]) -> bool:
-    """Returns whether `wanted(instr, operand number)` holds for some use of a pointer derived from `param`."""
-    pointers = _derived_pointers(function, param)
-    return any(
-        id(operand) in pointers and wanted(instr, position)
-        for block in function.blocks
-        for instr in block.instrs
-        for position, operand in enumerate(instr.operands)
-    )
-
-
-def _derived_pointers(function: ir.Function, param: ir.Param) -> set[int]:
-    """Returns the ids of the values that may point into the object of `param`."""
-    found, before = {id(param)}, 0
-    while len(found) != before:  # a phi may come before the value it takes from a later block
-        before = len(found)
-        for block in function.blocks:
-            for instr in block.instrs:
-                if instr.op in _DERIVING and any(id(operand) in found for operand in instr.operands):
-                    found.add(id(instr))
+def _find_origins(function: ir.Function) -> dict[int, int]:
+    """Returns, by id, which values may point into the objects of parameters: a bit for the index of each."""
+    found = {id(param): 1 << param.index for param in function.params if isinstance(param.type, ir.Pointer)}
+    deriving = [instr for block in function.blocks for instr in block.instrs if instr.op in _DERIVING]
+    settled = False
+    while not settled:  # a phi may come before the value it takes from a later block
+        settled = True
+        for instr in deriving:
+            before = origins = found.get(id(instr), 0)
+            for operand in instr.operands:
+                origins |= found.get(id(operand), 0)
+            if origins != before:
+                found[id(instr)], settled = origins, False
     return found
 
 

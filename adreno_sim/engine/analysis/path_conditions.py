@@ -58,6 +58,9 @@ class PathConditions:
 
     def bounds_at(self, block: ir.Block) -> Bounds:
         """Returns the bounds that hold in `block`."""
+        known = self._known.get(id(block))
+        if known is not None:
+            return known
         dominators, below = self._forms.dominators, list[ir.Block]()
         here: ir.Block | None = block
         while here is not None and id(here) not in self._known:

@@ -42,8 +42,10 @@ def _keep_in_function(text: str, fenced: set[str]) -> str:
 
     def keep(choice: re.Match[str]) -> str:
         result, flag, type, rest = choice.groups()
+        if flag not in compared:
+            return choice[0]
         operands = [part.removeprefix(type).strip() for part in split_operands(_METADATA.sub("", f"{type} {rest}"))]
-        if flag not in compared or compared[flag] != set(operands) or result not in find_kept():
+        if compared[flag] != set(operands) or result not in find_kept():
             return choice[0]
         fenced.add(type)
         variable = next(operand for operand in operands if operand.startswith("%"))
