@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from .records import dataclass
 
 if sys.version_info >= (3, 11):
     import tomllib

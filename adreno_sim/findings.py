@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from .records import dataclass
 
 
 class Severity(enum.IntEnum):

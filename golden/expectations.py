@@ -4,12 +4,12 @@ runs it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..compiler.tvm_bridge.versions import import_tvm
+from ..records import dataclass
 from ..results.expected import Expected
 from .kernel_reference import Argument, KernelReference, StoredReference
 from .serial import without_threads

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiler.tvm_bridge.portable import PortableModule
 from ..compiler.tvm_bridge.versions import import_tvm
+from ..records import dataclass
 from . import result_cache
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..memory.spilled import spill
+from ..records import dataclass
 
 if TYPE_CHECKING:
     from onnx import ModelProto, TensorProto

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ..mlops.graph import Entry
+from ..records import dataclass
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ import datetime
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ..findings import Finding, Kind
+from ..records import dataclass
 from .toml_tables import MISSING, Table, load_toml
 
 _DATE = "the last day it holds, as 2027-06-30"

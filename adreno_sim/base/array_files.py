@@ -9,12 +9,12 @@ import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
+from ..records import dataclass
 from .archive import PIECE, iterate_member, open_zip
 from .bounded_read import Folders, open_file
 

@@ -6,12 +6,13 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..records import dataclass
 from .errors import AdrenoSimError
 from .output_file import place_folder
 from .processes.scratch import scratch_folder

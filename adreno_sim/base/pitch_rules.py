@@ -18,10 +18,10 @@ Devices, plans of memory and TVM's runtime all ask here, so that a plan has the 
 from __future__ import annotations
 
 import typing
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from ..records import dataclass
 from .alignment import align_up
 from .errors import DeviceError
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from ..records import dataclass
 from .trust.device_string import DEFAULT, default_device
 
 

@@ -7,9 +7,9 @@ import difflib
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..records import dataclass
 from .errors import AdrenoSimError
 from .pitch_rules import PitchRuleName
 

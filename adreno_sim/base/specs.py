@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, Union
 
 import numpy as np
 
+from ..records import dataclass
 from .errors import OptionError, UnsupportedError
 
 Size3 = tuple[int, int, int]

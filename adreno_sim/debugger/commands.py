@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from ..records import dataclass
 from . import shown
 from .breakpoints import read_breakpoint
 from .expressions import parse

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from ..records import dataclass
 from .values import DebugError, Number, Value, make_value, member
 
 LONGEST = 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ..ir import ir
 from ..ir.constant_data import data_bytes
 from ..ir.queries import globals_of
 from ..memory.storage import StorageView
+from ..records import dataclass
 from .items import Grid
 from .memory import LaunchMemory
 from .values import INT, DebugError, NoValueError, Value, element_at, make_value, type_of_dtype

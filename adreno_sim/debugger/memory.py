@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 from ..backends.sim.debugging import DebugLaunch
 from ..engine.abi import debugging as abi
 from ..memory.storage import StorageView
+from ..records import dataclass
 from .values import DebugError
 
 

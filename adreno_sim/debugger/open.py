@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..backends.open import announce_devices, open_device
@@ -16,6 +15,7 @@ from ..launch_spec.build_errors import name_source
 from ..launch_spec.include_folders import add_source_folder
 from ..launch_spec.kernel_file import choose_kernel, read_launch_source
 from ..launch_spec.model import LaunchSpec
+from ..records import dataclass
 
 
 @dataclass

@@ -6,7 +6,7 @@ A moment is the count of statements that all work-items have begun. Going back i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from ..base.errors import AdrenoSimError
@@ -14,6 +14,7 @@ from ..base.text.line_markers import number_lines
 from ..engine.abi import debugging as abi
 from ..engine.abi.debug_table import Point
 from ..engine.run.debugged import StoreRecord, Watch
+from ..records import dataclass
 from .breakpoints import Breakpoint, Wanted
 from .frames import Frame, ItemScope, frames_of
 from .items import Grid

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..frontend.debug_info import Type
+from ..records import dataclass
 
 Number = int | float
 _DTYPES = {

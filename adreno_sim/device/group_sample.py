@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ..base.errors import AdrenoSimError, OptionError
 from ..base.specs import Argument
 from ..profiles.profile import Profile
+from ..records import dataclass
 from .counters import LaunchCounters, MemoryCounters
 from .protocol import Device, Kernel
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ..base.errors import OptionError
 from ..base.specs import Argument
+from ..records import dataclass
 from .protocol import Kernel, LaunchCode
 
 if TYPE_CHECKING:

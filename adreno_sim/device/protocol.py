@@ -7,7 +7,7 @@ unused dimensions. Names and error codes are OpenCL's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..base.errors import OptionError
 from ..base.run_options import RunOptions
 from ..base.specs import Argument, Storage, View, ViewSpec
 from ..findings import Finding
+from ..records import dataclass
 from .counters import LaunchCounters
 from .on_chip import OnChip
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..findings import Finding, Kind
+from ..records import dataclass
 
 if sys.version_info >= (3, 11):
     import tomllib

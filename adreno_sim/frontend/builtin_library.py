@@ -11,7 +11,6 @@ import functools
 import re
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import llvmlite
@@ -22,6 +21,7 @@ from ..base.errors import UnsupportedError
 from ..ir import ir
 from ..ir.cfg import simplify_cfg
 from ..ir.verify import verify
+from ..records import dataclass
 from . import library_cache
 from .driver import FrontEndTarget, compiler, run_clang
 from .llvm_reader.reader import ModuleReader

@@ -13,10 +13,10 @@ import resource
 import select
 import signal
 import subprocess
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from ..base.errors import AdrenoSimError
+from ..records import dataclass
 
 TIME_LIMIT = 30.0
 """Seconds of CPU time that one compilation may take."""

@@ -7,10 +7,11 @@ variables (`Instr.indices` of notes and of private variables).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from ..ir import ir
+from ..records import dataclass
 from .driver import FrontEndTarget
 from .llvm_reader.words import read_text
 from .program import compile_with_text

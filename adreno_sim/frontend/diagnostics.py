@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ..base.text.spelling import split_lines
+from ..records import dataclass
 
 _HEAD = re.compile(
     r"^(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<severity>fatal error|error|warning|note): (?P<message>.*)$"

@@ -11,11 +11,12 @@ import os
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..base.errors import AdrenoSimError, BuildError, UnsupportedError
 from ..base.host.current import current_family
 from ..base.installed.package_version import find_version
+from ..records import dataclass
 from . import wide_vectors
 from .compiler_crash import explain_crash
 from .compiler_process import LIKELY_CAUSE, TIME_LIMIT, Ended, execute

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from ..base.errors import DeviceError
+from ..records import dataclass
 
 _STANDARDS = {"CL1.0": 100, "CL1.1": 110, "CL1.2": 120, "CL2.0": 200, "CL3.0": 300}
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from ..base import disk_cache
 from ..base.code_digest import code_digest
 from ..base.stored import values
 from ..ir import ir
+from ..records import dataclass
 from .diagnostics import Diagnostic
 from .driver import FrontEndTarget, identify_compiler
 from .file_references import may_read_files

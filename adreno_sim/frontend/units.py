@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ..base.errors import BuildError, DeviceError
 from ..base.gc_pause import gc_paused
 from ..base.processes.scratch import scratch_folder
 from ..ir import ir
+from ..records import dataclass
 from .diagnostics import Diagnostic
 from .driver import FrontEndTarget, run_clang
 from .link import Linker

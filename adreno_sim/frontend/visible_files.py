@@ -10,11 +10,12 @@ import errno
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from ..base.errors import BuildError
+from ..records import dataclass
 
 HEADERS = Path(__file__).parent / "include"
 MOST_ENTRIES = 200_000

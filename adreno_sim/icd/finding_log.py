@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from ..base.errors import DeviceError
@@ -15,6 +15,7 @@ from ..base.rejected_call import rejected_call
 from ..base.text.line_markers import number_lines
 from ..base.text.spelling import OutputGuard, spell_line
 from ..findings import Finding, Kind, place_of
+from ..records import dataclass
 from ..results import finding_text
 from ..results.listing.shown import ShownFindings
 from ..results.notes.source_notes import add_source_notes

@@ -6,7 +6,7 @@ import contextlib
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from ..base.text.spelling import OutputGuard
 from ..device.protocol import LaunchResult
 from ..findings import Finding, Severity
 from ..memory.storage import StorageView
+from ..records import dataclass
 from ..results.launch_births import explain_births
 from ..results.run_report import HostCall
 from .calls.launch_filter import LaunchFilter

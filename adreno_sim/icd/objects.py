@@ -6,7 +6,7 @@ import contextlib
 import struct
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..backends.sim.device import SimDevice
@@ -20,6 +20,7 @@ from ..frontend.options import parse_options, split_options
 from ..image import layout_of
 from ..memory.heap import Heap
 from ..memory.storage import StorageView
+from ..records import dataclass
 from .calls.places import Frames
 from .identity import CHANNEL_ORDER, CHANNEL_TYPE
 from .messages import encode_list, encode_text

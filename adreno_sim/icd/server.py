@@ -8,7 +8,6 @@ import signal
 import socket
 import struct
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +16,7 @@ from ..backends.sim.open import open_sim
 from ..base.errors import AdrenoSimError
 from ..base.processes.descendants import find_descendants, signal_all
 from ..memory.heap import Heap
+from ..records import dataclass
 from ..results.readings import ReadingsReport
 from ..results.run_report import ProcessReport
 from . import identity, messages

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..base.text.name_pattern import NamePattern
+from ..records import dataclass
 from .calls.launch_filter import LaunchFilter
 
 LOG, TRACE = "ADRENO_SIM_ICD_LOG", "ADRENO_SIM_ICD_TRACE"

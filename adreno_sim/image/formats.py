@@ -5,12 +5,11 @@ Names are those of OpenCL without CL_. A colour is always four components in the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import DeviceError
+from ..records import dataclass
 
 ORDERS: dict[str, tuple[str, ...]] = {
     "R": ("r",), "A": ("a",), "RG": ("r", "g"), "RA": ("r", "a"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.errors import DeviceError
 from ..base.pitch_rules import find_pitch_rule
 from ..base.specs import ImageSpec
+from ..records import dataclass
 from .formats import format_of
 
 Ints = NDArray[np.int64]

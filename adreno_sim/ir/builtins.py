@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from ..records import dataclass
 from . import ir
 
 Effect = Literal["none", "read", "write", "read_write"]

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, TypeVar, Union
+
+from ..records import dataclass
 
 T = TypeVar("T")
 

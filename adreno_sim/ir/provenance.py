@@ -8,8 +8,8 @@ integer is looked up by address among the objects of its work-item.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
+from ..records import dataclass
 from . import ir, llvm_types
 
 ALIGNED = 128

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.errors import OptionError, UnsupportedError
 from ..profiles import builtin
+from ..records import dataclass
 
 if sys.version_info >= (3, 11):
     import tomllib

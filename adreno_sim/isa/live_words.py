@@ -7,11 +7,11 @@ to one work-item (a constant, a parameter, an address of a variable) takes no re
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ..base.errors import UnsupportedError
 from ..ir import ir, layout
 from ..ir.builtins import builtin_of
+from ..records import dataclass
 from .translate.translation import constant_index, leaves_of
 
 Leaves = tuple[int, ...]

@@ -12,8 +12,10 @@ import json
 import re
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from ..records import dataclass
 
 Value = int
 """The number of the instruction that defines it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from ..base.bounded_read import open_file
 from ..base.errors import AdrenoSimError
 from ..base.toml_tables import MISSING, Table, is_number, is_whole, short_repr
+from ..records import dataclass
 from .named_files import FileNames
 
 GENERATORS = ("zeros", "ones", "arange", "random", "constant", "unwritten")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
 from ..base.toml_tables import Table
 from ..findings import Finding, Kind
+from ..records import dataclass
 
 KINDS = tuple(kind.label for kind in Kind)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Union
 
 from ..base.allow import AllowEntry
 from ..base.specs import BufferExtent, ImageSpec, Sampler
+from ..records import dataclass
 from .data import Data
 from .expected import ExpectedFinding
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.toml_tables import Table
 from ..base.trust.confined_path import is_below
+from ..records import dataclass
 
 
 @dataclass(frozen=True)

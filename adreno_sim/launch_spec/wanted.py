@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..base.errors import AdrenoSimError
 from ..device.protocol import KernelParam
+from ..records import dataclass
 from ..results.comparison import Comparison, compare, find_wrong
 from ..results.expected import Expected
 from . import scalars

@@ -7,11 +7,11 @@ bytes each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..base.errors import DeviceError
+from ..records import dataclass
 from .storage import Bytes, StorageView, after_write, before_access
 
 Extents = Sequence[int]

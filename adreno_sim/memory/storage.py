@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..base.host_memory import available_bytes
 from ..base.specs import BufferSpec, ViewSpec
 from ..base.stored.cached_hash import CachedHash
 from ..image import Format, Layout, texel_array
+from ..records import dataclass
 from .heap import Heap
 
 PAGE = 4096

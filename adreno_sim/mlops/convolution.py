@@ -5,10 +5,9 @@ Shapes: data (N, C, H, W); weights (O, C, Kh, Kw) plain, (1, C, Kh, Kw) depthwis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ..records import dataclass
 from .arithmetic import Mode, product, round_to_storage
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from ..base.errors import DeviceError, UnsupportedError
 from ..base.specs import BufferSpec, Storage, View, ViewSpec
 from ..profiles.ml import MLCapabilities
+from ..records import dataclass
 from . import environment
 from .environment import ClmlSettings
 from .graph import Graph, Node

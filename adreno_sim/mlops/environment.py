@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.errors import AdrenoSimError
+from ..records import dataclass
 
 RUN = ("CLML_IS_TUNING_RUN", "CLML_IS_TUNNING_RUN")
 CACHE = ("CLML_TUNING_CACHE", "CLML_TUNNING_CACHE")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from ..base.errors import AdrenoSimError
+from ..records import dataclass
 
 Op = Literal["input", "const", "kernel"]
 

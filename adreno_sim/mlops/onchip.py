@@ -11,9 +11,10 @@ free after its last reader.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from ..records import dataclass
 from .graph import Graph
 from .tensors import Layout, MLTensorSpec
 

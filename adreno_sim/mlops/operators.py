@@ -7,12 +7,12 @@ or would compute something else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..base.errors import UnsupportedError
+from ..records import dataclass
 from . import convolution, elementwise, matrix, pooling, rearranging
 from .arithmetic import Mode, mode_of, round_to_storage, softmax
 from .convolution import Window

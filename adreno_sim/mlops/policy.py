@@ -8,11 +8,11 @@ RFC's open question: a subgraph of one small operator costs two copies between l
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..profiles.ml import MLCapabilities
+from ..records import dataclass
 from .graph import Graph, Node
 from .kinds import kind_of
 from .tensors import MLTensorSpec

@@ -7,10 +7,11 @@ filled up, so that a program that takes OPTIMAL bytes for plain ones reads somet
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+
+from ..records import dataclass
 
 Layout = Literal["optimal", "nchw"]
 

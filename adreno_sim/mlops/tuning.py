@@ -18,12 +18,13 @@ import os
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from ..base.bounded_read import DATA_LIMIT, parse_json, read_bytes
 from ..base.errors import AdrenoSimError
 from ..base.output_file import replacing
+from ..records import dataclass
 
 MAGIC = 0x434C4D4C54554E45  # "CLMLTUNE"
 SIGNATURE = b"adreno-sim/tuning/1\n"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from ..base.errors import AdrenoSimError
+from ..records import dataclass
 from .fields import apply_value, suggest
 from .lazy_tables import LazyTables, read_lazily
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
+
+from ..records import dataclass
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from ..records import dataclass
 
 EXTENSION = "cl_qcom_ml_ops"
 ONCHIP_EXTENSION = "cl_qcom_onchip_global_memory"

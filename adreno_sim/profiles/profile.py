@@ -12,11 +12,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
 from ..base.errors import AdrenoSimError
+from ..records import dataclass
 from . import builtin
 from .fields import DEFAULTS, FIELDS, check_value, parse_value, suggest
 from .ml import MLCapabilities, of_profile

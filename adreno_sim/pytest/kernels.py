@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..base.errors import AdrenoSimError, UnsupportedError
 from ..base.pytest_settings import PytestSettings
 from ..base.specs import BufferSpec, ImageSpec
 from ..findings import Finding, Severity
+from ..records import dataclass
 from ..results import finding_text
 from ..results.plain_text import kind_first
 from . import kernel_folder, results

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ..records import dataclass
 
 if TYPE_CHECKING:
     from ..results.model import Report

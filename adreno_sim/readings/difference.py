@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ..records import dataclass
 from ..results.comparison import compare, tolerated
 from ..results.expected import Expected
 

@@ -9,9 +9,10 @@ decision does not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+
+from ..records import dataclass
 
 SMALL, LARGE = 4, 64
 """Units of the last place by which inputs are moved: a little, and sixteen times as much."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
 from ..backends.simulated import vary_device
 from ..base.errors import AdrenoSimError, BuildError, DeviceError
 from ..device.protocol import Device, StoreEvent
 from ..findings import Finding, Kind, Severity
+from ..records import dataclass
 from ..results.readings import ReadingsReport
 from .difference import Arrays, Judging, ReadingDifference, find_differences
 from .reading import Choice, Reading

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..ir import ir, llvm_types
 from ..ir.mod_ref import read_arguments
 from ..memory.storage import StorageView
 from ..profiles.profile import Profile
+from ..records import dataclass
 from .elements import find_element_type
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..base.text.spelling import shorten, spell_line
+from ..records import dataclass
 from .markdown import cell
 
 if TYPE_CHECKING:

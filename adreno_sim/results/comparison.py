@@ -8,10 +8,10 @@ with the same infinity, and with nothing else, but where the allowed error is in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from ..records import dataclass
 from .elements.masking import unmasked
 from .elements.plain_chunks import ChunkFigures, compare_plain
 from .expected import Expected

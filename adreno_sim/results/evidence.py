@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ..findings import Finding
+from ..records import dataclass
 from .comparison import find_wrong
 from .expected import Expected
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from ..records import dataclass
 
 SIGMAS = 8.0
 """Standard deviations of rounding that are allowed (docs/judging.md has the model and how often a right result exceeds it)."""

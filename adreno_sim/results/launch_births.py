@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..findings import Finding, Kind, Severity
 from ..ir.nonfinite_constants import MINUS, NAN, PLUS
+from ..records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ..base.allow import Allowed, AllowEntry
 from ..device.inspection import AccessProof
 from ..findings import Finding, Kind, Severity
+from ..records import dataclass
 from .readings import ReadingsReport
 from .unwatched import level_words
 from .verdict.exit_codes import EXIT_FINDINGS, EXIT_OK, WORDS

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from ..base.json_io import plain_json
 from ..base.version import __version__
 from ..device.machine_code import Instructions, KernelCode, MachineCode
+from ..records import dataclass
 
 SCHEMA = "adreno-sim/machine-code/1"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from ..base.allow import Allowed, AllowEntry
@@ -11,6 +11,7 @@ from ..device.inspection import AccessProof
 from ..device.machine_code import KernelCode
 from ..device.protocol import AccessCounts
 from ..findings import Finding, Severity
+from ..records import dataclass
 from .evidence import Evidence
 from .unwatched import level_words
 from .verdict.exit_codes import EXIT_FINDINGS, EXIT_OK, WORDS

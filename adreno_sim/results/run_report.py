@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..base.allow import Allowed, AllowEntry, apply
 from ..findings import Finding, Kind, Severity, place_of, rank
+from ..records import dataclass
 from .unwatched import find_lowest, find_unwatched, level_words
 from .verdict.exit_codes import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
 

@@ -7,13 +7,13 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from ..base.bounded_read import DATA_LIMIT, read_bytes
 from ..base.errors import AdrenoSimError
 from ..findings import Finding, Kind
+from ..records import dataclass
 from ..timing.machines import SPREAD
 from .time_report import SCHEMA, TimeReport
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 from ..base.errors import DeviceError, UnsupportedError
@@ -12,6 +12,7 @@ from ..base.specs import Argument
 from ..base.version import __version__
 from ..device.group_sample import SlowCall
 from ..device.protocol import Kernel
+from ..records import dataclass
 from ..timing.launches import LaunchTimer, TimeEstimate
 from ..timing.machines import SPREAD, ErrorClass, TimedDevice
 

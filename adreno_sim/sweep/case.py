@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ..base.errors import AdrenoSimError
 from ..base.run_options import RunOptions
 from ..base.trust.device_string import options_in
 from ..base.version import __version__
+from ..records import dataclass
 
 STATUSES = ("ok", "findings", "failed", "unsupported", "internal-error", "crashed", "hung")
 """What can become of a case; by exit code, or by how its process ended."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..base.version import __version__
+from ..records import dataclass
 from ..results.unwatched import find_lowest, find_unwatched
 from . import engines
 from .case import STATUSES, Case, Result, case_json

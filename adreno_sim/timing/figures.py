@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from ..device.counters import MemoryCounters
 from ..device.group_sample import SampledLaunch
+from ..records import dataclass
 
 SMALL_TEXEL = 8
 """The bytes of the largest texel that a texture unit gives at its full rate: four halves."""

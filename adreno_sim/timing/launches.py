@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..base.specs import Argument, BufferSpec, ImageSpec, Local, Null, Sampler
 from ..device.group_sample import SampledLaunch, SlowCall, Tracing, require_group_counter
 from ..device.protocol import Device, Kernel
 from ..image.formats import format_of
+from ..records import dataclass
 from .figures import LaunchFigures, figures_of
 from .machines import TimedDevice, machine_of_profile
 from .model import INTEGER, PARTS, WAVE, predict

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from ..base.errors import UnsupportedError
 from ..profiles.profile import Profile
 from ..profiles.rates import RATES
+from ..records import dataclass
 from .model import WAVE, Machine
 
 RECORDS = Machine(

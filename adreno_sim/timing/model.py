@@ -15,11 +15,12 @@ Every figure and constant may be a NumPy array, so that many launches are predic
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from ..records import dataclass
 from .figures import LaunchFigures
 
 WAVE = 64

@@ -6,12 +6,13 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ...base.array_files import open_npz
 from ...base.bounded_read import parse_json
+from ...records import dataclass
 from ...results.expected import Expected
 from .serial import SchemaError, decode, encode
 

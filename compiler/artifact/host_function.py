@@ -6,9 +6,9 @@ plain data: `compiler.run` interprets it, and a bundle stores it under the names
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Union
 
+from ...records import dataclass
 from .serial import Node
 
 # --- scalar expressions of host functions -----------------------------------------------------------------

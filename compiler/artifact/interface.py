@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Union
 
+from ...records import dataclass
 from .serial import Node
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from ...records import dataclass
 from ...results.plan_summary import PlanSummary
 
 ON_CHIP = "on-chip"

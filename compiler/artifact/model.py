@@ -12,7 +12,7 @@ import io
 import json
 import os
 import zipfile
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -26,6 +26,7 @@ from ...base.errors import AdrenoSimError
 from ...base.output_file import open_output
 from ...base.text.spelling import decode as decode_text
 from ...base.text.spelling import encode_exactly
+from ...records import dataclass
 from . import golden as golden_data
 from .golden import GoldenData
 from .host_function import HostFunction

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...records import dataclass
 from . import vm_function as vm
 from .host_function import BufferParam
 from .model import CompiledModel

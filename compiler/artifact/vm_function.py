@@ -7,9 +7,9 @@ or an operand is the type of its field, which `vm_registers` reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal, Union
 
+from ...records import dataclass
 from .serial import Node
 
 Defined = Annotated[str, "defined"]

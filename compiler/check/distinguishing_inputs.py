@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...records import dataclass
 from ...results.comparison import why_uninformative
 from ...results.expected import Expected
 from ..artifact.model import CompiledModel

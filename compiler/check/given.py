@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
+from ...records import dataclass
 from ..importers.model import is_prim_func
 from ..tvm_bridge.versions import import_tvm
 from .golden import Reference, References

@@ -6,12 +6,12 @@ No tolerance of halves sees one, and a wide rerun runs on the simulator: what a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...golden.expectations import KernelExpectations
+from ...records import dataclass
 from ...results.comparison import compare
 from ...results.expected import Expected
 from ..artifact.model import CompiledModel

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Union
 
 import numpy as np
 
 from ...findings import Finding, Kind
+from ...records import dataclass
 from ...results.comparison import WHY_OPEN, compare, largest_difference, tolerated
 from ...results.expected import Expected
 from ...results.model import OutputReport

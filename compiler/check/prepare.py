@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ...base.allow import AllowEntry
 from ...base.errors import OptionError
 from ...base.processes.beside import count_native_threads, doing_beside
 from ...device.protocol import DeviceInfo
+from ...records import dataclass
 from ...results.model import BufferTensor, ScopeSummary
 from ..artifact.model import CompiledModel, as_compiled
 from ..compile import extract_model, lower_model, naming_operator, read_model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ...base.specs import View
 from ...base.text.spelling import split_lines
 from ...device.protocol import Kernel, Watch
 from ...findings import WorkItem
+from ...records import dataclass
 from ..artifact.host_function import Launch
 from ..artifact.model import CompiledModel, KernelCode
 from ..run import host_functions

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from ...launch_spec import scalars
 from ...launch_spec.data import DTYPES
 from ...memory.storage import poison_word
 from ...profiles.profile import is_builtin
+from ...records import dataclass
 from ..run.observer import FunctionCall, LaunchCall, Observer
 from ..run.vm import typed_arguments
 

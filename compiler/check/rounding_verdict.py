@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...base.errors import AdrenoSimError
+from ...records import dataclass
 from ...results.comparison import Comparison
 from ...results.expected import Expected
 from ..run.observer import FunctionCall

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 
+from ...records import dataclass
 from ..artifact.host_function import AllocBuffer, AllocImage, BufferParam, BufferRef, HostFunction, Launch, ScalarParam
 from ..artifact.model import CompiledModel, KernelCode
 from ..artifact.serial import Node

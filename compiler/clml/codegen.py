@@ -8,11 +8,12 @@ those of its constants: read back, the same three things.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...base.errors import UnsupportedError
 from ...mlops.graph import Entry, Graph, Node
+from ...records import dataclass
 from ..tvm_bridge import read
 from ..tvm_bridge.versions import import_tvm
 from .describe import describe, static_shape, tensor_dtype

@@ -15,12 +15,13 @@ epsilon                    all its digits (TVM: six after the point)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import UnsupportedError
+from ...records import dataclass
 from ..tvm_bridge import read
 
 PREFIX = "openclml."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...mlops.graph import Graph
 from ...mlops.kinds import kind_of
 from ...mlops.policy import OffloadPolicy, flops
 from ...profiles.ml import NEWEST, MLCapabilities
+from ...records import dataclass
 from ..artifact.model import OffloadDecision
 from ..passes.fold_layouts import fold_layouts
 from ..passes.private_function import inline_private_functions

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...device.protocol import Device
+from ...records import dataclass
 from ..check.check import check
 from ..lower.targets import make_target
 from ..passes.registry import FIXES

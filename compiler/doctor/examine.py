@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import metadata
 from typing import Any
 
 from ...device.protocol import Device
+from ...records import dataclass
 from ..tvm_bridge.versions import import_tvm, tvm_series
 from .defects import ABSENT, DEFECTS, OK, Defect, fixes_of
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ...records import dataclass
 from ..importers.fixed_inputs import Values
 from ..importers.load import load_model
 from ..lower.compile_options import CompileOptions

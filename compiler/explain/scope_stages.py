@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...records import dataclass
 from ..memory_scopes.decide import Decision
 from ..memory_scopes.demand import Demand
 from ..memory_scopes.fold import fold_scope_changes

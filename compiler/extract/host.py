@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import UnsupportedError
 from ...base.specs import IMAGE_CHANNEL_TYPE
+from ...records import dataclass
 from ..artifact.host_function import (
     AllocBuffer,
     AllocImage,

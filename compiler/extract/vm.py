@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import UnsupportedError
+from ...records import dataclass
 from ..artifact import vm_function as vm
 from ..artifact.vm_registers import change_blocks, find_operands, find_registers, walk
 from ..run.builtins import BUILTINS

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from ...records import dataclass
 from ..memory_scopes.demand import bindings, op_name
 from ..tvm_bridge.read import buffer_info, buffer_param, kind, loaded_buffer, walk
 from ..tvm_bridge.versions import type_of

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
+from ...records import dataclass
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 from .fixed_inputs import Values, fill, require_inputs
 

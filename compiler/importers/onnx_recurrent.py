@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,6 +10,7 @@ from onnx import ModelProto, NodeProto, helper
 
 from ...base.errors import UnsupportedError
 from ...golden.onnx_model import LargeArrays
+from ...records import dataclass
 from .onnx_control import require_steps
 from .onnx_names import attributes_of, node_label
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass
 
 import numpy as np
 from onnx import ModelProto, NodeProto, numpy_helper
 
 from ...golden.onnx_model import LargeArrays
+from ...records import dataclass
 
 LOGIT_GAIN = 6.0
 """Gain of the last weighted layer before a Softmax: with less, a thousand classes all get the same share."""

@@ -6,9 +6,9 @@ An ONNX model is compiled for full shapes. What holds for a range of sizes is fo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from ...records import dataclass
 from .model import Shapes
 
 

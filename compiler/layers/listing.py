@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from ...records import dataclass
 from ..memory_scopes.demand import bindings, op_name
 from ..tvm_bridge.read import kind
 from ..tvm_bridge.versions import shape_values, type_of, var_name

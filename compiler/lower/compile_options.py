@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Literal, TypeVar
 
 from ...base.errors import AdrenoSimError, OptionError
+from ...records import dataclass
 from ..artifact.model import is_compiled
 from ..importers.fixed_inputs import Values
 from ..memory_scopes.scoping import NO_TEXTURES, Scoping

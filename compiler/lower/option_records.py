@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...mlops.policy import OffloadPolicy
 from ...profiles.ml import MLCapabilities
 from ...profiles.profile import default_capabilities
+from ...records import dataclass
 from ..importers.fixed_inputs import Values
 from ..memory_scopes.scoping import Scoping
 from .targets import TargetLike

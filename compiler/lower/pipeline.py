@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Union
 
 from ...base.errors import AdrenoSimError, OptionError, UncompiledError
 from ...mlops.policy import OffloadPolicy
 from ...profiles.profile import default_capabilities
+from ...records import dataclass
 from ..artifact.model import OffloadDecision
 from ..memory_scopes.scoping import TVMS, Scoping, replace_scoping
 from ..passes import private_function

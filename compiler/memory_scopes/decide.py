@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ...records import dataclass
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.versions import type_of
 from .demand import Ask, Demand, bindings, callee, is_tensor

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ...records import dataclass
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.versions import shape_values, type_of, var_name
 from .rules import GLOBAL, OPAQUE, reads_textures, texture_scope, weights_in_texture

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...records import dataclass
 from ..tvm_bridge.read import buffer_param, key, kind, memory_scope
 from ..tvm_bridge.versions import import_tvm, type_of, var_name
 from .demand import bindings, callee, is_tensor, op_name, operands, sizes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, OptionError
+from ...records import dataclass
 from ..passes.base import SCHEDULE, before_first
 from ..schedules.blocks import schedule_rule
 from ..schedules.weight_texels import schedule_weight_texels

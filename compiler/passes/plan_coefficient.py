@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...base.specs import ImageSpec, TensorSpec
+from ...records import dataclass
 from ..run.texture_views import ROW_ALIGNMENT, planned_nbytes
 from ..tvm_bridge.branch_storages import ALLOC_STORAGE, ALLOC_TENSOR, op_name, var_key, with_type_of
 from ..tvm_bridge.static_plan import Life, plan_storages

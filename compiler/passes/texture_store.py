@@ -7,9 +7,10 @@ that every channel ends up with the last lane. 0.25 vectorises the call and is r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from ...records import dataclass
 from ..tvm_bridge.versions import dtype_of, import_tvm
 from .base import Fix
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
 
 from ...base.alignment import align_up
+from ...records import dataclass
 from .problem import Item, Problem
 from .spans import Span, call_span, peak_at
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...records import dataclass
 from ..artifact.memory_plan import ON_CHIP, MemoryPlan
 from ..artifact.model import ENTRY, CompiledModel
 from ..artifact.vm_function import AllocStorage, AllocTensor, Block, CopyTensor, Instruction, Kill, Reg, ShapeLiteral, ToDevice

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from ...base.alignment import align_up
 from ...base.specs import TensorSpec
 from ...findings import Finding, Kind
+from ...records import dataclass
 from .compare import causes
 from .problem import find_recording
 from .replan import allocation_of, with_rules

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from ...base.alignment import align_up
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...records import dataclass
 from .allocation import Allocation
 from .planners import find
 from .problem import Problem

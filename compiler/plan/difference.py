@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Union
 
 from ...base.errors import AdrenoSimError
+from ...records import dataclass
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.serial import SchemaError, decode
 from .footprint import SCHEMA, Footprint

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.version import __version__
 from ...findings import Finding
+from ...records import dataclass
 from ...results.encode import finding_to_json
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import CompiledModel

@@ -8,7 +8,7 @@ device memory.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from ...base.errors import UnsupportedError
 from ...mlops.kinds import kind_of
 from ...mlops.steps import steps_of
+from ...records import dataclass
 from ..artifact.host_function import RunGraph
 from ..artifact.memory_plan import ON_CHIP
 from ..artifact.model import ENTRY, CompiledModel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...mlops import environment
@@ -10,6 +9,7 @@ from ...mlops.graph import Graph, parse
 from ...mlops.kinds import kind_of
 from ...mlops.onchip import BufferPool, OnChipPlan, TensorLocation, layouts, plan, spec_of
 from ...profiles.ml import MLCapabilities
+from ...records import dataclass
 from ..artifact.model import ENTRY
 from ..artifact.vm_function import CallHost, RunStep
 from ..artifact.vm_registers import walk

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Union
 
 from ...base.specs import TensorSpec
+from ...records import dataclass
 from ..artifact.memory_plan import PlannedWorkspace
 from ..run.values import HeapValue, ShapeValue
 

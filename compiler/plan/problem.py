@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ...base.alignment import align_up
 from ...base.errors import AdrenoSimError
 from ...base.specs import ImageSpec, TensorSpec
+from ...records import dataclass
 from ..artifact.plan_check import MAX_BYTES, MAX_TIME, find_wrong_type
 from .spans import live_peak
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ...device.protocol import Device
 from ...image import layout_under
 from ...profiles.ml import MLCapabilities
 from ...profiles.profile import Profile
+from ...records import dataclass
 from ..run.texture_views import row_pitch, texel_bytes, with_runtime_pitch
 from .problem import Item, Problem, from_plan
 

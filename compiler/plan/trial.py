@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.specs import BufferSpec, Storage, TensorSpec, ViewSpec
 from ...device.protocol import Device
+from ...records import dataclass
 from ..artifact.memory_plan import MemoryPlan, PlannedTensor
 from ..run.texture_views import device_view
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import UnsupportedError
+from ...records import dataclass
 from ..layers.numbering import function_of, layers
 from ..layers.recast import cast, rebuild_call
 from ..tvm_bridge.read import key, kind

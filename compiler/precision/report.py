@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
@@ -11,6 +11,7 @@ from ...device.protocol import Device
 from ...golden.model_expectations import NAME, expect_outputs
 from ...golden.truth.units import Units
 from ...golden.truth.value import Unmodelled
+from ...records import dataclass
 from ...results.comparison import compare, why_uninformative
 from ...results.expected import Expected
 from ...results.unwatched import device_in_words

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ...base.errors import UncompiledError, UnsupportedError
+from ...records import dataclass
 
 if TYPE_CHECKING:
     from tvm import IRModule

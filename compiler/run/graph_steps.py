@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...base.specs import View
 from ...device.protocol import MLProgram
+from ...records import dataclass
 from ..artifact.host_function import HostFunction
 from .observer import FunctionCall, GraphCall, Observer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Union
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError
 from ...base.specs import IMAGE_CHANNEL_TYPE, ImageSpec, Size3, View
 from ...device.protocol import Device
+from ...records import dataclass
 from ..artifact.host_function import (
     AllocBuffer,
     AllocImage,

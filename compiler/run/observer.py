@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ...base.specs import View
 from ...device.protocol import Device, Kernel, LaunchResult, MLProgram
 from ...findings import Finding
+from ...records import dataclass
 from ..artifact.host_function import HostFunction
 from ..artifact.model import KernelCode
 from .values import Tensor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...base.run_options import RunOptions
 from ...base.specs import BufferSpec, Size3, ViewSpec
 from ...device.protocol import Device, DeviceInfo, LaunchResult
 from ...findings import Finding
+from ...records import dataclass
 
 
 @dataclass(frozen=True)

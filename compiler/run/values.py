@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Union
 
 import numpy as np
@@ -11,6 +10,7 @@ from ...base.errors import UnsupportedError
 from ...base.specs import BufferSpec, Storage, TensorSpec, View
 from ...device.lending import lend
 from ...device.protocol import Device
+from ...records import dataclass
 from .texture_views import device_view
 
 

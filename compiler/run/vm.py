@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
@@ -13,6 +12,7 @@ from ...base.specs import TensorSpec, View
 from ...device.protocol import Device, Kernel, MLProgram
 from ...findings import Finding
 from ...mlops.graph import parse
+from ...records import dataclass
 from ..artifact.host_function import HostFunction, Launch
 from ..artifact.model import ENTRY, CompiledModel, KernelCode, TensorInfo
 from ..artifact.vm_function import RunStep

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ...records import dataclass
 from ..schedules.blocks import is_extent
 from ..schedules.packed_rule import reads_by_texel
 from ..tvm_bridge.read import BufferInfo, buffer_info

@@ -7,10 +7,11 @@ them are textures where the model calls it is kept beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...records import dataclass
 from ..lower.pipeline import reason, relax_passes
 from ..memory_scopes.scoping import TVMS, Scoping
 from ..passes.base import SCHEDULE, Fix, first

@@ -7,8 +7,9 @@ sampled.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from ...records import dataclass
 
 KEY = "adreno_sim.variant"
 """Annotation of the root block that names the variant."""

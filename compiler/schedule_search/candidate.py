@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...records import dataclass
 from ..artifact.host_function import HostFunction
 from ..artifact.model import CompiledModel
 from ..extract.module import extract

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import statistics
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Kind, Severity
 from ...golden.expectations import KernelExpectations
 from ...golden.truth.units import Units
+from ...records import dataclass
 from ...results.comparison import compare
 from ...results.expected import Expected
 from ...timing.launches import LaunchTimer

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...records import dataclass
 from ..artifact.host_function import Const, HostFunction, Launch
 from ..tvm_bridge import read
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from ...base import json_io
+from ...records import dataclass
 from .candidate_times import LABEL
 
 SCHEMA = "adreno-sim/tune/2"

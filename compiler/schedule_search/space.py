@@ -7,10 +7,10 @@ local memory and images wider than the device takes belong to the space, and are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...base.errors import UnsupportedError
+from ...records import dataclass
 from ..schedule_database.anchor import LANES, Anchor, find_anchor
 from ..schedule_database.metaschedule import meta_schedule
 from ..schedule_database.variants import KEY, Variant, variants

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ...base.errors import AdrenoSimError
+from ...records import dataclass
 from ..artifact.interface import EntryParam, StateInfo
 from ..artifact.memory_plan import SymbolRange
 from .entry_model import tensors_of

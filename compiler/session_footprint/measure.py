@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from ...base.alignment import align_up
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.specs import TensorSpec
 from ...base.version import __version__
+from ...records import dataclass
 from ..artifact.memory_plan import FixedTensor
 from ..artifact.model import CompiledModel
 from ..plan.compare import PlannerResult

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from ...base.specs import TensorSpec
+from ...records import dataclass
 from ..artifact.interface import EntryParam, PackedInfo, TensorInfo
 from ..artifact.memory_plan import FixedTensor
 from ..tvm_bridge.versions import import_tvm

@@ -7,10 +7,11 @@ it was made of: those with the same callee and the same arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
+from ...records import dataclass
 from .operator_names import bindings, name_of
 from .pass_pipelines import Snapshot
 from .read import key, kind, op_name

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import UnsupportedError
+from ...records import dataclass
 
 
 def kind(node: Any) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+
+from ...records import dataclass
 
 MATCH_RANGE = 16
 """How many times larger or smaller than a tensor a storage may be to be reused for it."""

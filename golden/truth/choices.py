@@ -7,10 +7,11 @@ weight goes with it: so the whole value is computed for either. One step of one 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...compiler.tvm_bridge import read
+from ...records import dataclass
 from .value import Value
 
 MOST_UNDECIDED = 4

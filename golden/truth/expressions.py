@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from ...base.integers.interval import Interval
 from ...compiler.tvm_bridge import read
+from ...records import dataclass
 from . import functions, operations
 from .choices import Choices
 from .operations import called_name

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...compiler.tvm_bridge import read
 from ...compiler.tvm_bridge.versions import import_tvm
+from ...records import dataclass
 
 
 @dataclass

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Union
 
 import numpy as np
 
+from ...records import dataclass
 from .operators.operator import Operator
 from .program import TruthProgram
 from .value import Unmodelled

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.tvm_bridge import read
+from ...records import dataclass
 from .choices import MOST_UNDECIDED, Choices
 from .guarded_reads import compute_where_chosen
 from .nests.groups import Groups, write_group

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Union
 
 import numpy as np
 
 from ...base.errors import AdrenoSimError
+from ...records import dataclass
 from ..errors import StrayAccessError
 from .compiled import Function, pointer
 from .program import NO_MEMORY, TruthProgram

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ...device.protocol import DeviceInfo
+from ...records import dataclass
 from .value import DIGITS, FLOATS
 
 WIDE = "wide"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...base.integers.interval import Interval
+from ...records import dataclass
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 """Float types, in the order of the units that a truth is given."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...base.host.current import library_folders
 from ...base.installed.install_line import install_line
+from ...records import dataclass
 
 VENDORS = Path("/etc/OpenCL/vendors")
 

@@ -7,12 +7,12 @@ must give it bit by bit. One table serves the product and the tests.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from typing import Union
 
 import numpy as np
 
 from ...base.specs import Local
+from ...records import dataclass
 
 IMAGES = "images"
 """What a kernel needs that uses images; every other need is the name of an extension."""

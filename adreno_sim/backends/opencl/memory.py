@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyopencl._cl as raw  # the public enqueue_copy refuses one-dimensional im
 from ...base.errors import DeviceError
 from ...base.specs import BufferSpec, ImageSpec, ViewSpec
 from ...image import Format, format_of
+from ...records import dataclass
 from .errors import device_errors
 
 KINDS = {

@@ -7,9 +7,9 @@ import ctypes
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ...base.text.spelling import decode
+from ...records import dataclass
 
 _LIMIT = 4 << 20
 """Bytes that are kept of one launch, as on the simulated device."""

@@ -7,7 +7,6 @@ import re
 import tempfile
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from ...base.errors import BuildError, DeviceError
 from ...base.specs import Argument, BufferSpec, Local, Null, Sampler
 from ...device.protocol import KernelParam, may_write
 from ...frontend.options import split_options
+from ...records import dataclass
 from . import signature
 from .errors import code_name, device_errors
 from .memory import OpenCLView

@@ -15,13 +15,14 @@ import platform
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ...base import disk_cache
 from ...base.code_digest import code_digest
 from ...base.processes.scratch import scratch_folder
 from ...base.text.spelling import decode
+from ...records import dataclass
 from . import drivers
 from .known_answers import SIMPLEST
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...base.errors import UnsupportedError
@@ -12,6 +12,7 @@ from ...engine.run.debugged import DebugRun
 from ...frontend.debug_info import DebugInfo, compile_for_debugging
 from ...ir import ir
 from ...memory.storage import StorageView, before_access
+from ...records import dataclass
 from . import limits
 from .arguments import bind_argument, check_arguments
 from .device import SimDevice

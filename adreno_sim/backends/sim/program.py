@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 
 from ...base.errors import AdrenoSimError, DeviceError
@@ -13,6 +12,7 @@ from ...ir import ir
 from ...ir.layout import size_of
 from ...ir.mod_ref import written_arguments
 from ...profiles.profile import Profile
+from ...records import dataclass
 from .sub_groups import choose_size
 
 

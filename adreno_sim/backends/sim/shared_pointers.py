@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...base.errors import DeviceError
 from ...ir.shared_params import add_shared_params
 from ...memory.storage import StorageView
+from ...records import dataclass
 from .program import SimKernel
 
 MOST_KERNELS = 256

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import faulthandler
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from ...records import dataclass
 
 DRIVER, ENGINE = "the OpenCL driver", "adreno-sim"
 

@@ -22,9 +22,9 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 
+from ...records import dataclass
 from ..profiling.sampler import find_log
 
 _HEAD = struct.Struct("<?Q")

@@ -15,11 +15,11 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from ...findings import Finding, Kind
+from ...records import dataclass
 from .crashes import DRIVER, ENGINE, note_crash, read_crash
 from .scratch import scratch_folder
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ...records import dataclass
 from .sampler import INTERVAL
 
 Event = dict[str, Any]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+
+from ...records import dataclass
 
 LONG = 400
 """Characters from which a text is a part."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from ...records import dataclass
 from ..errors import AdrenoSimError
 from ..run_options import NAMES
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...records import dataclass
 from ..errors import AdrenoSimError
 from ..run_options import NAMES, RunOptions, make_options
 from .confined_path import find_below

@@ -8,10 +8,10 @@ import resource
 import sys
 import sysconfig
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from ...records import dataclass
 from .. import disk_cache
 from ..code_digest import PACKAGE
 from ..errors import AdrenoSimError

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ...records import dataclass
 from ..frames import ItemScope
 from ..session import DebugSession
 from ..shown import value_text

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.builtins import Effect
+from ...records import dataclass
 
 ByteRange = tuple[int, int]
 """The first byte, and the byte behind the last."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...base.specs import Size3
 from ...base.stored.cached_hash import CachedHash
 from ...ir import ir
+from ...records import dataclass
 from .bound import Bound, BoundBuffer, BoundImage
 from .specialization import ImageArg, Specialization
 

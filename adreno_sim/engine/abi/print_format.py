@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
+from ...records import dataclass
 
 LONGEST_FIELD = 4095
 """Characters that one conversion may have: what every C library must be able to write."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...device.protocol import AccessCounts
+from ...records import dataclass
 from .specialization import Proofs
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Union
 
 from ...base.run_options import Checks
 from ...base.specs import BufferExtent, Sampler
 from ...base.stored.cached_hash import CachedHash
+from ...records import dataclass
 
 
 @dataclass(frozen=True)

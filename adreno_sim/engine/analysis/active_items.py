@@ -6,11 +6,10 @@ neither touch memory nor report anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.queries import may_leave_vector
+from ...records import dataclass
 from .failures import attempt
 from .parallel_regions import ParallelRegion, RegionPlan
 from .segments import Segment

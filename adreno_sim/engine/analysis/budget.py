@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ...ir import ir
+from ...records import dataclass
 
 
 class OverBudget(Exception):

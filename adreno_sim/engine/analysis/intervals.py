@@ -6,12 +6,11 @@ iteration, and can vectorise the loop. Nothing is assumed of arguments or of mem
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...base.integers.interval import Interval, signed_range
 from ...ir import ir
 from ...ir.induction_variables import signed
 from ...ir.loops import back_edges
+from ...records import dataclass
 from ..abi.specialization import Specialization
 from .failures import attempt, note
 from .interval_rules import bits_of, find_interval

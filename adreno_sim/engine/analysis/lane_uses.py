@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
+from ...records import dataclass
 
 Lanes = frozenset[int]
 

@@ -6,11 +6,12 @@ linear expression over a constant, or a value for which only bounds are known. A
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 
 from ...base.integers.congruence import Congruence
 from ...base.integers.interval import Interval
+from ...records import dataclass
 
 
 class Linear:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from ...base.integers.interval import Interval, signed_range
 from ...ir import ir
 from ...ir.cfg import predecessors, reverse_postorder
 from ...ir.induction_variables import InductionVariable, find_induction_variable, signed, signed_constant
 from ...ir.loops import back_edges, loop_body
+from ...records import dataclass
 from .failures import attempt
 from .interval_rules import bits_of, find_interval
 from .path_conditions import INVERSE

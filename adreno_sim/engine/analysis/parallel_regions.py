@@ -8,10 +8,11 @@ to the next synchronisation point. Values that are live across one are spilled t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir import ir
 from ...ir.cfg import reverse_postorder
+from ...records import dataclass
 from .loop_bounds import polled_edges
 from .segments import Graph, Segment, SyncPoint
 from .shift_amounts import written_amount

@@ -6,9 +6,10 @@ its only successor begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir import ir
+from ...records import dataclass
 
 
 @dataclass(eq=False, slots=True)

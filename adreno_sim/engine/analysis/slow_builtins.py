@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...device.group_sample import SlowCall
 from ...ir import ir, llvm_types
+from ...records import dataclass
 
 _CLPEAK = "https://github.com/krrishnarraj/clpeak/issues/202"
 _ASEN = "https://github.com/azhirnov/as-en, AE/docs/papers/bench/Adreno_660.md"

@@ -6,10 +6,11 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from ...ir import ir
+from ...records import dataclass
 
 T = TypeVar("T")
 

@@ -8,11 +8,12 @@ such check: its lanes would have to take turns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import address_operands, touches_memory
 from ...ir.provenance import Object, ObjectId, Ptr
+from ...records import dataclass
 from ..abi import context, race_cells
 from ..abi.specialization import ImageArg, LocalArg, shadow_of
 from ..emit.check import Check

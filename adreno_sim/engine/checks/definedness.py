@@ -9,7 +9,7 @@ code: `definedness_vectors`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
@@ -17,6 +17,7 @@ from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_plain_store
 from ...ir.provenance import Object, ObjectId, Ptr, is_pointer
 from ...ir.queries import private_bytes
+from ...records import dataclass
 from ..abi.specialization import LocalArg, shadow_of
 from ..analysis.lane_uses import LaneUses
 from ..emit.check import Check

@@ -4,13 +4,14 @@ in the shadow. A variable that may have no value keeps a launch out of vectors."
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_plain_store, touches_memory
 from ...ir.provenance import Object, Ptr
+from ...records import dataclass
 from ..analysis.lane_uses import LaneUses
 from ..emit.check import NotVectorizable
 from ..emit.emitter import Emitter

@@ -8,13 +8,14 @@ a lane that is only selected or replaced is left out too. An image that has an e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from ...base.specs import BufferExtent
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
+from ...records import dataclass
 from ..abi.specialization import BufferArg, ImageArg
 from ..analysis.lane_uses import LaneUses
 from ..emit.check import Check, NotVectorizable

@@ -7,7 +7,7 @@ it that sum stays in a register. A barrier that not all work-items reach, or tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
@@ -15,6 +15,7 @@ from ...ir.memory_ops import address_operands, is_plain_load, touches_memory
 from ...ir.mod_ref import written_arguments
 from ...ir.postdominators import PostDominators
 from ...ir.provenance import Provenance
+from ...records import dataclass
 from ..analysis.segments import Graph, Segment
 from ..emit.sync_points import Scopes
 

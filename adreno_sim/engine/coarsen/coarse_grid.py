@@ -8,9 +8,10 @@ groups of several planes share what they read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...base.specs import Size3
+from ...records import dataclass
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import NOTHING, LocalArg, Specialization, bounds_of_grid
 

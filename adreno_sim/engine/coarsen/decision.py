@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...device.protocol import AccessCounts
+from ...records import dataclass
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization, shadow_of
 from .coarse_grid import CoarseGrid

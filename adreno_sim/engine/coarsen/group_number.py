@@ -6,11 +6,11 @@ quotient by a multiple of `row` then depends on n alone, and a remainder is anot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
+from ...records import dataclass
 
 
 @dataclass(frozen=True)

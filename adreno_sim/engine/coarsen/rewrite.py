@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...base.specs import Size3
 from ...ir import ir
 from ...ir.builtins import builtin_of
+from ...records import dataclass
 from .barriers import find_needless_barriers
 from .coarse_grid import CoarseGrid
 from .group_number import GroupNumber, Known, RowNumber, find_group_numbers

@@ -10,13 +10,13 @@ that the bits stay the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.llvm_types import store_size
 from ...ir.memory_ops import address_operands, is_plain_load, touches_memory
 from ...ir.provenance import ObjectId
+from ...records import dataclass
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization
 from ..analysis.active_items import is_side_effect_free

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir import ir
 from ...ir.cfg import reverse_postorder
+from ...records import dataclass
 from ..analysis.data_chains import computes_floats, count_fetches, find_fused
 from ..analysis.segments import Segment
 

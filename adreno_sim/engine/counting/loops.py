@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir import ir
 from ...ir.cfg import reverse_postorder
 from ...ir.dominators import DominatorTree
 from ...ir.loops import back_edges, natural_loops
+from ...records import dataclass
 
 WHOLE = 0
 """The number of the kernel itself, which is around all loops."""

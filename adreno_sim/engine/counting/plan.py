@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir import ir
+from ...records import dataclass
 from ..abi.count_table import CountedSite, CountTable
 from ..analysis.segments import Segment
 from ..analysis.slow_builtins import count_slow

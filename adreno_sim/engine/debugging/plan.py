@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ...ir import ir, llvm_types
 from ...ir.dominators import Dominators
 from ...ir.loops import natural_loops
 from ...ir.queries import private_bytes
+from ...records import dataclass
 from ..abi.debug_table import DebugTable, Point, Slot
 from ..abi.specialization import LocalArg
 from ..analysis.segments import Segment

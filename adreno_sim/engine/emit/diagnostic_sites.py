@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...findings import Kind, Note
 from ...ir import ir
+from ...records import dataclass
 
 
 @dataclass(frozen=True)

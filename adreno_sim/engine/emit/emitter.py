@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir import ir, llvm_types
 from ...ir.provenance import NULL, Object, ObjectId, Provenance, Ptr, is_pointer
+from ...records import dataclass
 from ..analysis.segments import Segment
 from ..llvm import constants
 from ..llvm.text import Text

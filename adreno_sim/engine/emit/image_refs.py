@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...image.formats import Format
 from ...ir import ir
+from ...records import dataclass
 from ..abi import argument_block
 from .argument_slots import ArgumentSlots
 

@@ -8,12 +8,11 @@ flexible array).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
 from ...ir.queries import type_of_variable
+from ...records import dataclass
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
 

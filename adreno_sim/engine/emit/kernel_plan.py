@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from ...ir import ir
 from ...ir.provenance import Provenance
 from ...ir.queries import globals_of
+from ...records import dataclass
 from ..analysis.parallel_regions import RegionPlan
 from .emitter import Emitter
 from .instrumentation import Instrumentation

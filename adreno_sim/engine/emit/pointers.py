@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir.provenance import Ptr
+from ...records import dataclass
 
 LaneOffsets = tuple[int, ...]
 """One number per lane: the difference of the lane's value from lane 0's."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from ...base.errors import UnsupportedError
 from ...ir import ir, llvm_types
 from ...ir.constant_data import data_bytes
 from ...ir.memory_ops import claimed_alignment
+from ...records import dataclass
 from ..abi.print_format import PrintCall
 from ..abi.specialization import Specialization
 from ..analysis.lane_uses import LaneUses

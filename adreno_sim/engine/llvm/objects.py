@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 
 import llvmlite
@@ -21,6 +20,7 @@ from ...base.host.family import ProcessorFamily
 from ...base.host.processor import Processor
 from ...base.processes.helper import HelperEndedError, Helpers, Limits, NoHelperError
 from ...frontend.compiler_process import MEMORY_LIMIT, TIME_LIMIT, WALL_FACTOR
+from ...records import dataclass
 from ..runtime.compiled import compile_files
 from .cached_choices import keep_choices
 from .float_table import move_to_table

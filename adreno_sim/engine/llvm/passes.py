@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
+
+from ...records import dataclass
 
 SHORT = 175
 """The most lines of vectorised code in a module that gets LLVM's own pipeline: it costs little there, and its second round

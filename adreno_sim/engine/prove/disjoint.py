@@ -9,9 +9,9 @@ digits, so an offset is also tried as a sum of such digits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ...ir import ir
+from ...records import dataclass
 from ..analysis.affine import AffineForms
 from ..analysis.bounds import Bounds
 from ..analysis.linear import Linear

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -12,6 +11,7 @@ import numpy as np
 from ...ir import ir
 from ...ir.dominators import Dominators
 from ...ir.loops import natural_loops
+from ...records import dataclass
 from ..analysis.affine import AffineForms
 from ..analysis.budget import Budget, OverBudget
 from ..analysis.linear import Linear

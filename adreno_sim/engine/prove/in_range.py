@@ -7,7 +7,6 @@ the access's obstacle: `explain` makes a sentence of it, for those who ask.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...base.integers.interval import signed_range
@@ -16,6 +15,7 @@ from ...ir.builtins import VectorAccess, builtin_of, find_builtin
 from ...ir.memory_ops import address_operands, claimed_alignment, is_plain_load, is_plain_store, touches_memory
 from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ...ir.queries import globals_of, may_leave_vector, private_bytes
+from ...records import dataclass
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import ROOM, ROOM_24, LocalArg, Proofs, Specialization
 from ..analysis.affine import AffineForms

@@ -9,12 +9,13 @@ another one, and without taking two ways at a uniform branch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import address_operands, fence_flags, is_plain_load, touches_memory
 from ...ir.provenance import ObjectId
+from ...records import dataclass
 from ..abi.kernel_shape import LOCAL_FLAG
 from ..abi.specialization import LocalArg
 from ..analysis.affine import AffineForms

@@ -7,7 +7,7 @@ work-item after it read what it replaces. Such arguments need no check of races 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from ...ir import ir
@@ -15,6 +15,7 @@ from ...ir.builtins import builtin_of
 from ...ir.cfg import reachable_from
 from ...ir.loops import natural_loops
 from ...ir.memory_ops import address_operands, is_plain_load, is_plain_store, touches_memory
+from ...records import dataclass
 from ..analysis.affine import AffineForms
 from ..analysis.linear import Linear
 from .disjoint import AccessRange, injective_symbols

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...base.specs import Size3
+from ...records import dataclass
 from ..abi.bound import Bound
 from . import launch
 from .compiled_kernel import CompiledKernel

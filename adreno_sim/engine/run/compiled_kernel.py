@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from ...base.errors import UnsupportedError
 from ...base.gc_pause import gc_paused
 from ...device.protocol import LaunchCode
 from ...ir import ir
+from ...records import dataclass
 from ..abi.specialization import Specialization
 from ..analysis.failures import note
 from ..caching import compiled_cache

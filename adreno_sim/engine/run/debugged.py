@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ...base.run_options import Checks
 from ...findings import Finding, Kind
 from ...ir import ir
 from ...ir.mod_ref import written_arguments
+from ...records import dataclass
 from ..abi import debugging as abi
 from ..abi.bound import Bound
 from ..abi.debug_table import DebugTable

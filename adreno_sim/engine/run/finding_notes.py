@@ -4,7 +4,6 @@ the branches that decide who reaches a barrier, how far outside an access lies."
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ...findings import Access, Kind, Note
 from ...ir import ir
@@ -12,6 +11,7 @@ from ...ir.builtins import ASYNC_COPIES, builtin_of
 from ...ir.cfg import reachable_from
 from ...ir.dominators import Dominators
 from ...ir.memory_ops import fence_flags
+from ...records import dataclass
 from ..abi.kernel_shape import GLOBAL_FLAG, IMAGE_FLAG, LOCAL_FLAG
 from ..analysis.uniformity import Uniformity
 

@@ -7,7 +7,7 @@ import os
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from ...device.protocol import AccessCounts, StoreEvent
 from ...findings import Finding
 from ...image.formats import format_of
 from ...ir import ir, llvm_types
+from ...records import dataclass
 from ..abi import argument_block, context, order_tables
 from ..abi.bound import Bound, BoundBuffer, BoundImage
 from ..abi.specialization import BufferArg, ImageArg, ScalarArg

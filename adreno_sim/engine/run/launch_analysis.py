@@ -6,11 +6,12 @@ need race cells.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 
 from ...device.inspection import LaunchProofs
 from ...ir import ir
+from ...records import dataclass
 from ..abi.accessed_bytes import AccessedBytes
 from ..abi.launch_facts import LaunchFacts
 from ..abi.proven_launch import ProvenLaunch

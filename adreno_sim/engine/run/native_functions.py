@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from dataclasses import dataclass
 
 from ...base.errors import UnsupportedError
+from ...records import dataclass
 from ..caching import compiled_cache
 from ..emit.c_runtime import WORK, renew_runtime, runtime
 from ..llvm import objects

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ...findings import Finding, Kind, Note, WorkItem
 from ...ir import ir
 from ...ir.cfg import reachable_from
+from ...records import dataclass
 from ..abi import context, race_cells
 from ..abi.kernel_shape import GLOBAL_FLAG, IMAGE_FLAG, LOCAL_FLAG
 from ..analysis.atomic_ordering import AtomicOrdering

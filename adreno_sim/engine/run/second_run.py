@@ -21,7 +21,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from ...base.errors import AdrenoSimError, UnsupportedError
 from ...findings import Kind
 from ...ir import ir
 from ...ir.queries import globals_of
+from ...records import dataclass
 from ..abi.bound import Bound
 from ..abi.specialization import NOTHING, LocalArg, Specialization, shadow_of
 from . import launch, optimistic

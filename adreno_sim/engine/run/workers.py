@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ...base.errors import AdrenoSimError
+from ...records import dataclass
 from ..abi import context
 from .aligned_memory import private_memory
 from .giving_up import may_give_up

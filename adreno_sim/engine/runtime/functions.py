@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from ...records import dataclass
 
 _DEFINITION = re.compile(r"^define (?P<head>[^\n]*?) (?P<group>#\d+ )?\{\n(?P<body>.*?)^\}\n", re.MULTILINE | re.DOTALL)
 _ATTRIBUTES = re.compile(r"^attributes (#\d+) = \{(.*)\}$", re.MULTILINE)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ...findings import Kind
 from ...ir.provenance import Ptr
+from ...records import dataclass
 from ..abi import argument_block
 from ..abi.specialization import ShadowSpec, shadow_of
 from ..emit import access

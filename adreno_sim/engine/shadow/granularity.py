@@ -3,12 +3,11 @@ a unit with bytes it does not touch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_atomic, is_plain_load
 from ...ir.provenance import ObjectId, Provenance, is_pointer
+from ...records import dataclass
 from ..abi.element_bytes import element_bytes
 from ..analysis.lane_uses import LaneUses
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ...findings import Kind, Note
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.provenance import is_pointer
+from ...records import dataclass
 from ..emit.diagnostic_sites import DiagnosticSite
 from .access_info import AccessInfo, make_site
 from .undefined_values import UndefinedValues

@@ -8,12 +8,13 @@ of its operands up, every other result in all bits if an operand is in any.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
+from ...records import dataclass
 from ..analysis.lane_uses import as_choice, lane_number
 from ..llvm.text import any_of
 from .undefined_values import PADDING, UndefinedValues, is_lane_by_lane

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ...findings import Kind
+from ...records import dataclass
 from ..abi import context, race_cells
 from ..abi.race_cells import CELL_BYTES
 from ..emit.region import RegionEmitter

@@ -7,11 +7,11 @@ what was computed from it, that is reported, at the place of the load. A variabl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...findings import Kind, Note
 from ...ir import ir, llvm_types
+from ...records import dataclass
 from ..emit.collectives import is_collective
 from ..emit.diagnostic_sites import DiagnosticSite
 from .access_info import AccessInfo

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...ir import ir, llvm_types
 from ...ir.builtins import is_intrinsic
+from ...records import dataclass
 from ..builtins.library_calls import LibraryEmitter
 from ..emit.builtin_registry import find_emitter
 from ..emit.emitter import INSTRUCTIONS, Emitter

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import claimed_alignment
 from ...ir.provenance import is_pointer
 from ...ir.queries import may_leave_vector
+from ...records import dataclass
 from ..analysis.shift_amounts import written_amount
 from ..emit import undefined_behaviour
 from ..emit.check import NotVectorizable

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, reduce
 from typing import Union
 
@@ -17,6 +17,7 @@ from ...ir import ir
 from ...ir.dominators import DominatorTree
 from ...ir.growing_tree import GrowingTree
 from ...ir.loops import natural_loops
+from ...records import dataclass
 from ..analysis.segments import Segment
 from ..emit.check import NotVectorizable
 

@@ -3,8 +3,7 @@ the group allows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...records import dataclass
 from ..abi.specialization import Specialization
 from ..emit.check import NotVectorizable
 from ..emit.pointers import LaneOffsets

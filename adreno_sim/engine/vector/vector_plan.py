@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...records import dataclass
 from ..emit.kernel_plan import KernelPlan
 from .lane_shapes import LaneShapes
 from .privates import Privates

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir.builtins import builtin_of
 from ...ir.ir import Block, Const, Function, Instr, Value
 from ...ir.provenance import is_pointer
 from ...ir.queries import private_bytes
+from ...records import dataclass
 
 _MOST_STEPS = 1_000_000
 """The most blocks, reads and writes that are examined for one function. Copies that are left stay."""

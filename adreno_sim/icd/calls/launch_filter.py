@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...base.text.name_pattern import NamePattern
+from ...records import dataclass
 
 
 @dataclass

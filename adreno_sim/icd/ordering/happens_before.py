@@ -8,7 +8,9 @@ not seen, so that what one of them knows counts as known to all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ...records import dataclass
 
 WINDOW = 2048
 """At least so many of the latest commands are known; older ones count as ordered."""

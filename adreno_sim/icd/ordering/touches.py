@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from ...ir.data_dependence import accesses_depend_on_memory
 from ...ir.mod_ref import atomic_arguments, read_arguments, written_arguments
 from ...memory.region import Box
 from ...memory.storage import MemoryBlock, StorageView
+from ...records import dataclass
 from ..launches import DriverLaunch
 
 Bytes = NDArray[np.bool_]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ...base.errors import DeviceError
 from ...findings import Finding, Kind
 from ...memory.storage import MemoryBlock
+from ...records import dataclass
 from ...results.run_report import HostCall
 from ..finding_log import FindingLog
 from ..launches import Launches

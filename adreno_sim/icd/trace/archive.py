@@ -8,7 +8,7 @@ import os
 import shutil
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +16,7 @@ from ...base.archive import open_zip, read_member, require_room
 from ...base.bundle_name import RECORDING
 from ...base.errors import AdrenoSimError
 from ...base.output_file import open_output
+from ...records import dataclass
 
 FORMAT, FORMATS = 3, (1, 2, 3)
 """Format 1 does not say which calls failed; formats before 3 not where in the program calls came from."""

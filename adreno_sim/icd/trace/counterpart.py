@@ -6,7 +6,6 @@ The simulator's memory is what counts: every launch begins with it on both devic
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...device.protocol import Device, Program, may_write
 from ...findings import Finding, Kind
 from ...frontend.file_options import require_no_access
 from ...memory.storage import StorageView
+from ...records import dataclass
 from ...results.comparison import compare
 from ..commands import Commands
 from ..finding_log import FindingLog

@@ -10,11 +10,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import IO
 
 from ...base.archive import require_memory
+from ...records import dataclass
 from ..protocol import Command, Request
 
 MAGIC = b"adreno-sim trace 1\n"

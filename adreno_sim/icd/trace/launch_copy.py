@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...base.specs import BufferSpec, ImageSpec, View
 from ...device.protocol import Device, KernelParam
 from ...memory.storage import Storage, StorageView
 from ...memory.undefined_bits import find_undefined
+from ...records import dataclass
 from ..launches import DriverLaunch
 from .elements import SCALARS
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ...backends.sim.device import SimDevice
 from ...backends.sim.launches.launch_config import PreparedLaunch
 from ...base.errors import AdrenoSimError, DeviceError
+from ...records import dataclass
 from ...results.run_report import HostCall, ProcessReport
 from ..commands import Commands
 from ..finding_log import FindingLog

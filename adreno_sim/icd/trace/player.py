@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import IO
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ...base.errors import DeviceError
 from ...base.text.spelling import decode
 from ...device.protocol import Device
+from ...records import dataclass
 from ...results.readings import ReadingsReport
 from ...results.run_report import ProcessReport
 from ..calls.launch_filter import LaunchFilter

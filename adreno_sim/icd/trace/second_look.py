@@ -8,7 +8,7 @@ rounded: OpenCL allows 0.6 of a step where full precision would give 0.5 (OpenCL
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ...findings import Finding, Kind, Severity
 from ...image.formats import combined_with
 from ...memory.storage import StorageView
 from ...memory.undefined_bits import ALL, find_undefined, set_undefined_bits
+from ...records import dataclass
 from ...results.comparison import compare, tolerated
 from ...results.expected import Expected
 from ..launches import DriverLaunch

@@ -8,11 +8,11 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain
 
 from ...findings import Finding, Kind
 from ...memory.storage import Storage
+from ...records import dataclass
 from ...results.run_report import Leak
 from ..calls.places import Frames
 

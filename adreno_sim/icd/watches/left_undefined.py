@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...findings import Finding
 from ...memory.region import Box
 from ...memory.storage import MemoryBlock, StorageView
+from ...records import dataclass
 from ...results.run_report import HostCall
 from ..finding_log import FindingLog
 

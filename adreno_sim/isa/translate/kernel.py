@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...ir import ir, layout
+from ...records import dataclass
 from ..program import NirProgram
 from . import arithmetic, atomics, calls, memory
 from .blocks import translate_body

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Union
 
 from ...ir import ir, layout
 from ...ir.builtins import builtin_of
 from ...ir.provenance import gep_terms
+from ...records import dataclass
 from ..program import Value
 from .arithmetic import regroup
 from .translation import (

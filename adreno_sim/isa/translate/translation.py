@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...base.alignment import align_up
 from ...base.errors import UnsupportedError
 from ...ir import ir, layout
 from ...ir.constant_data import data_bytes
+from ...records import dataclass
 from ..program import IMAGE_SHAPES, ImageShape, NirProgram, Value, Variable
 
 Values = tuple[Value, ...]

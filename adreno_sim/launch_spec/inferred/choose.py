@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from ...ir import ir
+from ...records import dataclass
 from ..skeleton.guess import is_factor, is_offset
 from .ties import Number, Ties
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from ...records import dataclass
 
 Environment = Mapping[str, int]
 """Sizes of one launch by name."""

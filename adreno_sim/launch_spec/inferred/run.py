@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ...base.errors import AdrenoSimError, BuildError, OptionError
 from ...base.trust.device_string import default_device
 from ...device.protocol import Device, Program
 from ...findings import Kind, Severity, place_of
+from ...records import dataclass
 from ...results.launch_report import LaunchReport, TriedLaunch
 from ..build_errors import name_source
 from ..include_folders import add_source_folder

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...ir import ir
 from ...ir.data_dependence import accesses_depend_on_calls
 from ...ir.layout import size_of
+from ...records import dataclass
 
 _OF_GROUPS = ("get_group_id", "get_local_id")
 _OF_ITEMS = ("get_global_id", "get_group_id")

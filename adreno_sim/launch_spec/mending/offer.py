@@ -7,13 +7,14 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...findings import Finding, Kind, Severity
+from ...records import dataclass
 from ...results.launch_report import LaunchReport
 from .memory import clamp_samplers, mend_alignment, mend_bounds, mend_image
 from .order import mend_divergence, mend_race

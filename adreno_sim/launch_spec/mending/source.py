@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from ...base.text.c_source import blank_text, find_closing
 from ...base.text.spelling import encode_exactly
+from ...records import dataclass
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _HEADER = re.compile(r"\s*(?:(?:if|while|for|switch)\s*(?P<open>\()|(?:else|do)\b|(?:case\b[^:;]*|default\s*):)")

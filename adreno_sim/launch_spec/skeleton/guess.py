@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ...ir import ir
 from ...ir.layout import size_of
+from ...records import dataclass
 from .. import expressions, scalars
 from .kernel_use import KernelUse, scalar_name
 

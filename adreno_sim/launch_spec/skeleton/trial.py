@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ...base.errors import AdrenoSimError
 from ...findings import Access, Finding, Severity
+from ...records import dataclass
 from ...results.launch_report import LaunchReport
 from ..read import read_tables
 from ..run import run_launch

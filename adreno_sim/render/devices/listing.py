@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import IO, Any
 
 from ...backends.open import open_device
+from ...records import dataclass
 
 SCHEMA = "adreno-sim/devices/1"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO, Any
 
 from ...profiles.profile import Profile
+from ...records import dataclass
 
 SCHEMA = "adreno-sim/profile-difference/1"
 

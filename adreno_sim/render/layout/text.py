@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import IO, Any
 
 from ...backends.sim.limits import check_image
@@ -12,6 +12,7 @@ from ...base.pitch_rules import PITCH_RULES
 from ...base.specs import ImageSpec
 from ...image import Layout, find_refusal, layout_of, offsets_of, texels_at
 from ...profiles.profile import Profile
+from ...records import dataclass
 
 SCHEMA = "adreno-sim/layout/1"
 

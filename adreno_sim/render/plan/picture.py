@@ -6,8 +6,10 @@ A `Scene` is the picture as shapes in pixels; plan_svg and plan_png draw it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from ...records import dataclass
 
 if TYPE_CHECKING:
     from ...compiler.plan.allocation import Allocation

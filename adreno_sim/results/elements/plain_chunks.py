@@ -5,9 +5,9 @@ Almost every chunk of almost every result is one. `../comparison.py` compares th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from ...records import dataclass
 
 _LEAST = float(np.finfo(np.float64).tiny)
 _FAR = 1 << 61

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...findings import Finding, Severity, place_of
+from ...records import dataclass
 
 MOST_ALIKE = 3
 """The most findings of one kind, equal except for numbers, that are shown whole."""

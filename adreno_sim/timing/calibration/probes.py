@@ -3,7 +3,7 @@ Footprints are powers of two: no division is timed beside the reads."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...records import dataclass
 
 ITEMS = 128
 """Work-items of a group: two waves of 64, or one."""

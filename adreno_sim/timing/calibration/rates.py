@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from ...records import dataclass
 
 CYCLES = 4
 """Of a product that waits for the one before, on Adreno (ArchProbe's RegCount on an Adreno 640, whose clock is 585 MHz)."""

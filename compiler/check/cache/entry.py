@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Union
 
@@ -20,6 +20,7 @@ from ....base.stored.scalars import NotStorable
 from ....golden.expectations import KernelExpectations, StoredExpectations
 from ....golden.result_cache import digest_of
 from ....memory.spilled import LEAST, drop_resident_pages, in_mapping
+from ....records import dataclass
 from ....results.expected import Expected
 from ....results.model import ScopeSummary
 from ...artifact.model import CompiledModel

@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from ....base.code_digest import code_digest
 from ....base.file_digests import FileSet, digest_file, find_files
 from ....device.protocol import DeviceInfo
 from ....golden.result_cache import digest_of
+from ....records import dataclass
 from ...importers.inputs import Inputs
 from ...lower.compile_options import CompileOptions
 from ...tvm_bridge.foreign_code import may_be_changed

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....device.protocol import DeviceInfo
 from ....findings import Finding
+from ....records import dataclass
 from ....results.evidence import Evidence
 from ....results.merge import FindingList
 from ...artifact.model import CompiledModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ from ....device.protocol import LaunchResult
 from ....findings import Finding, Kind
 from ....golden.background import begin
 from ....memory.spilled import drop_resident_pages
+from ....records import dataclass
 from ....results.expected import Expected
 from ....results.model import KernelReport
 from ...artifact.model import CompiledModel

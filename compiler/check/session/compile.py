@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import AdrenoSimError
 from ....device.protocol import DeviceInfo
+from ....records import dataclass
 from ...artifact.model import CompiledModel, as_compiled
 from ..golden import LiveGolden
 from ..prepare import CheckOptions

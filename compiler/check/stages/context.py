@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ....base.progress import Progress
 from ....device.protocol import Device
 from ....findings import Kind
 from ....memory.spilled import drop_resident_pages
+from ....records import dataclass
 from ....results.evidence import Evidence
 from ....results.merge import FindingList
 from ....results.model import Report

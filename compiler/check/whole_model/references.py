@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....base.errors import AdrenoSimError
+from ....records import dataclass
 from ...importers.inputs import Arrays, Inputs
 from ...importers.model import Model
 from ...lower.option_records import ReadOptions, StorageOptions

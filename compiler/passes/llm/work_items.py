@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from ....records import dataclass
 from ...tvm_bridge import read
 from ...tvm_bridge.versions import import_tvm
 

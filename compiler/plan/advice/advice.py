@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from ....base.alignment import align_up
+from ....records import dataclass
 from ...artifact.memory_plan import MemoryPlan
 from ..planners.arena import arena
 from ..problem import Problem

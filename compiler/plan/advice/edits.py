@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....base.errors import AdrenoSimError
 from ....base.specs import TensorSpec
+from ....records import dataclass
 from ...artifact.memory_plan import MemoryPlan, PlannedTensor
 from ..problem import Item, Problem
 from ..rules import DeviceRules, spec_of

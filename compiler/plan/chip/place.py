@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ....base.alignment import align_up
+from ....records import dataclass
 from ..problem import Item
 
 _ORDERS: tuple[Callable[[Item], tuple[float, ...]], ...] = (

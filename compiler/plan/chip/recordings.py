@@ -7,8 +7,9 @@ a subgraph. No public text puts both into one recording, so that a subgraph is o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ....records import dataclass
 from ...artifact.host_function import AllocBuffer, AllocImage, For, HostFunction, IfThen, Stmt
 from ...artifact.memory_plan import ON_CHIP
 from ...artifact.model import ENTRY, CompiledModel

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ....base.alignment import align_up
+from ....records import dataclass
 from ...artifact.model import ENTRY, CompiledModel
 from ...artifact.vm_function import (
     AllocStorage,

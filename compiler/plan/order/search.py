@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 
+from ....records import dataclass
 from .graph import StepGraph
 
 EXACT_STATES = 5_000

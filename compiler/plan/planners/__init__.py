@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import AdrenoSimError, UnsupportedError
 from ....base.installed import extras
+from ....records import dataclass
 
 if TYPE_CHECKING:
     from ..allocation import Allocation

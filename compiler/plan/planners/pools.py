@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ....records import dataclass
 from ..allocation import Allocation
 from ..problem import Item, Problem
 

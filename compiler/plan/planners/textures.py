@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ....records import dataclass
 from ..allocation import Allocation, Slot
 from ..problem import Item, Problem
 from .pools import Candidate, Pool1D, choose_texture, common_scope, replay

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from ....records import dataclass
 from . import orders
 from .ejection import repair
 from .firstfit import place_in_order

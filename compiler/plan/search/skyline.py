@@ -14,11 +14,11 @@ They lose nothing: of the placements under the capacity, the one with the least 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ....records import dataclass
 from .instance import Instance, Ints
 from .machine_code import compiled
 

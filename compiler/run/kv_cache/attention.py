@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from ....records import dataclass
 from .batch import Batch
 
 Role = Literal["append", "ragged", "prefill", "decode", "merge", "rope", "copy"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Numbers
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ....base.errors import AdrenoSimError
+from ....records import dataclass
 from .blocks import CacheBlock, Sequence
 from .table import PageTable, UndefinedStateError
 

@@ -7,7 +7,9 @@ that nobody appends to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ....records import dataclass
 
 TEMPORARY = -1
 """A page that is not there yet: it is taken from what the window of the sequence leaves."""

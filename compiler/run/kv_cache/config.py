@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ....base.errors import AdrenoSimError, UnsupportedError
 from ....base.specs import TensorSpec
+from ....records import dataclass
 from ..values import FunctionValue, ShapeValue, Tensor, TupleValue, Value
 from .attention import NO_ROPE, ROPE_INSIDE, Role, Rotation
 from .batch import DEPTHS

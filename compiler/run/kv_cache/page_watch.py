@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from ....findings import Finding, Kind
+from ....records import dataclass
 from .batch import Batch, Depth
 from .table import PageTable
 

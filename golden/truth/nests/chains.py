@@ -6,10 +6,10 @@ A bias, a scale and an activation after a convolution are one loop, and what is 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ....compiler.tvm_bridge import read
+from ....records import dataclass
 from .strips import Nest, extent_of, is_same_place, key_of
 
 Shape = tuple[tuple[int, str], ...]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ....compiler.tvm_bridge import read
+from ....records import dataclass
 
 WIDTH = 16
 """Elements of a result that are computed side by side."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ....compiler.tvm_bridge import read
+from ....records import dataclass
 from ..tensor import Tensor
 from .strips import ELEMENT, REDUCTION, Nest, extent_of, is_load, is_same_place, key_of
 

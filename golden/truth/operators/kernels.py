@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ....records import dataclass
 from ...kernel_reference import Argument
 from ..given import as_device_takes
 from ..run import Truth

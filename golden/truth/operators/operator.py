@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, Union
 
 from ....compiler.tvm_bridge import read
 from ....compiler.tvm_bridge.versions import shape_values
+from ....records import dataclass
 from ..value import HALVES
 
 LABEL = "adreno_sim.operator"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ....engine.abi.bound import BoundBuffer, BoundImage
@@ -11,6 +11,7 @@ from ....engine.abi.specialization import ShadowSpec
 from ....engine.run.launch_analysis import LaunchAnalysis
 from ....engine.shadow.argument_cells import cells_of_block
 from ....memory.storage import MemoryBlock, StorageView
+from ....records import dataclass
 from .cell_memory import CellMemory
 
 _LAST_EPOCH = 1 << 31

@@ -6,7 +6,6 @@ The signature holds everything that a check or the machine code may ask of the a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import is_
 from typing import Any
@@ -20,6 +19,7 @@ from ....engine.run.launch_analysis import LaunchAnalysis
 from ....findings import Finding
 from ....memory.storage import StorageView
 from ....profiles.profile import Profile
+from ....records import dataclass
 from ..arguments import bind_argument, specialize_argument
 from ..limits import Size
 from ..program import SimKernel

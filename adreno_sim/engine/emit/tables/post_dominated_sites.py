@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ....ir import ir
 from ....ir.postdominators import PostDominators, Span
+from ....records import dataclass
 
 
 @dataclass(frozen=True)

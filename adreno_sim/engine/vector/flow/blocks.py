@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ....ir import ir
+from ....records import dataclass
 from ...analysis.segments import Segment
 from ...emit.segment_flow import complete_phis
 from ...llvm.text import Phi

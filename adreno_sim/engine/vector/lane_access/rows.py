@@ -7,9 +7,8 @@ distinguished; others have a separate function, in which a load within a page re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ....ir import ir, llvm_types
+from ....records import dataclass
 from ...emit.builtin_registry import intrinsic_suffix
 from ...emit.unit import Unit
 from ...llvm import objects
