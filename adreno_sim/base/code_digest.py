@@ -21,9 +21,10 @@ _CLANG = tuple(
         "llvm_reader/words", "options", "visible_files", "wide_vectors",
     )
 )  # fmt: skip
-_RUNTIME = ("engine/runtime", *_CLANG, "base")
-_FRONTEND = ("frontend", "ir", "base")
-_DEVICE = ("device", "mlops", "image", "profiles", "findings.py", "base")
+_BASE = ("base", "records.py")
+_RUNTIME = ("engine/runtime", *_CLANG, *_BASE)
+_FRONTEND = ("frontend", "ir", *_BASE)
+_DEVICE = ("device", "mlops", "image", "profiles", "findings.py", *_BASE)
 _ENGINE = ("engine", "frontend", "ir", *_DEVICE)
 
 DEPENDENCIES = {
@@ -73,7 +74,7 @@ def _digest_part(part: Path) -> str:
     sum = hashlib.sha256()
     empty = True
     for path in _files_of(str(part)):
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             content = file.read()
         sum.update(f"{path[len(str(part)) :]}\0{len(content)}\0".encode() + content)
         empty = False
@@ -96,8 +97,17 @@ def _files_of(path: str) -> Iterator[str]:
     if os.path.isfile(path):
         yield path
     elif os.path.isdir(path):
-        with os.scandir(path) as entries:
-            names = sorted(entry.name for entry in entries)
-        for name in names:
-            if name != "__pycache__":
-                yield from _files_of(f"{path}/{name}")
+        yield from _files_in(path)
+
+
+def _files_in(folder: str) -> Iterator[str]:
+    """As `_files_of`. What an entry is, the listing of its folder says: there are hundreds."""
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        if entry.name == "__pycache__":
+            continue
+        if entry.is_dir():
+            yield from _files_in(entry.path)
+        elif entry.is_file():
+            yield entry.path

@@ -173,7 +173,7 @@ def _run_command(
             orphans.kept = process.pid
             watch = LibraryWatch(process.pid, lambda: has_reports(folder))
             with _signals_passed_on(process):
-                prepare_to_show()  # while the command runs, and not when it has ended
+                prepare_to_show(sys.stderr)  # while the command runs, and not when it has ended
                 status = process.wait()
         watch.stop()
         processes = collect_reports(folder, device, WAIT)

@@ -49,7 +49,7 @@ def try_readings(
     return run.findings, run.report
 
 
-def _judging(spec: LaunchSpec, rounds: bool) -> Judging:
+def _judging(spec: LaunchSpec, rounds: Callable[[], bool]) -> Judging:
     tolerances = {output.argument: output.tolerance for output in spec.outputs if output.tolerance is not None}
     images = {index: argument.spec for index, argument in enumerate(spec.arguments) if isinstance(argument, ImageArgument)}
     normalized = frozenset(index for index, one in images.items() if CHANNEL_TYPES[one.channel_type][1] in ("unorm", "snorm"))

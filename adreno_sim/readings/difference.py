@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 import numpy as np
@@ -20,17 +20,18 @@ _PIXEL, _LEVELS = 2, 16
 @dataclass(frozen=True)
 class Judging:
     """How arguments are compared, by position. tolerances: of a launch file, relative. normalized: images of integers that stand
-    for floats; one step of them is within the error that a conversion may have. rounds: the kernel makes integers of floats."""
+    for floats; one step of them is within the error that a conversion may have. rounds: says whether the kernel makes integers
+    of floats, for which it needs the kernel's body."""
 
     tolerances: Mapping[int, float] = field(default_factory=dict)
     normalized: frozenset[int] = frozenset()
-    rounds: bool = False
+    rounds: Callable[[], bool] = bool
 
     def allow(self, index: int, golden: np.ndarray) -> np.ndarray:
         """Returns the error that each element of an argument may have by its type."""
         if golden.dtype.kind == "f":
             return tolerated(golden)
-        stands_for_float = index in self.normalized or (self.rounds and _has_levels(golden))
+        stands_for_float = index in self.normalized or (_has_levels(golden) and self.rounds())
         return np.full(golden.shape, float(stands_for_float))
 
 

@@ -47,9 +47,8 @@ class Subject:
         """Returns whether the kernel calls one of these built-ins."""
         return any(instr.callee is not None and instr.callee.name in names for instr in self.instrs)
 
-    @property
     def rounds_to_integers(self) -> bool:
-        """Whether the kernel makes integers of floats."""
+        """Returns whether the kernel makes integers of floats."""
         return any(instr.op in ("fptosi", "fptoui") or _converts_float(instr) for instr in self.instrs)
 
     @property

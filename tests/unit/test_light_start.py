@@ -37,8 +37,9 @@ JUDGED = """
 import gc, sys
 from adreno_sim.__main__ import run_here
 
-names = sys.argv[2:]
-sys.argv = ["adreno-sim", "kernel", sys.argv[1], "--sizes", "8"]
+end = sys.argv.index("--not")
+names = sys.argv[end + 1 :]
+sys.argv = ["adreno-sim", "kernel", *sys.argv[1:end]]
 code = run_here()
 print("judged", code, gc.isenabled(), gc.get_freeze_count() > 10_000)
 print([name for name in names if name in sys.modules])
@@ -50,8 +51,22 @@ NOT_FOR_A_VERDICT = (
     "adreno_sim.render.launch.html", "adreno_sim.render.table", "adreno_sim.results.model", "adreno_sim.timing.model",
     "adreno_sim.base.array_files", "adreno_sim.base.processes.isolation", "adreno_sim.device.machine_code",
     "adreno_sim.engine.run.race_findings", "adreno_sim.launch_spec.mending.offer", "adreno_sim.results.evidence",
-    "adreno_sim.results.run_report",
+    "adreno_sim.results.run_report", "rich",
 )  # fmt: skip
+NOT_WITH_A_LAUNCH_FILE = ("adreno_sim.launch_spec.inferred.run", "adreno_sim.launch_spec.skeleton.guess")
+NOT_A_SECOND_TIME = ("adreno_sim.frontend.link", "adreno_sim.frontend.llvm_reader.reader", "adreno_sim.engine.codegen")
+
+LAUNCH = """
+source = "k.cl"
+global_size = [8]
+
+[[argument]]
+name = "a"
+kind = "buffer"
+dtype = "float32"
+count = 8
+data = {fill = "random", seed = 1}
+"""
 
 
 def lines_of(code: str, *arguments: str) -> list[str]:
@@ -74,5 +89,17 @@ def test_starting_a_program_needs_neither_the_engine_nor_numpy():
 
 def test_a_verdict_imports_what_it_needs_and_collects_no_garbage_before_its_work(tmp_path):
     (tmp_path / "k.cl").write_text("kernel void k(global float *a) { a[get_global_id(0)] = 1; }")
-    lines = lines_of(JUDGED, str(tmp_path / "k.cl"), *NOT_FOR_A_VERDICT)
+    lines = lines_of(JUDGED, str(tmp_path / "k.cl"), "--sizes", "8", "--not", *NOT_FOR_A_VERDICT)
     assert lines[-2:] == ["judged 0 True True", "[]"]
+
+
+def test_a_verdict_by_a_launch_file_imports_less_and_a_second_one_reads_no_kernel(tmp_path, monkeypatch):
+    (tmp_path / "k.cl").write_text("kernel void k(global float *a) { a[get_global_id(0)] = 1; }")
+    (tmp_path / "k.toml").write_text(LAUNCH)
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
+    given = ("--launch", str(tmp_path / "k.toml"), "--not")
+    unneeded = (*NOT_FOR_A_VERDICT, *NOT_WITH_A_LAUNCH_FILE)
+    first = lines_of(JUDGED, *given, *unneeded, *NOT_A_SECOND_TIME)
+    assert first[-2:] == ["judged 0 True True", str(list(NOT_A_SECOND_TIME))]
+    second = lines_of(JUDGED, *given, *unneeded, *NOT_A_SECOND_TIME)
+    assert second[-2:] == ["judged 0 True True", "[]"]

@@ -61,16 +61,26 @@ def is_inferred(args: argparse.Namespace) -> bool:
 
 
 def import_ahead(args: argparse.Namespace) -> None:
-    """Import what the verdict about a kernel needs."""
+    """Import what the verdict about a kernel needs. The front end's reader is imported when a program is compiled."""
     if args.function is not None:
         return
-    from ...frontend import link
-    from ...launch_spec.inferred import run
-    from ...render.console import load_rich
+    from ...base.processes.blas_threads import import_numpy
+
+    import_numpy()
+    if args.launch is None:
+        from ...launch_spec.inferred import run
+
+        del run
+    else:
+        from ...launch_spec import read
+        from ...launch_spec.mending import launch
+
+        del launch, read
+    from ...render.console import load_console
     from ...render.launch import text
 
-    del link, run, text
-    load_rich()
+    del text
+    load_console(report_stream(args))
 
 
 def run_kernels(args: argparse.Namespace) -> int:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from ...base.text.line_markers import number_lines
 from ...base.text.spelling import encode_exactly, spell_line, spell_printed
 from ...explanations import help_of
 from ...findings import Finding, Note, Severity
 from ...results import finding_text
-from ..console import open_console, say_text
-
-if TYPE_CHECKING:
-    from rich.text import Text
+from ..console import Span, open_console, say_spans
 
 STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 CONTEXT = 2
@@ -30,9 +27,6 @@ TAB = 4
 _FACT = "   = "
 """How a line begins that says more."""
 
-Span = tuple[str, str]
-"""Text and its style, "" for none."""
-
 
 def explain(finding: Finding, source: str) -> str:
     """The finding with its source lines, a caret, and its notes below theirs, as plain text."""
@@ -46,23 +40,14 @@ def show(findings: Iterable[Finding], sources: Mapping[str, str], file: IO[str])
     console = open_console(file)
     for finding in findings:
         for line in _shown_lines(finding, sources, console.width if console.is_terminal else ENDLESS):
-            if _is_sentence(line):
-                say_text(console, _text(line))
-            else:
-                console.print(_text(line), soft_wrap=True)
-        console.print()
+            say_spans(console, line, _is_sentence(line))
+        say_spans(console, [], is_sentence=False)
 
 
 def _is_sentence(line: Sequence[Span]) -> bool:
     """Whether a line holds words, no source and no patch."""
     text, style = line[0]
     return style == "bold" or text == _FACT
-
-
-def _text(line: Sequence[Span]) -> Text:
-    from rich.text import Text
-
-    return Text.assemble(*(Text(text, style) for text, style in line))
 
 
 def _shown_lines(finding: Finding, sources: Mapping[str, str], columns: int) -> Iterator[list[Span]]:

@@ -8,15 +8,15 @@ from typing import IO
 
 from ...results.plain_text import allow_lines
 from ...results.run_report import ProcessReport, RunReport
-from ..console import load_rich, open_console, say_line
+from ..console import load_console, open_console, say_line
 
 MOST_PLACES = 5
 """Places of the program that are named of objects which it never released."""
 
 
-def prepare_to_show() -> None:
+def prepare_to_show(file: IO[str]) -> None:
     """Import what `show` needs."""
-    load_rich()
+    load_console(file)
 
 
 def show(report: RunReport, file: IO[str], command: str = "run") -> None:

@@ -68,3 +68,31 @@ def test_lines_go_on_further_right(width):
     assert first.startswith("not checked: ")
     assert all(line.startswith("  ") and len(line) <= width for line in rest)
     assert " ".join(" ".join([first, *rest]).split()) == f"not checked: {MESSAGE}"
+
+
+def test_a_file_has_the_same_lines_without_rich_as_with_it(monkeypatch):
+    """rich is imported for a terminal, or if a variable of its own asks for one; an empty FORCE_COLOR says that there is none."""
+    texts = [
+        "plain",
+        "[bold]brackets[/bold] :smile: 1.5",
+        "tabs\tand\x1b[31m controls\u202e",
+        "  indented",
+        "",
+        "trailing   ",
+        MESSAGE * 9,
+    ]
+
+    def print_all() -> str:
+        file = io.StringIO()
+        explain.show([FINDING], {"k.cl": SOURCE}, file)
+        console = open_console(file)
+        for text in texts:
+            say_line(console, text, "bold red")
+        assert not console.is_terminal
+        return file.getvalue()
+
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    without = print_all()
+    monkeypatch.setenv("FORCE_COLOR", "")
+    assert type(open_console(io.StringIO())).__name__ == "ShownConsole"
+    assert print_all() == without
