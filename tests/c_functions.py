@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 from adreno_sim.engine.abi.kernel_shape import KernelShape
-from adreno_sim.engine.emit.c_runtime import runtime
+from adreno_sim.engine.emit.c_runtime import whole_runtime
 from adreno_sim.engine.llvm import objects
 
 WORD = ctypes.c_uint64
@@ -33,7 +33,7 @@ def load_functions(
         f"@sync_points = internal constant [{len(sync_points)} x i8] [{points}]",
         f"@table = constant [{len(names)} x ptr] [{', '.join(f'ptr @{name}' for name in names)}]",
     ]
-    code = objects.machine().compile("\n".join([*data, runtime().needed_for(names).text()]))
+    code = objects.machine().compile("\n".join([*data, whole_runtime().needed_for(names).text()]))
     loaded = objects.machine().load(code, "table")
     found = SimpleNamespace(loaded=loaded)
     for name, address in zip(names, (WORD * len(names)).from_address(loaded.address), strict=True):

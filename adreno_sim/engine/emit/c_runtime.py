@@ -17,14 +17,17 @@ from ..runtime.functions import CModule
 if TYPE_CHECKING:
     from .unit import Unit
 
-FILES = ("counters.c", "debugger.c", "diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c", "work.c")
-"""All that a process needs, so that it calls clang once; soft float is for few processors."""
+FILES = ("diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c", "work.c")
+"""What most processes need, so that they call clang once; soft float is for few processors."""
+WATCHING = ("counters.c", "debugger.c")
+"""What counted and debugged launches call: half of the code, and for clang half of the work. Neither part calls the other."""
 WORKER = "worker"
 """The function of a module that a launch calls. No other is visible outside."""
 GROUPS, WORK = "run_groups", "work"
 """The function of the runtime that holds a kernel's code, and the one, outside all modules, by which a worker takes groups."""
 
-_CALLED = re.compile(r"@(\w+)\(")
+_NAMED = re.compile(r"@([\w.]+)\(")
+_DEFINED = re.compile(r"^define [^@\n]*@([\w.]+)\(", re.MULTILINE)
 _ATTRIBUTES = {"cold": "#1", "noinline": "#2", "alwaysinline": "#3"}
 """Of a function in the module of a kernel (`Unit.text`), by its kind."""
 
@@ -40,9 +43,15 @@ def constants() -> str:
 
 
 @functools.cache
-def runtime() -> CModule:
-    """Returns the functions of the C runtime."""
-    return compiled.compile_files(constants(), FILES)
+def runtime(files: tuple[str, ...] = FILES) -> CModule:
+    """Returns the functions of a part of the C runtime: FILES or WATCHING."""
+    return compiled.compile_files(constants(), files)
+
+
+def whole_runtime() -> CModule:
+    """Returns all functions of the C runtime."""
+    most, rest = runtime(), runtime(WATCHING)
+    return CModule(most.functions | rest.functions, most.declarations | rest.declarations)
 
 
 def renew_runtime() -> bool:
@@ -65,9 +74,11 @@ def begin_runtime() -> None:
 
 def add_runtime(unit: Unit) -> None:
     """Adds to a module all functions of the C runtime that it calls, @run_groups first of all."""
-    named = {name for text in unit.functions for name in _CALLED.findall(text)}
-    called = (name for name in runtime().functions if name != WORK and name in named)
-    needed = runtime().needed_for([GROUPS, *called])
+    named = {name for text in unit.functions for name in _NAMED.findall(text)}
+    defined = {name for text in unit.functions for name in _DEFINED.findall(text)}
+    foreign = named - defined - unit.declarations.keys() - runtime().functions.keys()
+    module = whole_runtime() if any(not name.startswith("llvm.") for name in foreign) else runtime()
+    needed = module.needed_for([GROUPS, *(name for name in module.functions if name != WORK and name in named)])
     unit.declarations |= {name: text for name, text in needed.declarations.items() if name.startswith("llvm.")}
     unit.functions.append(RUNTIME)
     for function in needed.functions.values():

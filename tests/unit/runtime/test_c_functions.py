@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from c_functions import WORD, load_functions, shape
 
+from adreno_sim import open_device
 from adreno_sim.base.errors import BuildError
+from adreno_sim.base.specs import BufferSpec
 from adreno_sim.engine.abi import context, kernel_shape, mailbox, race_cells
 from adreno_sim.engine.builtins.srgb import lower_edge
 from adreno_sim.engine.emit import c_runtime
@@ -77,8 +79,8 @@ def test_a_part_has_what_it_needs_and_no_more():
 
 
 def test_a_function_says_how_it_joins_a_kernel():
-    called = c_runtime.runtime().needed_for(
-        [name for name in c_runtime.runtime().functions if name not in (c_runtime.WORK, *native_functions.SIGNATURES)]
+    called = c_runtime.whole_runtime().needed_for(
+        [name for name in c_runtime.whole_runtime().functions if name not in (c_runtime.WORK, *native_functions.SIGNATURES)]
     )
     kernel = {name: function.kind for name, function in called.functions.items() if name != "make_call"}
     assert "" not in kernel.values()
@@ -87,7 +89,7 @@ def test_a_function_says_how_it_joins_a_kernel():
 
 def test_no_promise_of_clang_is_left():
     """A value may be undefined or have anything in its upper bits, and no attribute may keep a function out of its caller."""
-    for text in (c_runtime.runtime().text(), objects.soft_float_text()):
+    for text in (c_runtime.whole_runtime().text(), objects.soft_float_text()):
         for word in ("noundef", "zeroext", "signext", "target-cpu", "no-builtins", "metadata", "!", "vscale"):
             assert f" {word}" not in text, word
         assert not re.search(r"<\d+ x ", text), "vectors of clang's own, which the processor may lack"
@@ -96,12 +98,12 @@ def test_no_promise_of_clang_is_left():
 def test_code_of_a_kernel_has_one_place():
     """Clang doubles a call for less; regions would be compiled twice."""
     for name, calls in {"run_in_lockstep": "run_region", "run_by_subgroup": "run_region", "run_groups": "group"}.items():
-        assert c_runtime.runtime().functions[name].body.count(f"@{calls}(") == 1
+        assert c_runtime.whole_runtime().functions[name].body.count(f"@{calls}(") == 1
 
 
 def test_the_parameters_of_a_group_are_those_of_the_emitters():
     types = re.findall(r"(ptr|i64)(?: noalias)? %(\w+)", PARAMETERS)
-    assert re.findall(r"(ptr|i64)(?: noalias)? %(\w+)", c_runtime.runtime().functions["run_in_lockstep"].head) == types
+    assert re.findall(r"(ptr|i64)(?: noalias)? %(\w+)", c_runtime.whole_runtime().functions["run_in_lockstep"].head) == types
 
 
 def test_every_constant_of_the_shared_modules_is_in_the_text():
@@ -131,7 +133,7 @@ def test_a_structure_has_the_fields_of_its_tuple():
     assert text == "struct two_words {\n  __UINT64_TYPE__ first;\n  __UINT64_TYPE__ second;\n};\n"
 
 
-@pytest.mark.parametrize("files", [c_runtime.FILES, ("soft_float.c",)])
+@pytest.mark.parametrize("files", [(*c_runtime.FILES, *c_runtime.WATCHING), ("soft_float.c",)])
 def test_clang_has_nothing_to_warn_of(files, monkeypatch):
     monkeypatch.setattr(compiled, "FLAGS", (*compiled.FLAGS, "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"))
     monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
@@ -228,7 +230,7 @@ def test_watched_bytes_are_kept_while_there_is_room(functions, launch, size):
 
 def test_srgb_bytes_begin_at_their_edges():
     edges = np.array([lower_edge(byte) for byte in range(1, 256)], np.float32)
-    function = c_runtime.runtime().functions["srgb_encode"].text("", "nounwind")
+    function = c_runtime.whole_runtime().functions["srgb_encode"].text("", "nounwind")
     data = ", ".join(f"float 0x{np.float64(edge).view(np.uint64):016X}" for edge in edges)
     code = objects.machine().compile(f"@srgb_edges = internal constant [255 x float] [{data}]\n{function}\n")
     loaded = objects.machine().load(code, "srgb_encode")
@@ -236,3 +238,20 @@ def test_srgb_bytes_begin_at_their_edges():
     assert [encode(edge) for edge in edges] == list(range(1, 256))
     assert [encode(np.nextafter(edge, np.float32(-1))) for edge in edges] == list(range(255))
     assert [encode(value) for value in (np.nan, -np.inf, -1.0, 0.0, -0.0, 1.0, 2.0, np.inf)] == [0, 0, 0, 0, 0, 255, 255, 255]
+
+
+def test_only_a_launch_that_is_counted_has_clang_compile_what_counts(monkeypatch, tmp_path):
+    """For clang it is half of the work, and most processes count nothing."""
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
+    compiled_files: list[tuple[str, ...]] = []
+    compile_files = compiled.compile_files
+    monkeypatch.setattr(
+        compiled, "compile_files", lambda constants, files: compiled_files.append(files) or compile_files(constants, files)
+    )
+    c_runtime.runtime.cache_clear()
+    for counters, files in ((False, [c_runtime.FILES]), (True, [c_runtime.FILES, c_runtime.WATCHING])):
+        device = open_device("sim:adreno-740", counters=counters)
+        view = device.view(device.allocate(32), BufferSpec(32, "int32"))
+        program = device.build(f"kernel void k(global int *a) {{ a[get_global_id(0)] = {7919 + counters}; }}")
+        device.launch(program["k"], (8,), None, [view])
+        assert compiled_files == files

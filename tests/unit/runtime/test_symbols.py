@@ -12,7 +12,7 @@ from processors import OLDEST
 
 import adreno_sim
 from adreno_sim.device import BufferSpec
-from adreno_sim.engine.emit.c_runtime import WORK, runtime
+from adreno_sim.engine.emit.c_runtime import WORK, whole_runtime
 from adreno_sim.engine.llvm import objects
 
 GIVEN = {"memmove", "memcpy", "memset", "syscall"}
@@ -55,7 +55,7 @@ def test_the_reader_of_objects_finds_what_is_missing(machine):
 
 def test_the_runtime_needs_only_its_kernel(machine):
     data = "".join(f"@{name} = external constant [255 x i8]\n" for name in DATA_OF_A_KERNEL)
-    assert undefined_symbols(machine.compile(data + runtime().text())) <= {*GIVEN, *DATA_OF_A_KERNEL, *CODE_OF_A_KERNEL}
+    assert undefined_symbols(machine.compile(data + whole_runtime().text())) <= {*GIVEN, *DATA_OF_A_KERNEL, *CODE_OF_A_KERNEL}
 
 
 def test_soft_float_needs_nothing(machine):
