@@ -1,15 +1,16 @@
 """`dataclass`, as the standard library's, for the records of this project: a command makes hundreds of them when it starts.
 
 The standard library collects the fields of a class, so that `fields`, `replace` and `asdict` know it. It would then compile up
-to six methods, one after the other. Here one compilation makes the methods that must be fast, and all classes share the others.
-There are no `InitVar`s, and records have no order.
+to six methods. Here those that must be fast are compiled when they are first called, and all classes share the others. There are
+no `InitVar`s, and records have no order.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from functools import partial
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
 
@@ -39,49 +40,68 @@ def _make_record(
         cls.__doc__ = cls.__name__  # the standard library would write a signature, which takes longer than all the rest
     explicit = {name for name, value in vars(cls).items() if value is not None}  # `__hash__` is None beside an explicit `__eq__`
     cls = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only, slots=slots)(cls)
-    methods = _compile_methods(cls, frozen, eq, slots)
+    methods: dict[str, Any] = {"__init__": _compile_later(cls, "__init__", partial(_write_init, cls, frozen, slots))}
+    if eq:
+        methods["__eq__"] = _compile_later(cls, "__eq__", partial(_write_eq, cls))
+        methods["__hash__"] = _compile_later(cls, "__hash__", partial(_write_hash, cls)) if frozen else None
     methods["__repr__"] = _show
     if frozen:
         methods |= _FROZEN_WITH_SLOTS if slots else _FROZEN
-    elif eq:
-        methods["__hash__"] = None
     for name, method in methods.items():
         if name not in explicit:
             setattr(cls, name, method)
     return cls
 
 
-def _compile_methods(cls: type[Any], frozen: bool, eq: bool, slots: bool) -> dict[str, Any]:
-    """Returns `__init__`, and the methods that compare instances by their fields."""
-    names: dict[str, Any] = {"_record_factory": _FACTORY, "_record_set": object.__setattr__}
-    texts = [_write_init(cls, frozen, slots, names)]
-    if eq:
-        compared = [field for field in fields(cls) if field.compare]
-        ours, theirs = _write_tuple("self", compared), _write_tuple("other", compared)
-        is_equal = f"{ours} == {theirs} if other.__class__ is self.__class__ else NotImplemented"
-        texts.append(f"def __eq__(self, other): return {is_equal}")
-        if frozen:
-            hashed = [field for field in fields(cls) if (field.compare if field.hash is None else field.hash)]
-            texts.append(f"def __hash__(self): return hash({_write_tuple('self', hashed)})")
-    methods: dict[str, Any] = {}
-    exec("\n".join(texts), names, methods)
-    for name, method in methods.items():
-        method.__module__, method.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
-    return methods
+def _compile_later(cls: type[Any], name: str, write: Callable[[dict[str, Any]], str]) -> Callable[..., Any]:
+    """Returns a method of `cls` that compiles itself when it is first called, and has the result take its place. write: gives its
+    text, and adds to a dictionary the values that the text mentions."""
+    compiled: Callable[..., Any] | None = None
+
+    def method(self: Any, /, *arguments: Any, **named: Any) -> Any:
+        nonlocal compiled
+        if compiled is None:
+            found: dict[str, Any] = {}
+            values: dict[str, Any] = {}
+            exec(write(values), values, found)
+            _name_method(found[name], cls)
+            compiled = found[name]
+            if vars(cls).get(name) is method:
+                setattr(cls, name, compiled)
+        return compiled(self, *arguments, **named)
+
+    method.__name__ = name
+    _name_method(method, cls)
+    return method
 
 
-def _write_init(cls: type[Any], frozen: bool, slots: bool, names: dict[str, Any]) -> str:
-    """Returns the text of `__init__`. names: gets the values that the text mentions."""
+def _name_method(method: Any, cls: type[Any]) -> None:
+    method.__module__, method.__qualname__ = cls.__module__, f"{cls.__qualname__}.{method.__name__}"
+
+
+def _write_eq(cls: type[Any], _values: dict[str, Any]) -> str:
+    compared = [field for field in fields(cls) if field.compare]
+    ours, theirs = _write_tuple("self", compared), _write_tuple("other", compared)
+    return f"def __eq__(self, other): return {ours} == {theirs} if other.__class__ is self.__class__ else NotImplemented"
+
+
+def _write_hash(cls: type[Any], _values: dict[str, Any]) -> str:
+    hashed = [field for field in fields(cls) if (field.compare if field.hash is None else field.hash)]
+    return f"def __hash__(self): return hash({_write_tuple('self', hashed)})"
+
+
+def _write_init(cls: type[Any], frozen: bool, slots: bool, values: dict[str, Any]) -> str:
+    values |= {"_record_factory": _FACTORY, "_record_set": object.__setattr__}
     by_place, by_name, body = ["self"], ["*"], []
     for field in fields(cls):
         default = f"_record_{field.name}"
         value, text = field.name, field.name
         if field.default_factory is not MISSING:
-            names[default] = field.default_factory
+            values[default] = field.default_factory
             text += "=_record_factory"
             value = f"{default}() if {field.name} is _record_factory else {field.name}" if field.init else f"{default}()"
         elif field.default is not MISSING:
-            names[default] = field.default
+            values[default] = field.default
             text += f"={default}"
             value = field.name if field.init else default
         if field.init:

@@ -24,8 +24,6 @@ from collections.abc import Callable, Iterable, Iterator
 from io import BufferedReader
 from pathlib import Path
 
-import platformdirs
-
 from .errors import AdrenoSimError
 from .output_file import replacing
 from .stored.ownership import find_intruder, find_stranger
@@ -90,7 +88,12 @@ def cache_off() -> Iterator[None]:
 
 def root() -> Path:
     """The folder of all entries."""
-    return Path(os.environ.get(FOLDER) or platformdirs.user_cache_dir("adreno-sim"))
+    chosen = os.environ.get(FOLDER)
+    if not chosen:
+        import platformdirs
+
+        chosen = platformdirs.user_cache_dir("adreno-sim")
+    return Path(chosen)
 
 
 def folder(kind: str) -> Path:

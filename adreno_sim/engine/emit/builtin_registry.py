@@ -11,7 +11,7 @@ from .emitter import Emitter
 BuiltinEmitter = Callable[[Emitter, ir.Instr], None]
 
 EMITTERS: dict[str, BuiltinEmitter] = {}
-FAMILY_EMITTERS: list[tuple[re.Pattern[str], BuiltinEmitter]] = []
+FAMILY_EMITTERS: list[tuple[str, BuiltinEmitter]] = []
 
 
 def builtin(*names: str) -> Callable[[BuiltinEmitter], BuiltinEmitter]:
@@ -29,7 +29,7 @@ def builtin_family(pattern: str) -> Callable[[BuiltinEmitter], BuiltinEmitter]:
     """Registers the decorated function as the emitter of every built-in whose whole name matches `pattern`."""
 
     def register(function: BuiltinEmitter) -> BuiltinEmitter:
-        FAMILY_EMITTERS.append((re.compile(pattern), function))
+        FAMILY_EMITTERS.append((pattern, function))
         return function
 
     return register
@@ -39,7 +39,7 @@ def find_emitter(name: str) -> BuiltinEmitter | None:
     """Returns the emitter of the built-in `name`; None if the library has to supply it."""
     found = EMITTERS.get(name)
     if found is None:
-        found = next((function for pattern, function in FAMILY_EMITTERS if pattern.fullmatch(name)), None)
+        found = next((function for pattern, function in FAMILY_EMITTERS if re.fullmatch(pattern, name)), None)
         if found is not None:
             EMITTERS[name] = found
     return found

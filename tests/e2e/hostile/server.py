@@ -114,6 +114,7 @@ def _command(args: tuple[str, ...]) -> int:
     from adreno_sim.frontend import compiler_process
 
     compiler_process.TIME_LIMIT = COMPILATION
+    RunOptions()  # its `__init__` is compiled when it is first called
     RunOptions.__init__.__kwdefaults__["timeout"] = LAUNCH
     return command(list(args))
 

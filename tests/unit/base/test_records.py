@@ -103,6 +103,7 @@ def test_instances_are_made_shown_compared_and_copied_as_the_library_does(option
 def test_arguments_are_taken_and_refused_as_the_library_does(options):
     def describe(decorate: Any) -> Any:
         plain = make_plain(decorate, **options)
+        plain(name="n")
         parameters = [(found.name, found.kind, str(found.default)) for found in inspect.signature(plain).parameters.values()]
         refused = []
         for given in ((), ("a", 1, [], 2, 3)):
@@ -113,6 +114,15 @@ def test_arguments_are_taken_and_refused_as_the_library_does(options):
 
     expected, found = of_each(describe)
     assert found == expected
+
+
+def test_a_method_that_others_have_replaced_stays_replaced(monkeypatch):
+    """A replacement may call what it replaces, which compiles itself only then."""
+    plain = make_plain(records.dataclass)
+    made: list[str] = []
+    begin = plain.__init__
+    monkeypatch.setattr(plain, "__init__", lambda self, name: made.append(name) or begin(self, name))
+    assert [plain("a").name, plain("b").name] == made == ["a", "b"]
 
 
 def test_two_instances_share_no_value_that_a_function_made():
