@@ -14,15 +14,13 @@ from ..ir.provenance import Provenance
 from ..ir.queries import globals_of, object_align, private_bytes
 from . import builtins, checks, vector  # noqa: F401 (built-ins register themselves)
 from .abi import argument_block
+from .abi.count_table import CountTable
+from .abi.debug_table import DebugTable
 from .abi.specialization import LocalArg, Specialization
 from .analysis.failures import attempt, collect
 from .analysis.loop_bounds import needs_no_watchdog
 from .analysis.parallel_regions import RegionPlan
 from .analysis.segments import Graph
-from .counting.instrumentation import Counting
-from .counting.plan import CountingPlan, plan_counting
-from .debugging.instrumentation import Debugging
-from .debugging.plan import DebugPlan, plan_debugging
 from .emit import sync_points
 from .emit.c_runtime import add_runtime
 from .emit.collectives import is_collective
@@ -116,8 +114,8 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         plan.by_subgroup,
         post_dominated,
         lanes=plan.lanes,
-        counted=next((check.table for check in plan.checks if isinstance(check, CountingPlan)), None),
-        debugged=next((check.table for check in plan.checks if isinstance(check, DebugPlan)), None),
+        counted=_counted_sites(plan) if unit.spec.counters else None,
+        debugged=_debugged_places(plan) if unit.spec.debug else None,
     )
 
 
@@ -154,12 +152,30 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     if unit.spec.full:
         plan.checks, plan.scheduled = checks.plan_scalar(plan), True
     if unit.spec.counters:
+        from .counting.instrumentation import Counting
+        from .counting.plan import plan_counting
+
         plan.checks = [plan_counting(plan, Counting)]
     _reserve_private(plan, kernel)
     _reserve_spills(plan)
     if unit.spec.debug:
+        from .debugging.instrumentation import Debugging
+        from .debugging.plan import plan_debugging
+
         plan.checks = [*plan.checks, plan_debugging(plan, Debugging)]
     return plan
+
+
+def _counted_sites(plan: KernelPlan) -> CountTable | None:
+    from .counting.plan import CountingPlan
+
+    return next((check.table for check in plan.checks if isinstance(check, CountingPlan)), None)
+
+
+def _debugged_places(plan: KernelPlan) -> DebugTable | None:
+    from .debugging.plan import DebugPlan
+
+    return next((check.table for check in plan.checks if isinstance(check, DebugPlan)), None)
 
 
 def _reserve_private(plan: KernelPlan, kernel: ir.Function) -> None:
