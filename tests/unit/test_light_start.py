@@ -51,9 +51,11 @@ NOT_FOR_A_VERDICT = (
     "adreno_sim.render.launch.html", "adreno_sim.render.table", "adreno_sim.results.model", "adreno_sim.timing.model",
     "adreno_sim.base.array_files", "adreno_sim.base.processes.isolation", "adreno_sim.device.machine_code",
     "adreno_sim.engine.run.race_findings", "adreno_sim.launch_spec.mending.offer", "adreno_sim.results.evidence",
-    "adreno_sim.results.run_report", "rich", "adreno_sim.engine.counting", "adreno_sim.engine.debugging",
+    "adreno_sim.results.run_report", "rich", "adreno_sim.engine.debugging",
 )  # fmt: skip
-NOT_WITH_A_LAUNCH_FILE = ("adreno_sim.launch_spec.inferred.run", "adreno_sim.launch_spec.skeleton.guess")
+NOT_WITH_A_LAUNCH_FILE = (
+    "adreno_sim.launch_spec.inferred.run", "adreno_sim.launch_spec.skeleton.guess", "adreno_sim.engine.counting",
+)  # fmt: skip
 NOT_A_SECOND_TIME = ("adreno_sim.frontend.link", "adreno_sim.frontend.llvm_reader.reader", "adreno_sim.engine.codegen")
 
 LAUNCH = """
