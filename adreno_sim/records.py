@@ -44,7 +44,7 @@ def _make_record(
     if eq:
         methods["__eq__"] = _compile_later(cls, "__eq__", partial(_write_eq, cls))
         methods["__hash__"] = _compile_later(cls, "__hash__", partial(_write_hash, cls)) if frozen else None
-    methods["__repr__"] = _show
+    methods |= {"__repr__": _show, "__signature__": _SIGNATURE}
     if frozen:
         methods |= _FROZEN_WITH_SLOTS if slots else _FROZEN
     for name, method in methods.items():
@@ -58,21 +58,45 @@ def _compile_later(cls: type[Any], name: str, write: Callable[[dict[str, Any]], 
     text, and adds to a dictionary the values that the text mentions."""
     compiled: Callable[..., Any] | None = None
 
-    def method(self: Any, /, *arguments: Any, **named: Any) -> Any:
+    def compile_now() -> Callable[..., Any]:
         nonlocal compiled
         if compiled is None:
             found: dict[str, Any] = {}
             values: dict[str, Any] = {}
-            exec(write(values), values, found)
+            exec(compile(write(values), "<record>", "exec", dont_inherit=True), values, found)
             _name_method(found[name], cls)
             compiled = found[name]
             if vars(cls).get(name) is method:
                 setattr(cls, name, compiled)
-        return compiled(self, *arguments, **named)
+        return compiled
+
+    def method(self: Any, /, *arguments: Any, **named: Any) -> Any:
+        return compile_now()(self, *arguments, **named)
 
     method.__name__ = name
+    method.__dict__[_COMPILE] = compile_now
     _name_method(method, cls)
     return method
+
+
+_COMPILE = "compile"
+"""Attribute of a method that may not be compiled yet: a function that returns it compiled."""
+
+
+class _SignatureOfInit:
+    """What `inspect` and `help` show of a class: the parameters of its `__init__`, which may not be compiled yet."""
+
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        from inspect import signature
+
+        init = owner.__init__
+        found = signature(getattr(init, _COMPILE, lambda: init)())
+        return found.replace(parameters=list(found.parameters.values())[1:])
+
+
+_SIGNATURE = _SignatureOfInit()
 
 
 def _name_method(method: Any, cls: type[Any]) -> None:
@@ -92,10 +116,11 @@ def _write_hash(cls: type[Any], _values: dict[str, Any]) -> str:
 
 def _write_init(cls: type[Any], frozen: bool, slots: bool, values: dict[str, Any]) -> str:
     values |= {"_record_factory": _FACTORY, "_record_set": object.__setattr__}
+    values["_record_types"] = {field.name: field.type for field in fields(cls)}
     by_place, by_name, body = ["self"], ["*"], []
     for field in fields(cls):
         default = f"_record_{field.name}"
-        value, text = field.name, field.name
+        value, text = field.name, f"{field.name}: _record_types[{field.name!r}]"
         if field.default_factory is not MISSING:
             values[default] = field.default_factory
             text += "=_record_factory"
@@ -112,7 +137,7 @@ def _write_init(cls: type[Any], frozen: bool, slots: bool, values: dict[str, Any
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     parameters = by_place + (by_name if len(by_name) > 1 else [])
-    return f"def __init__({', '.join(parameters)}):\n " + "\n ".join(body or ["pass"])
+    return f"def __init__({', '.join(parameters)}) -> None:\n " + "\n ".join(body or ["pass"])
 
 
 def _write_tuple(name: str, chosen: Sequence[Field[Any]]) -> str:

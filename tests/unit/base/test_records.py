@@ -103,14 +103,35 @@ def test_instances_are_made_shown_compared_and_copied_as_the_library_does(option
 def test_arguments_are_taken_and_refused_as_the_library_does(options):
     def describe(decorate: Any) -> Any:
         plain = make_plain(decorate, **options)
+        shown = [str(inspect.signature(plain))]  # before there is an instance, and after
         plain(name="n")
-        parameters = [(found.name, found.kind, str(found.default)) for found in inspect.signature(plain).parameters.values()]
+        shown.append(str(inspect.signature(plain)))
         refused = []
         for given in ((), ("a", 1, [], 2, 3)):
             with pytest.raises(TypeError) as error:
                 plain(*given)
             refused.append(str(error.value))
-        return parameters, refused
+        return shown, refused
+
+    expected, found = of_each(describe)
+    assert found == expected
+
+
+def test_signatures_are_those_of_the_class_that_is_asked():
+    def describe(decorate: Any) -> Any:
+        extended = make_extended(decorate)
+
+        class Own(extended):
+            def __init__(self, only: int) -> None:
+                super().__init__(only)
+
+            def __call__(self, given: str) -> None:
+                pass
+
+        class Same(extended):
+            pass
+
+        return [str(inspect.signature(one)) for one in (extended, Own, Same, Own(1), make_explicit(decorate))]
 
     expected, found = of_each(describe)
     assert found == expected
