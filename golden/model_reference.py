@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -166,7 +167,7 @@ def has_onnxruntime() -> bool:
     return util.find_spec("onnxruntime") is not None
 
 
-def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 0) -> list[np.ndarray]:
+def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     """Outputs of an ONNX model under ONNX Runtime, in the graph's order.
 
     Products of bytes are exact on every processor (see `_open_session`). It runs in a child by fork, which shares the weights: it
@@ -182,7 +183,7 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
     if known is not None:
         return known
     try:
-        with doing_beside(lambda: _try_onnx(model, inputs, threads), risky=True) as outputs:
+        with doing_beside(lambda: _try_onnx(model, inputs), risky=True) as outputs:
             found = outputs()
     except EndedError as error:
         raise NoReferenceError(f"ONNX Runtime: {error} on this model, a crash in ONNX Runtime itself") from error
@@ -192,11 +193,11 @@ def run_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int = 
     return found
 
 
-def _try_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int) -> list[np.ndarray] | AdrenoSimError:
+def _try_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray] | AdrenoSimError:
     """The outputs, or the error to raise."""
     try:
         content, weights = model.with_weights_as_inputs()  # as initialisers it would hold them once more
-        session = _open_readable(content, threads)
+        session = _open_readable(content)
     except Exception as error:  # its exception classes are not public
         return NoReferenceError(f"ONNX Runtime: {str(error).splitlines()[0]}")
     wanted = {node.name for node in session.get_inputs()}
@@ -207,11 +208,11 @@ def _try_onnx(model: OnnxModel, inputs: Mapping[str, np.ndarray], threads: int) 
         return refused(f"ONNX Runtime: {str(error).splitlines()[0]}")
 
 
-def _open_readable(content: bytes, threads: int) -> Any:
+def _open_readable(content: bytes) -> Any:
     """A session of a model, also of one whose file format is newer than the installed runtime: operators have their own versions,
     and say themselves what they need."""
     try:
-        return _open_session(content, threads)
+        return _open_session(content)
     except Exception as error:
         newest = re.search(r"max supported IR version: (\d+)", str(error))
         if newest is None:
@@ -220,10 +221,10 @@ def _open_readable(content: bytes, threads: int) -> Any:
 
         proto = ModelProto.FromString(content)
         proto.ir_version = int(newest[1])
-        return _open_session(proto.SerializeToString(), threads)
+        return _open_session(proto.SerializeToString())
 
 
-def _open_session(content: bytes, threads: int) -> Any:
+def _open_session(content: bytes) -> Any:
     """A session in which products of bytes are exact.
 
     Processors without VNNI add pairs of products of uint8 and int8 in 16 bits, and their sums saturate (ONNX Runtime,
@@ -234,7 +235,9 @@ def _open_session(content: bytes, threads: int) -> Any:
 
     def open_with(precision: str) -> Any:
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
+        # Without a number it takes all processors of the machine, whatever this process may use, and each thread spins.
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 4
         options.enable_cpu_mem_arena = False
         options.add_session_config_entry("session.x64quantprecision", precision)

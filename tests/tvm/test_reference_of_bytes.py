@@ -11,6 +11,7 @@ pytest.importorskip("onnxruntime")
 from onnx import TensorProto, helper, numpy_helper
 
 from adreno_sim.compiler.importers.onnx_file import take_model
+from adreno_sim.golden import model_reference
 from adreno_sim.golden.model_reference import run_onnx
 from adreno_sim.golden.onnx_model import LARGE
 
@@ -79,3 +80,13 @@ def test_a_convolution_of_bytes_between_floats() -> None:
     (found,) = run_onnx(network, {"x": x})
     exact = np.einsum("oihw,ihw->o", weights.astype("int64"), x[0].astype("int64")) * float(one)
     np.testing.assert_array_equal(found.reshape(-1), np.clip(np.rint(exact), -128, 127))
+
+
+@pytest.mark.parametrize("processors", [{0}, {3, 5, 6}])
+def test_no_more_threads_than_processors_that_the_process_may_use(processors, monkeypatch):
+    """Its default is a thread on each processor of the machine, which spins beside other cases of a sweep."""
+    monkeypatch.setattr(model_reference.os, "sched_getaffinity", lambda _process: processors)
+    model = product("MatMulInteger", 4, 8, "uint8", np.ones((4, 8), "int8"))
+    options = model_reference._open_session(model.SerializeToString()).get_session_options()
+    assert options.intra_op_num_threads == len(processors)
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
