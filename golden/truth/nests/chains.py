@@ -70,5 +70,6 @@ def _fits(run: Sequence[Nest], nest: Nest, shape: Shape) -> bool:
 def _make_chain(run: Sequence[tuple[int, Nest]], temporary: Collection[int], uses: Mapping[int, int]) -> Chain:
     nests = tuple(nest for _, nest in run)
     loads = [key_of(load) for nest in nests for load in nest.loads]
-    passed = {nest.stored for nest in nests if nest.stored in temporary and uses[nest.stored] == 1 + loads.count(nest.stored)}
+    made = {nest.stored for nest in nests if nest.stored not in map(key_of, nest.loads)}  # not of what a run before this one left
+    passed = {key for key in made & set(temporary) if uses[key] == 1 + loads.count(key)}
     return Chain(tuple(number for number, _ in run), nests, frozenset(passed - {nests[-1].stored}))

@@ -63,7 +63,7 @@ def find_sum(nest: Nest, tensors: Mapping[int, Tensor], inexact: Collection[int]
 
     tensors: by key; inexact: keys of those that hold rounded values.
     """
-    if not nest.sums or nest.stored not in inexact or any(extent_of(loop) is None for loop in nest.loops):
+    if not nest.sums or nest.stored not in inexact or not all(map(extent_of, nest.loops)):  # nothing begins a sum of no terms
         return None
     value, begin = nest.store.value, nest.realize.block.init
     if read.kind(value) != "Add" or read.dtype_of(value) not in ("float32", "float64"):

@@ -6,6 +6,7 @@ from typing import Any
 
 from ....base.integers.interval import Interval
 from ....compiler.tvm_bridge import read
+from ..tensor import Tensor
 from ..value import Value, c_type, unit
 from .loops import LoopWriter
 from .strips import extent_of
@@ -37,8 +38,10 @@ def _write_terms(writer: LoopWriter, sum: Sum, begins: list[str]) -> None:
     for loop in sum.steps:
         writer.open_loop(loop, _SCALAR)
     writer.open(_each_row(rows))
-    _name_element(writer, sum, begins, "row", "0")
-    x, *more = (_load(writer, load, stride) for load, stride in zip(sum.loads, sum.strides, strict=True))
+    for lane in (LANES - 1, 0):  # where both are inside, those between are
+        _name_element(writer, sum, begins, "row", str(lane))
+        places = [writer.place(read.loaded_buffer(load), load.indices) for load in sum.loads]
+    x, *more = (_load(writer, place, stride) for place, stride in zip(places, sum.strides, strict=True))
     term = writer.let("lanes_t", " ".join([x, sum.operation, *more]))
     writer.line(f"sum[row] += {term};")
     if more:
@@ -91,9 +94,9 @@ def _counter(loop: Any, name: str) -> Value:
     return Value(name, read.dtype_of(loop.loop_var), range=Interval(0, (extent_of(loop) or 1) - 1))
 
 
-def _load(writer: LoopWriter, load: Any, stride: int) -> str:
-    """The elements of a vector; names of loops say where the first one is."""
-    tensor, index = writer.place(read.loaded_buffer(load), load.indices)
+def _load(writer: LoopWriter, first: tuple[Tensor, Value], stride: int) -> str:
+    """The elements of a vector. first: the place of its first one."""
+    tensor, index = first
     place = f"{tensor.name} + {index.text}"
     if stride == 0:
         return writer.let("lanes_t", f"ALL({tensor.name}[{index.text}])")
