@@ -145,6 +145,8 @@ def lower(
     except AdrenoSimError:
         raise
     except Exception as error:  # TVM raises whatever its C++ and Python layers raise
+        if unscheduled.error is not None:
+            raise unscheduled.error from None
         failed = unscoped.open_pass or split_point.open_pass
         where = f"in pass {failed}: " if failed else ""
         whose = "the given" if given is not None else f"TVM's {name}"
@@ -196,10 +198,11 @@ def reason(error: Exception) -> str:
 
 class _Unscheduled:
     """The PrimFuncs before they are scheduled, with the repairs of fixes in one that came scheduled: its kernel is right if it
-    computes what that says. begin: is given them at once."""
+    computes what that says. begin: is given them at once; error: what it raised, which is of no pass."""
 
     def __init__(self, fixes: Sequence[Fix], begin: Callable[[IRModule], object] | None):
         self.module: IRModule | None = None
+        self.error: Exception | None = None
         self._fixes, self._begin = fixes, begin
 
     def note(self, mod: IRModule) -> IRModule:
@@ -209,8 +212,12 @@ class _Unscheduled:
             makers = [fix.reference for fix in self._fixes if fix.reference is not None]
             self.module = tvm.transform.Sequential([make() for make in makers])(_prim_funcs(mod))
             if self._begin is not None:
-                with tvm.target.Target("llvm"):  # what runs on the CPU is compiled for it
-                    self._begin(self.module)
+                try:
+                    with tvm.target.Target("llvm"):  # what runs on the CPU is compiled for it
+                        self._begin(self.module)
+                except Exception as error:
+                    self.error = error
+                    raise
         return mod
 
 
