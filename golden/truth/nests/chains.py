@@ -44,9 +44,10 @@ def find_chains(nests: Sequence[Nest | None], temporary: Collection[int], uses: 
 
 
 def shape_of(nest: Nest) -> Shape | None:
-    """The shape of what a nest computes; None if it is a sum, or not all of a tensor."""
+    """The shape of what a nest computes; None if it is a sum, or not all of a tensor, or needs its own elements in an order."""
     loops = loops_by_dimension(nest)
-    if nest.sums or nest.realize.block.init is not None or loops is None:
+    alone = all(is_same_place(load, nest.store) for load in nest.loads if key_of(load) == nest.stored)
+    if nest.sums or nest.realize.block.init is not None or loops is None or not alone:
         return None
     extents = [extent_of(loop) for loop in loops]
     known = tuple(extent for extent in extents if extent is not None)
@@ -63,8 +64,9 @@ def loops_by_dimension(nest: Nest) -> list[Any] | None:
 def _fits(run: Sequence[Nest], nest: Nest, shape: Shape) -> bool:
     """Whether a nest may compute each element right after those before it."""
     stored = {other.stored for other in run}
-    own = all(is_same_place(load, nest.store) for load in nest.loads if key_of(load) in stored | {nest.stored})
-    return own and shape_of(run[0]) == shape and nest.stored not in stored | {key_of(load) for one in run for load in one.loads}
+    passed = all(is_same_place(load, nest.store) for load in nest.loads if key_of(load) in stored)
+    used = stored | {key_of(load) for other in run for load in other.loads}
+    return passed and shape_of(run[0]) == shape and nest.stored not in used
 
 
 def _make_chain(run: Sequence[tuple[int, Nest]], temporary: Collection[int], uses: Mapping[int, int]) -> Chain:

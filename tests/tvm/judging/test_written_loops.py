@@ -85,3 +85,25 @@ def rows(adds):
 @pytest.mark.parametrize(("adds", "expected"), [(True, 5), (False, 1)])
 def test_a_chain_goes_on_with_what_it_left_in_a_tensor(adds, expected):
     np.testing.assert_array_equal(run(rows(adds), ones(5, 8), ones(8)), np.full(8, float(expected)))
+
+
+def doubled(mirrors):
+    """y = twice what is in x after each element got one more than it had, or (`mirrors`) than its mirror image had by then."""
+
+    @T.prim_func(s_tir=True)
+    def more(x: T.Buffer((4, 4), "float32"), y: T.Buffer((4, 4), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.sblock("more"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                x[vj, vi] = (x[vi, vj] if mirrors else x[vj, vi]) + T.float32(1)
+        for i, j in T.grid(4, 4):
+            with T.sblock("double"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = x[vi, vj] * T.float32(2)
+
+    return more
+
+
+def test_a_statement_that_reads_its_own_results_keeps_its_order():
+    np.testing.assert_array_equal(run(doubled(True), ones(4, 4), ones(4, 4)), 4 * ones(4, 4) + np.triu(2 * ones(4, 4), 1))
+    np.testing.assert_array_equal(run(doubled(False), ones(4, 4), ones(4, 4)), 4 * ones(4, 4))
