@@ -24,6 +24,7 @@ CONNECT_SECONDS = 20
 
 def on_this_machine(cases: Sequence[Case], limit: float, jobs: int) -> Iterator[tuple[Case, Result]]:
     """Run `jobs` cases at a time, each on its share of the processors: a library takes as many threads as it sees of them."""
+    jobs = max(1, min(jobs, len(cases)))  # no case would use the other shares
     shares: queue.SimpleQueue[set[int]] = queue.SimpleQueue()
     for share in divide_processors(os.sched_getaffinity(0), jobs):
         shares.put(share)

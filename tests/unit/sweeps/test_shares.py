@@ -23,6 +23,12 @@ def test_more_jobs_than_processors_have_one_each() -> None:
     assert sorted(tuple(share) for share in shares) == [(4,), (4,), (4,), (7,), (7,)]
 
 
+def test_fewer_cases_than_jobs_divide_all_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "run_case", lambda case, limit, among: os.sched_getaffinity(0))
+    assert [*engines.on_this_machine(["a"], 1.0, 64)] == [("a", os.sched_getaffinity(0))]  # type: ignore[list-item]
+    assert [*engines.on_this_machine([], 1.0, 64)] == []
+
+
 def test_cases_run_on_their_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     mine = os.sched_getaffinity(0)
     both = threading.Barrier(2)
