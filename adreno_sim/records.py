@@ -39,7 +39,10 @@ def _make_record(
     if cls.__doc__ is None:
         cls.__doc__ = cls.__name__  # the standard library would write a signature, which takes longer than all the rest
     explicit = {name for name, value in vars(cls).items() if value is not None}  # `__hash__` is None beside an explicit `__eq__`
-    cls = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only, slots=slots)(cls)
+    extends = frozen and any(map(dataclasses.is_dataclass, cls.__bases__))  # the library refuses a base that is not as frozen
+    cls = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only, slots=slots, frozen=extends)(cls)
+    given = cls.__dataclass_params__  # the library reads it where a class extends this one
+    given.init, given.repr, given.eq, given.frozen = True, True, eq, frozen
     methods: dict[str, Any] = {"__init__": _compile_later(cls, "__init__", partial(_write_init, cls, frozen, slots))}
     if eq:
         methods["__eq__"] = _compile_later(cls, "__eq__", partial(_write_eq, cls))

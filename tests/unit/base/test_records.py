@@ -201,6 +201,22 @@ def test_a_plain_class_that_extends_a_frozen_record_has_attributes_of_its_own():
     assert found == expected
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("of_base", [{}, {"frozen": True}, {"eq": False}])
+def test_a_class_of_the_library_extends_a_record_as_it_would_its_own(of_base, frozen):
+    def extend(decorate: Any, outer: Any) -> Any:
+        base = make_plain(decorate, **of_base)
+        try:
+            extended = outer(frozen=frozen)(type("Extended", (base,), {"__annotations__": {"more": int}, "more": 4}))
+        except TypeError as error:
+            return str(error)
+        shown = base.__dataclass_params__, extended.__dataclass_params__, repr(extended("n", more=5))
+        return [re.sub(r"\w+\(", "(", str(text)) for text in shown]
+
+    expected, *found = [extend(one, other) for one in BOTH.values() for other in BOTH.values()]
+    assert found == [expected] * 3
+
+
 def test_frozen_records_with_slots_are_pickled():
     for made in (LibrarySlots(5), RecordSlots(5)):
         assert pickle.loads(pickle.dumps(made)) == made
