@@ -15,7 +15,7 @@ _NAME = re.compile(r"@([\w.]+)")
 _LINKAGE = re.compile(r" ?\b(?:dso_local|internal|local_unnamed_addr|unnamed_addr)\b")
 _EXTENSION = re.compile(r"\b(?:zeroext|signext) ")
 """Promises about the upper bits of an argument or result, which calls in emitted text do not make."""
-_REMARK = re.compile(r"(?:, ![\w.]+ ![\w.]+)+$| #\d+$| *; preds = .*$", re.MULTILINE)
+_REMARK = re.compile(r"(?: #\d+)?(?:, ![\w.]+ ![\w.]+)+$| #\d+$| *; preds = .*$", re.MULTILINE)
 """Metadata, attributes of a call, comments: nothing that a result depends on. Their numbers mean nothing in another module."""
 _SCOPE = re.compile(r"^.*@llvm\.experimental\.noalias\.scope\.decl\(.*\n", re.MULTILINE)
 

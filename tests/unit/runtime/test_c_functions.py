@@ -42,7 +42,7 @@ end:                                              ; preds = %entry
 
 define internal fastcc void @helper(ptr %p) #1 {
   call void @llvm.experimental.noalias.scope.decl(metadata !9)
-  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 8, i1 false), !alias.scope !9, !noalias !14
+  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 8, i1 false) #3, !alias.scope !9, !noalias !14
   ret void
 }
 
@@ -63,6 +63,7 @@ def test_only_the_code_of_a_function_is_kept():
         "  %0 = load i64, ptr @shape, align 8\n  call void @helper(ptr nonnull %p)\n  br label %end\n"
         "end:\n  ret i8 %v\n}"
     )
+    assert "i1 false)\n" in helper.text("internal ", "#3")  # attributes of a call go with the metadata behind them
     assert (rare.kind, helper.kind) == ("cold", "alwaysinline")
     assert rare.names == {"shape", "helper"}
     assert helper.names == {"llvm.memset.p0.i64"}
