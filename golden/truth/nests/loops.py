@@ -9,7 +9,7 @@ from ....compiler.tvm_bridge import read
 from ..expressions import Writer
 from ..tensor import Tensor
 from ..value import Unmodelled, Value, c_type
-from .strips import ELEMENT, REDUCTION
+from .strips import ELEMENT, REDUCTION, shares_elements
 
 NOT_UNROLLED = '_Pragma("clang loop unroll(disable)")'
 """Ahead of loops that compute each element once: it takes clang half its time to unroll them all, and the code is not faster."""
@@ -69,7 +69,7 @@ def with_elements_inside(loops: list[Any], body: Any) -> list[Any]:
     if not read.kind(body).endswith("BlockRealize") or len(body.iter_values) != len(loops):
         return loops
     kinds = {read.key(value): int(axis.iter_type) for axis, value in zip(body.block.iter_vars, body.iter_values, strict=True)}
-    if sorted(kinds) != sorted(read.key(loop.loop_var) for loop in loops):
+    if sorted(kinds) != sorted(read.key(loop.loop_var) for loop in loops) or shares_elements(body):
         return loops
     plain = all(read.kind(loop.min) == "IntImm" and read.kind(loop.extent) == "IntImm" for loop in loops)
     elements = (

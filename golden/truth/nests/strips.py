@@ -98,9 +98,19 @@ def find_nest(statement: Any) -> Nest | None:
         return None
     axes = {read.key(axis.var): by_variable[value] for axis, value in zip(block.iter_vars, values, strict=True)}
     kinds = {int(axis.iter_type) for axis in block.iter_vars}
-    if not kinds <= {ELEMENT, REDUCTION}:
+    if not kinds <= {ELEMENT, REDUCTION} or shares_elements(statement):
         return None
     return Nest(tuple(loops), statement, block.body, axes, REDUCTION in kinds)
+
+
+def shares_elements(realize: Any) -> bool:
+    """Whether iterations of a block that should be independent store to one element: the order of its loops decides then."""
+    block, store = realize.block, realize.block.body
+    if read.kind(store) != "BufferStore":
+        return False
+    apart = {read.key(index) for index in store.indices if read.kind(index) == "Var"}
+    elements = (axis for axis in block.iter_vars if int(axis.iter_type) == ELEMENT and extent_of(axis.dom) != 1)
+    return any(read.key(axis.var) not in apart for axis in elements)
 
 
 def _group(nests: Sequence[Nest | None], last: int, temporary: Collection[int], uses: Mapping[int, int]) -> Strips | None:

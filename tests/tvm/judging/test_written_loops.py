@@ -107,3 +107,26 @@ def doubled(mirrors):
 def test_a_statement_that_reads_its_own_results_keeps_its_order():
     np.testing.assert_array_equal(run(doubled(True), ones(4, 4), ones(4, 4)), 4 * ones(4, 4) + np.triu(2 * ones(4, 4), 1))
     np.testing.assert_array_equal(run(doubled(False), ones(4, 4), ones(4, 4)), 4 * ones(4, 4))
+
+
+def shared(shares):
+    """y[i, j] = the sum of x[i, k] * w[k, j]; or of y[i, 0] for each j, which begins it again (`shares`)."""
+
+    @T.prim_func(s_tir=True)
+    def sums(x: T.Buffer((8, 6), "float32"), w: T.Buffer((6, 8), "float32"), y: T.Buffer((8, 8), "float32")):
+        for i, j, k in T.grid(8, 8, 6):
+            with T.sblock("sum"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    y[vi, 0 if shares else vj] = T.float32(0)
+                y[vi, 0 if shares else vj] = y[vi, 0 if shares else vj] + x[vi, vk] * w[vk, vj]
+
+    return sums
+
+
+def test_elements_that_share_a_place_keep_the_order_of_their_loops():
+    w = np.arange(48, dtype="float32").reshape(6, 8)
+    found, each = (run(shared(shares), ones(8, 6), w, 0 * ones(8, 8)) for shares in (True, False))
+    np.testing.assert_array_equal(each, np.tile(w.sum(0), (8, 1)))
+    np.testing.assert_array_equal(found[:, 0], each[:, -1])
+    assert not found[:, 1:].any()
