@@ -7,6 +7,7 @@ them the random kernels that are compared with other drivers.
 
 from __future__ import annotations
 
+import functools
 import zlib
 from pathlib import Path
 
@@ -33,8 +34,7 @@ def is_unoptimised(node: str, path: Path) -> bool:
 def leave_unoptimised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have LLVM translate as it stands what this process compiles, under names of its own in the cache."""
     compile_text, identity = objects.Machine.compile, objects.Machine.identity
-    assert isinstance(identity, property)
-    assert identity.fget is not None
-    name = identity.fget
+    assert isinstance(identity, functools.cached_property)
+    name = identity.func
     monkeypatch.setattr(objects.Machine, "compile", lambda machine, text: compile_text(machine, objects.UNOPTIMISED + text))
     monkeypatch.setattr(objects.Machine, "identity", property(lambda machine: f"{name(machine)} unoptimised"))

@@ -55,7 +55,7 @@ def test_a_product_of_halves_behind_a_transposition_is_judged():
 
 
 def test_a_crash_is_named_and_the_other_reference_judges(monkeypatch):
-    def crash(content: bytes, threads: int) -> object:
+    def crash(content: bytes) -> object:
         os.kill(os.getpid(), signal.SIGABRT)
         return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import itertools
 from pathlib import Path
 
 import pytest
@@ -60,7 +59,7 @@ def test_no_mappings_are_looked_for_while_they_are_few(monkeypatch: pytest.Monke
     """A process that runs a few kernels does not read the list of its mappings for each."""
     joined: list[int] = []
     monkeypatch.setattr(objects, "join_constants", joined.append)
-    monkeypatch.setattr(objects, "_NUMBER", itertools.count(objects.MOST_UNJOINED - 1))
+    monkeypatch.setattr(objects, "MOST_UNJOINED", next(objects._NUMBER) + 2)
     held = load_kernels(range(4))
     assert joined == [loaded.address for loaded in held[2:]]
 
