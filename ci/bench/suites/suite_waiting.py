@@ -22,7 +22,7 @@ from .spent import BEFORE, Spent, counting
 from .suite_driver import compile_client
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kernel"
-ROUNDS = {"check squeezenet": 3, "check resnet50": 3, "kernel": 9, "run": 9}
+ROUNDS = {"check squeezenet": 3, "check resnet50": 2, "kernel": 9, "run": 9}
 COLUMNS = ("first", "second")
 GOALS = {
     ("check squeezenet", "first"): ("wall", 0.51),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -74,16 +73,20 @@ class Launcher:
         else:
             variant, bound, epoch = analysis.plain, plain, 1
         threads = options.threads or len(os.sched_getaffinity(0))
-        run = partial(second_run.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch)
-        run = partial(run, save=partial(report_launch, self._profile.name, options, analysis.spec, launch))
-        run = partial(run, threads=threads, timeout=options.timeout, seed=options.seed, order=options.order, **launch.sizes)
+        run = partial(
+            second_run.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch,
+            save=partial(report_launch, self._profile.name, options, analysis.spec, launch),
+            threads=threads, timeout=options.timeout, seed=options.seed, order=options.order, **launch.sizes,
+        )  # fmt: skip
         if options.counters and watched is None:
             line = self._profile["GLOBAL_MEM_CACHELINE_SIZE"]
             run = partial(run_counted, analysis, plain, run, line, options.cache, timeout=options.timeout, **launch.sizes)
-        with self._shadows.cells.watching() if self._shadows else nullcontext():
-            result = run()
         if self._shadows:
+            with self._shadows.cells.watching():
+                result = run()
             self._shadows.after(result.last_epoch, ranges, args, marked=not result.deferred)
+        else:
+            result = run()
         for index in launch.config.written:
             after_write(args[index])
         if result.difference:
