@@ -66,9 +66,8 @@ def _row(case: str, words: list[str], commands: dict[str, list[str]], rounds: in
         _measure(commands[tree], words, folder / "kept" / tree)  # Python keeps bytecode; the driver is compiled
     for _ in range(rounds):
         for tree, command in commands.items():
-            cache = folder / "cache"
-            if case == "run":  # the driver is compiled, as in an installed wheel
-                shutil.copytree(folder / "kept" / tree / "driver", cache / "driver", symlinks=True)
+            cache = folder / "kept" / tree
+            _empty(cache, but="driver" if case == "run" else "")  # compiled already, as in an installed wheel
             for column in COLUMNS:
                 try:
                     spent = _measure(command, words, cache)
@@ -77,8 +76,18 @@ def _row(case: str, words: list[str], commands: dict[str, list[str]], rounds: in
                     continue
                 least = row["least"].setdefault((tree, column), Spent(spent.wall, spent.processor))
                 least.wall, least.processor = min(least.wall, spent.wall), min(least.processor, spent.processor)
-            shutil.rmtree(cache)
     return row
+
+
+def _empty(cache: Path, but: str) -> None:
+    """Leaves nothing in a cache but one folder: it may hold the paths of its files, and is not moved."""
+    for path in cache.iterdir():
+        if path.name == but:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _measure(command: list[str], words: list[str], cache: Path) -> Spent:
