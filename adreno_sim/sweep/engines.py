@@ -44,7 +44,7 @@ def divide_processors(processors: Collection[int], jobs: int) -> list[set[int]]:
     """Returns a share for each job: neighbours, none in two shares; with more jobs than processors one each, and some twice."""
     ordered = sorted(processors)
     ends = [len(ordered) * number // jobs for number in range(jobs + 1)]
-    return [set(ordered[begin:end] or [ordered[begin % len(ordered)]]) for begin, end in pairwise(ends)]
+    return [set(ordered[begin : max(end, begin + 1)]) for begin, end in pairwise(ends)]
 
 
 def _keep_to(share: set[int]) -> None:

@@ -1,20 +1,8 @@
 /* What calls through the OpenCL driver take: printed as JSON, seconds of the fastest and of the middle of all rounds. */
 #define _GNU_SOURCE
-#include "functions.h"
-#include <stdio.h>
-#include <stdlib.h>
+#include "calls.h"
 #include <string.h>
 #include <time.h>
-
-#define PROTOTYPE(version, type, name, parameters, arguments) type name parameters;
-#define PROTOTYPE_VOID(version, name, parameters, arguments) void name parameters;
-FUNCTIONS(PROTOTYPE, PROTOTYPE_VOID, NO_SLOT)
-
-#define OK(call) \
-    do { \
-        cl_int error_ = (call); \
-        if (error_) fprintf(stderr, "%s: %d\n", #call, error_), exit(1); \
-    } while (0)
 
 #define MOST 10000
 #define MANY 1000

@@ -1,17 +1,5 @@
 /* One launch of one small kernel, as short programs are: build, launch, read, compare. */
-#include "functions.h"
-#include <stdio.h>
-#include <stdlib.h>
-
-#define PROTOTYPE(version, type, name, parameters, arguments) type name parameters;
-#define PROTOTYPE_VOID(version, name, parameters, arguments) void name parameters;
-FUNCTIONS(PROTOTYPE, PROTOTYPE_VOID, NO_SLOT)
-
-#define OK(call) \
-    do { \
-        cl_int error_ = (call); \
-        if (error_) fprintf(stderr, "%s: %d\n", #call, error_), exit(1); \
-    } while (0)
+#include "calls.h"
 
 #define COUNT 1024
 
