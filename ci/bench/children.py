@@ -38,9 +38,9 @@ def device_of(column: str, threads: int = 2, cache: bool = False, timeout: float
     return {"pocl": "cl:pocl", "oclgrind": "cl:oclgrind"}[column]
 
 
-def import_path() -> str:
-    """PYTHONPATH of a child: the package beside this folder comes first."""
-    return os.pathsep.join(filter(None, [str(FOLDER.parents[1]), os.environ.get("PYTHONPATH")]))
+def import_path(checkout: Path = FOLDER.parents[1]) -> str:
+    """PYTHONPATH of a child: the package of the checkout comes first, which is the one beside this folder unless named."""
+    return os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
 
 
 def ask(command: list[str], folder: str | Path, unset: Iterable[str] = (), **environment: str) -> Any:
@@ -55,12 +55,25 @@ def ask(command: list[str], folder: str | Path, unset: Iterable[str] = (), **env
 
 
 class Child:
-    """A process that runs `script` for `device`. `threads` are those of the device; `environment` is added to this process's."""
+    """A process that runs `script` for `device`.
 
-    def __init__(self, script: str, device: str, threads: int = 2, environment: dict[str, str] | None = None):
+    threads: of the device. environment: added to this process's. checkout: whose package the script, always of this one, uses;
+    it has its environment in .venv. None is this checkout in this process's environment.
+    """
+
+    def __init__(
+        self,
+        script: str,
+        device: str,
+        threads: int = 2,
+        environment: dict[str, str] | None = None,
+        checkout: Path | None = None,
+    ):
         self.device, self._script = device, FOLDER / script
+        self._python = str(checkout / ".venv/bin/python") if checkout else sys.executable
         self._folder = tempfile.TemporaryDirectory(prefix="bench-")
-        self._environment = {**os.environ, **self._drivers(threads), **(environment or {}), "PYTHONPATH": import_path()}
+        path = import_path(checkout) if checkout else import_path()
+        self._environment = {**os.environ, **self._drivers(threads), **(environment or {}), "PYTHONPATH": path}
         self._log = Path(self._folder.name) / "log"
         self._start()
 
@@ -90,7 +103,7 @@ class Child:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
-        command = [sys.executable, str(self._script), self.device, str(theirs.fileno())]
+        command = [self._python, str(self._script), self.device, str(theirs.fileno())]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 command,

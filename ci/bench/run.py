@@ -22,6 +22,7 @@ from typing import Any
 
 from children import YARDSTICK, ChildError, opened
 from suites import (
+    suite_before,
     suite_checks,
     suite_clients,
     suite_compile,
@@ -44,7 +45,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
     "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn, "driver": suite_driver, "memory": suite_memory,
-    "judge": suite_judge, "clients": suite_clients, "install": suite_install, "waiting": suite_waiting,
+    "judge": suite_judge, "clients": suite_clients, "install": suite_install, "waiting": suite_waiting, "before": suite_before,
 }  # fmt: skip
 
 
