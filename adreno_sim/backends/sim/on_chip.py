@@ -84,9 +84,7 @@ class SimOnChip:
         return isinstance(view, StorageView) and view.storage is self._storage
 
     def launch(self, kernel: SimKernel, args: Sequence[Any], run: Callable[[], LaunchResult]) -> LaunchResult:
-        """What a launch gives, under the rules of the memory."""
-        if not self.in_use:
-            return run()
+        """What a launch gives, under the rules of the memory, which is in use."""
         if self._recording and _prints(kernel.function):
             raise UnsupportedError(f"unsupported: kernel {kernel.name} in a recording: it has printf (80-NB295-11, 9.1.3)")
         inside = [index for index, arg in enumerate(args) if self.holds(arg)]

@@ -6,24 +6,25 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_local = threading.local()
+_conditions: dict[int, Callable[[], bool]] = {}
+"""By thread."""
 
 
 @contextmanager
 def giving_up_when(is_over: Callable[[], bool]) -> Iterator[None]:
     """Launches of the block are asked every now and then whether they are to stop."""
-    _local.is_over = is_over
+    _conditions[threading.get_ident()] = is_over
     try:
         yield
     finally:
-        del _local.is_over
+        del _conditions[threading.get_ident()]
 
 
 def may_give_up() -> bool:
     """Returns whether a launch of this thread has to ask."""
-    return hasattr(_local, "is_over")
+    return bool(_conditions) and threading.get_ident() in _conditions
 
 
 def must_give_up() -> bool:
     """Returns whether a launch of this thread is to stop."""
-    return may_give_up() and bool(_local.is_over())
+    return may_give_up() and _conditions[threading.get_ident()]()

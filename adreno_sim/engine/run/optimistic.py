@@ -14,7 +14,7 @@ from typing import Any
 from ...ir import ir
 from ...ir.mod_ref import read_arguments, written_arguments
 from ..abi.bound import Bound
-from ..abi.specialization import NOTHING, Specialization
+from ..abi.specialization import NOTHING
 from ..analysis.failures import collect
 from ..emit.check import NotVectorizable
 from . import launch
@@ -43,14 +43,10 @@ def run(
 
     A launch that watches a range runs reporting code that relies on no proof.
     """
-
-    def code(spec: Specialization) -> CompiledKernel:
-        return specialize(variant.analysis.kernel, spec, keep=keep)
-
+    kernel, proven = variant.analysis.kernel, variant.analysis.proven
     if watch_range is not None:
-        watching = replace(variant.spec, watch=True, proofs=NOTHING)
-        return launch.run(code(watching), global_size, offset, args, watch_range=watch_range, **options)
-    proven = variant.analysis.proven
+        watching = specialize(kernel, replace(variant.spec, watch=True, proofs=NOTHING), keep=keep)
+        return launch.run(watching, global_size, offset, args, watch_range=watch_range, **options)
     compile_first(variant, keep)
     if variant.coarse is not None:
         result = _run_coarse(variant, variant.coarse, args, options)
@@ -66,7 +62,8 @@ def run(
     if not variant.failed and variant.fast is not None:
         result = _run_deferring(variant, variant.fast, global_size, offset, args, options)
     if result is None or result.failed:
-        result = rerun_with_diagnostics(code(variant.spec), global_size, offset, args, result, options)
+        reporting = specialize(kernel, variant.spec, keep=keep)
+        result = rerun_with_diagnostics(reporting, global_size, offset, args, result, options)
     result.accesses = proven.accesses
     result.failures = (*proven.failures, *variant.failures, *result.failures)
     if variant.spec.count:
@@ -134,9 +131,9 @@ def _run_deferring(
 ) -> RawResult | None:
     """Runs code with deferred checks; if one failed, memory is restored. Returns None if that would need too large a copy."""
     ranges = snapshot_ranges(variant.analysis.kernel, args) if compiled.module.may_fail else []
-    if sum(nbytes for _, nbytes in ranges) > SNAPSHOT_LIMIT:
+    if sum([nbytes for _, nbytes in ranges]) > SNAPSHOT_LIMIT:
         return None
-    before = copy_ranges(ranges)
+    before = copy_ranges(ranges) if ranges else []
     result = launch.run(compiled, global_size, offset, args, **options)
     if result.failed:
         variant.failed = True

@@ -88,6 +88,13 @@ def read_switch() -> str:
     return text
 
 
+def is_due(variant: LaunchVariant) -> bool:
+    """Counts a launch of `variant`, and returns whether `run` may run it twice: looking closer is not for free."""
+    variant.launches += 1
+    asked = read_switch()
+    return asked == "all" or (not asked and variant.launches & (variant.launches - 1) == 0 and not variant.judged)
+
+
 def run(
     variant: LaunchVariant,
     global_size: Sequence[int],
@@ -96,22 +103,18 @@ def run(
     *,
     save: Callable[[str], str],
     keep: bool = True,
-    watch_range: tuple[int, int] | None = None,
     **options: Any,
 ) -> RawResult:
-    """Runs a launch as `optimistic.run` does, and some a second time. The result, and memory, are always those of the first run;
-    its `difference` says what differed.
+    """Runs a launch that `is_due` as `optimistic.run` does, and then a second time if that is cheap. The result, and memory, are
+    always those of the first run; its `difference` says what differed.
 
     save: writes a launch that differed to a folder while memory is as it was before it, and returns the folder's path.
     """
-    asked, once = read_switch(), None
-    variant.launches += 1
-    is_turn = variant.launches & (variant.launches - 1) == 0 and not variant.judged  # looking is not for free
-    if (asked == "all" or (not asked and is_turn)) and watch_range is None:
-        once = _Once(variant, global_size, offset, args, keep, options)
-    left = math.inf if asked else SHARE * time.process_time() - tally.seconds if once is not None else 0.0
-    if once is None or not (once.fits() if asked else once.is_cheap(left)):
-        return optimistic.run(variant, global_size, offset, args, keep=keep, watch_range=watch_range, **options)
+    asked = read_switch()
+    once = _Once(variant, global_size, offset, args, keep, options)
+    left = math.inf if asked else SHARE * time.process_time() - tally.seconds
+    if not (once.fits() if asked else once.is_cheap(left)):
+        return optimistic.run(variant, global_size, offset, args, keep=keep, **options)
     variant.judged = True
     before = once.copy_memory()
     result = optimistic.run(variant, global_size, offset, args, keep=keep, **options)

@@ -32,10 +32,6 @@ class ShadowRange:
     def cell_count(self) -> int:
         return -(-(self.high - self.low) // self.spec.granularity) if self.spec.cell_words else 0
 
-    @property
-    def cell_bytes(self) -> int:
-        return self.cell_count * self.spec.cell_words * 8
-
 
 class Shadows:
     """Race cells of a device's launches, which share one memory: cells of earlier launches have earlier epochs."""
@@ -59,9 +55,11 @@ class Shadows:
                 ranges.update(dict.fromkeys(needed, _range_of(analysis, {index: views[index] for index in indices}, changes)))
         return ranges
 
-    def bind(self, ranges: dict[int, ShadowRange], views: Sequence[Any], bound: Sequence[Any], items: int) -> list[Any]:
-        """Returns the engine's arguments with the addresses of their shadows. items: the work-items of the launch."""
-        self._place_cells(list({id(shadow_range): shadow_range for shadow_range in ranges.values()}.values()), items)
+    def bind(
+        self, ranges: dict[int, ShadowRange], views: Sequence[Any], bound: Sequence[Any], global_size: Sequence[int]
+    ) -> list[Any]:
+        """Returns the engine's arguments with the addresses of their shadows."""
+        self._place_cells(list({id(shadow_range): shadow_range for shadow_range in ranges.values()}.values()), global_size)
         return [
             _bind_shadow(arg, views[index], ranges[index]) if index in ranges else arg for index, arg in enumerate(bound)
         ]  # fmt: skip
@@ -79,13 +77,14 @@ class Shadows:
             self.cells.clear()
             self.epoch = 1
 
-    def _place_cells(self, ranges: Sequence[ShadowRange], items: int) -> None:
-        total = sum(shadow_range.cell_bytes for shadow_range in ranges)
-        self.cells.take(total, items, sum(shadow_range.cell_count for shadow_range in ranges))
+    def _place_cells(self, ranges: Sequence[ShadowRange], global_size: Sequence[int]) -> None:
+        counts = [shadow_range.cell_count for shadow_range in ranges]
+        sizes = [count * shadow_range.spec.cell_words * 8 for count, shadow_range in zip(counts, ranges, strict=True)]
+        self.cells.take(sum(sizes), sum(counts), global_size)
         at = self.cells.address
-        for shadow_range in ranges:
+        for size, shadow_range in zip(sizes, ranges, strict=True):
             shadow_range.cells_at = at
-            at += shadow_range.cell_bytes
+            at += size
 
 
 def _range_of(analysis: LaunchAnalysis, views: dict[int, StorageView], changes: bool) -> ShadowRange:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import mmap
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from ....base.errors import UnsupportedError
 from ....base.host_memory import available_bytes
 from ....engine.run.aligned_memory import zeroed_aligned
 from ....engine.run.giving_up import giving_up_when
+
+T = TypeVar("T")
 
 _LARGE = 64 << 20
 """Bytes from which on the host is asked first: what it cannot back kills the process when touched."""
@@ -34,15 +37,15 @@ class CellMemory:
         self._mapping: mmap.mmap | None = None
         self._wanted = 0
 
-    def take(self, nbytes: int, items: int, cells: int) -> None:
-        """Provides `nbytes` for a launch of so many work-items, whose arguments have so many cells.
+    def take(self, nbytes: int, cells: int, global_size: Sequence[int]) -> None:
+        """Provides `nbytes` for a launch over work-items of this size, whose arguments have so many cells.
 
         Raises UnsupportedError if the system gives no room.
         """
         self._wanted = nbytes
         if nbytes > self._cells.nbytes:
             self._cells, self.address, self._mapping = np.zeros(0, np.uint8), 0, None
-            self._allocate(nbytes, items * _REACH < cells)
+            self._allocate(nbytes, math.prod(global_size) * _REACH < cells)
         elif self._mapping is not None and _is_short(_RESERVE):
             self.clear()
 
@@ -53,12 +56,11 @@ class CellMemory:
         else:
             self._mapping.madvise(mmap.MADV_DONTNEED)
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Stops the launch of the block before the host has no memory for the cells that it touches. UnsupportedError then."""
+    def watch(self, run: Callable[[], T]) -> T:
+        """Returns what a launch gives. It is stopped before the host has no memory for the cells that it touches: raises
+        UnsupportedError then."""
         if self._mapping is None:
-            yield
-            return
+            return run()
         stopped: list[bool] = []
         reserve = min(_RESERVE, (available_bytes() or 0) // 2)
 
@@ -68,10 +70,11 @@ class CellMemory:
             return bool(stopped)
 
         with giving_up_when(is_over):
-            yield
+            result = run()
         if stopped:
             self.clear()
             raise self._lack(available_bytes())
+        return result
 
     def _allocate(self, nbytes: int, sparse: bool) -> None:
         left = available_bytes() if nbytes > _LARGE else None

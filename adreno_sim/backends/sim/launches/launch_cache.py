@@ -81,7 +81,7 @@ class LaunchCache:
             last.request = request_of(last.kernel, global_size, local_size, args, offset)
             self._last = last
         else:
-            self.require_live(last)
+            self._require_views(last.kernel, last.config, last.args)
         return last
 
     def forget_last(self) -> None:

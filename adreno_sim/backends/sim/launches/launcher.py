@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,11 +34,13 @@ class Launcher:
     def __init__(self, profile: Profile, options: RunOptions, memory: SimMemory):
         self._profile, self._options, self._memory = profile, options, memory
         self._shadows = Shadows() if options.checks == "full" else None
+        self._settings = {"keep": options.cache, "timeout": options.timeout, "seed": options.seed, "order": options.order}
 
     def run(self, launch: PreparedLaunch, watch: Watch | None, defers_outputs: bool) -> LaunchResult:
         """Run a launch whose views are live, and wait for it. defers_outputs: as of `left_undefined`."""
-        run = partial(self._run, launch, watch, defers_outputs)
-        return self._memory.on_chip.launch(launch.kernel, launch.args, run)
+        if not self._memory.on_chip.in_use:
+            return self._run(launch, watch, defers_outputs)
+        return self._memory.on_chip.launch(launch.kernel, launch.args, partial(self._run, launch, watch, defers_outputs))
 
     def compile(self, analysis: LaunchAnalysis, args: Sequence[Any]) -> None:
         """Make the machine code of a launch as if its arguments held data everywhere, and keep it on disk. Another launch may run
@@ -59,7 +60,7 @@ class Launcher:
         stores = [_with_value(event, own(watch.view)) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys(raw.failures)) if raw.failures else ()
         code = tuple(compiled.code for compiled in raw.ran)
-        found, left = sort_out(raw.findings, args, defers_outputs)
+        found, left = sort_out(raw.findings, args, defers_outputs) if raw.findings else ([], [])
         return LaunchResult(shared + found, raw.seconds, stores, raw.printed, raw.accesses, failures, code, raw.counters, left)
 
     def _execute(self, launch: PreparedLaunch, analysis: LaunchAnalysis, watched: tuple[int, int] | None) -> RawResult:
@@ -68,22 +69,22 @@ class Launcher:
         ranges: dict[int, ShadowRange] = {}
         if self._shadows:
             ranges = self._shadows.lay_out(analysis, args)
-            bound, epoch = self._shadows.bind(ranges, args, plain, math.prod(launch.sizes["global_size"])), self._shadows.epoch
+            bound, epoch = self._shadows.bind(ranges, args, plain, launch.config.total), self._shadows.epoch
             variant = _variant_of(analysis, ranges)
         else:
             variant, bound, epoch = analysis.plain, plain, 1
-        threads = options.threads or len(os.sched_getaffinity(0))
+        run: Callable[..., RawResult] = optimistic.run
+        if watched is None and second_run.is_due(variant):
+            run = partial(second_run.run, save=partial(report_launch, self._profile.name, options, analysis.spec, launch))
         run = partial(
-            second_run.run, variant, args=bound, watch_range=watched, keep=options.cache, first_epoch=epoch,
-            save=partial(report_launch, self._profile.name, options, analysis.spec, launch),
-            threads=threads, timeout=options.timeout, seed=options.seed, order=options.order, **launch.sizes,
+            run, variant, args=bound, watch_range=watched, first_epoch=epoch,
+            threads=options.threads or len(os.sched_getaffinity(0)), **self._settings, **launch.sizes,
         )  # fmt: skip
         if options.counters and watched is None:
             line = self._profile["GLOBAL_MEM_CACHELINE_SIZE"]
             run = partial(run_counted, analysis, plain, run, line, options.cache, timeout=options.timeout, **launch.sizes)
         if self._shadows:
-            with self._shadows.cells.watching():
-                result = run()
+            result = self._shadows.cells.watch(run)
             self._shadows.after(result.last_epoch, ranges, args, marked=not result.deferred)
         else:
             result = run()

@@ -19,8 +19,6 @@ Left = tuple[View, Finding]
 
 def sort_out(findings: Sequence[Finding], args: Sequence[Any], deferred: bool) -> tuple[list[Finding], list[Left]]:
     """Returns what a launch with `args` has found, in source order, and what it left undefined, if that is for later."""
-    if not findings:
-        return [], []
     found, stored = split_left(findings)
     left = _find_left(stored, args) if stored else []
     if deferred or not left:
