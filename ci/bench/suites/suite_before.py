@@ -66,14 +66,15 @@ def _row(case: Case, children: dict[Column, Child], rounds: int, statistic: str)
     ]
     samples, failed = interleaved({column: children[column] for column in outputs}, rounds)
     row["wrong"] += failed.values()
-    row["seconds"] = {column: taken.to_json()[statistic] for column, taken in samples.items()}
+    for (tree, level), taken in samples.items():
+        row["seconds"].setdefault(level, {})[tree] = taken.to_json()[statistic]
     row["spread"] = max((taken.spread for taken in samples.values()), default=0.0)
     return row
 
 
 def _ratio(row: Row, level: str) -> float | None:
-    this, before = (row["seconds"].get((tree, level)) for tree in reversed(TREES))
-    return this / before if this and before else None
+    seconds = row["seconds"].get(level, {})
+    return seconds["this"] / seconds["before"] if len(seconds) == len(TREES) else None
 
 
 def _line(row: Row) -> str:
@@ -92,7 +93,7 @@ def _means(rows: list[Row]) -> Iterator[list[str]]:
             ratios = {
                 row["name"]: ratio
                 for row in rows
-                if not row["wrong"] and (ratio := _ratio(row, level)) and belongs(row["seconds"]["before", level])
+                if not row["wrong"] and (ratio := _ratio(row, level)) and belongs(row["seconds"][level]["before"])
             }
             if ratios:
                 worst = max(ratios, key=ratios.__getitem__)
@@ -111,7 +112,7 @@ def markdown(result: dict[str, Any]) -> list[str]:
 
 
 def _cells(row: Row) -> list[str]:
-    seconds = [row["seconds"].get((tree, level)) for level in CHECKED for tree in TREES]
+    seconds = [row["seconds"].get(level, {}).get(tree) for level in CHECKED for tree in TREES]
     ratios = [_ratio(row, level) for level in CHECKED]
     cells = [row["name"], *("" if value is None else f"{value * 1e3:.3f}" for value in seconds)]
     return [*cells, *("" if ratio is None else f"{ratio:.2f}" for ratio in ratios), f"{row['spread']:.0%}"]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,8 @@ def _row(case: str, words: list[str], commands: dict[str, list[str]], rounds: in
                 except subprocess.CalledProcessError as error:
                     row["wrong"].append(f"{tree}: {error.stderr[-300:]}")
                     continue
-                least = row["least"].setdefault((tree, column), Spent(spent.wall, spent.processor))
-                least.wall, least.processor = min(least.wall, spent.wall), min(least.processor, spent.processor)
+                least = row["least"].setdefault(tree, {}).setdefault(column, asdict(spent))
+                row["least"][tree][column] = {what: min(least[what], seconds) for what, seconds in asdict(spent).items()}
     return row
 
 
@@ -102,7 +103,9 @@ def _measure(command: list[str], words: list[str], cache: Path) -> Spent:
 
 def _line(row: Row) -> str:
     figures = ", ".join(
-        f"{tree} {column} {spent.wall:.2f} s ({spent.processor:.2f})" for (tree, column), spent in row["least"].items()
+        f"{tree} {column} {spent['wall']:.2f} s ({spent['processor']:.2f})"
+        for tree, columns in row["least"].items()
+        for column, spent in columns.items()
     )
     return f"{row['name']:16} {figures}" + "".join(f" WRONG: {text}" for text in row["wrong"])
 
@@ -115,10 +118,10 @@ def markdown(result: dict[str, Any]) -> list[str]:
 
 
 def _cells(row: Row, column: str) -> list[str]:
-    before, this = row["least"].get(("before", column)), row["least"].get(("this", column))
+    before, this = (row["least"].get(tree, {}).get(column, {}) for tree in ("before", "this"))
     cells = [row["name"], column]
     for what in ("wall", "processor"):
-        pair = [getattr(spent, what) if spent else None for spent in (before, this)]
+        pair = [before.get(what), this.get(what)]
         ratio = f"{pair[1] / pair[0]:.2f}" if pair[0] and pair[1] else ""
         cells += [*("" if seconds is None else f"{seconds:.2f}" for seconds in pair), ratio]
     what, goal = GOALS.get((row["name"], column), ("", None))
