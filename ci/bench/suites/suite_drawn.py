@@ -48,7 +48,7 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
     try:
         with opened(COLUMNS, WORKER) as (children, missing):
             for number, source in enumerate(sources):
-                if len(rows) == wanted:
+                if len(rows) == wanted or missing:
                     break
                 row = _row(source, number, judge, children, statistic)
                 if "out" in row:
