@@ -1,4 +1,4 @@
-"""Machine code made by another process while a model runs: from its last launch backwards, so that both meet.
+"""Programs and machine code made by another process while a model runs: from its last launch backwards, so that both meet.
 
 What is made is kept on disk, where the run finds it.
 """
@@ -32,20 +32,24 @@ Job = Callable[[], None]
 def compiling_ahead(
     machine: VirtualMachine, inputs: Mapping[str, np.ndarray], rerun: WidePrecisionRerun | None
 ) -> Iterator[None]:
-    """While the block runs the model, a child by fork does `compile_backwards`, where the device finds what it keeps, and there
-    is a core for it. The kernels are built already."""
+    """While the block builds the kernels and runs the model, a child by fork does `compile_backwards`, where the device finds
+    what it keeps, and there is a core for it."""
     with ExitStack() as stack:
         if find_compiler(machine.device) is not None and len(os.sched_getaffinity(0)) > 1:
+            machine.builds.close()  # the child would wait for what its threads hold
             with keeping_others_out():
                 stack.enter_context(doing_beside(lambda: compile_backwards(machine, inputs, rerun)))
+            machine.builds.begin(machine.builds.order)
         yield
 
 
 def compile_backwards(machine: VirtualMachine, inputs: Mapping[str, np.ndarray], rerun: WidePrecisionRerun | None) -> None:
-    """Compile what a run of the machine's model launches, the last launch first. rerun: of the calls that it runs beside them.
+    """Build and compile what a run of the machine's model launches, the last launch first. rerun: of the calls that it runs
+    beside them.
 
     A rehearsal that fails half-way, or of a launch that the device refuses, says what was launched before.
     """
+    machine.builds.begin(reversed(machine.builds.order))
     rehearsal = Rehearsal(machine.device)
     jobs = _Jobs(machine, rehearsal, rerun)
     with suppress(AdrenoSimError), VirtualMachine(machine.model, cast(Device, rehearsal), jobs) as rehearsing:

@@ -52,7 +52,7 @@ class VirtualMachine:
         self.device = device
         self.observer = observer or Observer()
         self.poison = device.info.checks_accesses and device.options.checks != "off"
-        self._builds = Builds(model, device) if builds is None else builds
+        self.builds = Builds(model, device) if builds is None else builds
         self._graphs: dict[str, MLProgram] = {}
         self._constants: dict[tuple[str, str], Tensor] = {}
         self._loaded = False
@@ -70,7 +70,7 @@ class VirtualMachine:
 
     def close(self) -> None:
         """Free the constants and the graphs, and build no more."""
-        self._builds.close()
+        self.builds.close()
         for program in self._graphs.values():
             program.close()
         self._graphs.clear()
@@ -170,7 +170,7 @@ class VirtualMachine:
 
     def kernel(self, name: str) -> Kernel:
         """The built kernel `name`."""
-        return self._builds.program(name)[name]
+        return self.builds.program(name)[name]
 
     def graph(self, name: str) -> MLProgram:
         """The graph `name`, made ready on the device."""

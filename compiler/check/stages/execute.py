@@ -49,13 +49,13 @@ def execute(run: CheckedRun) -> None:
 
 def _run(run: CheckedRun, machine: VirtualMachine) -> None:
     context, ready, rerun = run.context, run.ready, run.judges.rerun
-    _build(context, machine)
-    ahead = compiling_ahead(machine, ready.arrays, rerun) if ready.alone else nullcontext()
-    with context.stage("run", len(ready.compiled.host_functions)), ahead:
-        run.outputs = machine.run(ready.arrays)
-        if ready.golden is not None and ready.golden.forces:
-            machine.observer = Observer()  # golden results replaced those of each kernel: once more without
-            run.outputs = None if run.observer.replaced else machine.run(ready.arrays)
+    with compiling_ahead(machine, ready.arrays, rerun) if ready.alone else nullcontext():
+        _build(context, machine)
+        with context.stage("run", len(ready.compiled.host_functions)):
+            run.outputs = machine.run(ready.arrays)
+            if ready.golden is not None and ready.golden.forces:
+                machine.observer = Observer()  # golden results replaced those of each kernel: once more without
+                run.outputs = None if run.observer.replaced else machine.run(ready.arrays)
 
 
 def _build(context: CheckContext, machine: VirtualMachine) -> None:

@@ -26,7 +26,7 @@ class Settlement:
             with context.stage("save"):
                 compiled.save(options.save)
         self.builds = Builds(compiled, context.device)
-        self.builds.begin(compiled.kernels)  # while references still run
+        self.builds.begin(self.builds.order)  # while references still run
         return compiled
 
     def close(self) -> None:

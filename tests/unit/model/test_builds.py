@@ -10,7 +10,9 @@ import handmade
 import pytest
 
 from adreno_sim.base.errors import BuildError
-from adreno_sim.compiler.run.builds import AHEAD, Builds
+from adreno_sim.compiler.artifact import host_function as h
+from adreno_sim.compiler.artifact import vm_function as v
+from adreno_sim.compiler.run.builds import AHEAD, Builds, find_order
 from adreno_sim.device.protocol import DeviceInfo
 
 
@@ -90,3 +92,41 @@ def test_the_end_forgets_what_was_not_begun(monkeypatch: pytest.MonkeyPatch):
     threading.Timer(0.05, device.open.set).start()
     made.close()
     assert 0 < len(device.built) < len(NAMES)
+
+
+def test_what_was_built_before_the_end_is_there_after_it():
+    device = Compiler()
+    device.open.set()
+    made = builds(device)
+    made.begin(NAMES)
+    assert made.program("k11") == "program k11"
+    made.close()
+    before = set(device.built)
+    made.begin(NAMES)
+    assert [made.program(name) for name in NAMES if name != "k3"] == [f"program {name}" for name in NAMES if name != "k3"]
+    made.close()
+    assert before <= set(device.built) == set(NAMES)
+    assert all(count == 1 for count in device.built.values())
+
+
+def test_kernels_are_in_the_order_in_which_the_program_comes_to_them():
+    model = handmade.calls()
+    host, code = model.host_functions["add_one"], model.kernels["add_one"]
+
+    def launching(*kernels: str) -> h.HostFunction:
+        return replace(host, name=kernels[0], body=tuple(replace(host.launches()[0], kernel=kernel) for kernel in kernels))
+
+    names = ("a", "b", "c", "d", "e")
+    functions = {
+        "aside": v.VMFunction("aside", ("x",), (v.CallHost("e", (v.Reg("x"),)), v.CallVM("y", "main", (v.Reg("x"),)))),
+        "main": v.VMFunction("main", ("x",), (v.CallVM("y", "packing", (v.Reg("x"),)), v.CallHost("a", (v.Reg("y"),)))),
+        "packing": v.VMFunction("packing", ("x",), (v.CallHost("c", (v.Reg("x"),)),)),
+    }
+    program = replace(
+        model,
+        kernels=dict.fromkeys(names, code),
+        host_functions={"a": launching("a", "b", "c"), "c": launching("c"), "e": launching("e")},
+        functions=functions,
+    )
+    assert find_order(program) == ["c", "a", "b", "e", "d"]
+    assert find_order(replace(program, functions={}, host_functions={})) == [*names]
