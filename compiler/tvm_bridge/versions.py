@@ -17,6 +17,7 @@ from ...base.gc_pause import gc_paused
 from ...base.host.freed_memory import keep_freed_memory
 from ...base.installed import extras
 from ...base.processes.crashes import keep_noting
+from .schedule_arguments import keep_hints
 
 SUPPORTED = ("0.25", "0.26", "0.27")
 
@@ -103,6 +104,7 @@ def import_tvm() -> ModuleType:
     # TVM hands errors of Python functions that it calls on by their class, and an unknown class as a RuntimeError.
     import_module("tvm_ffi").register_error("KeyboardInterrupt", KeyboardInterrupt)
     keep_noting()  # TVM handles SIGSEGV
+    keep_hints()
     return tvm
 
 
