@@ -142,16 +142,18 @@ def elem_offset(function: Any, param: Any) -> Any:
     return offset if offset is not None and kind(offset) == "Var" else None
 
 
-def children(node: Any) -> Iterator[Any]:
+def children(node: Any) -> tuple[Any, ...]:
     """Fields of a TIR node that are nodes or arrays of nodes."""
+    found: list[Any] = []
     for field in _FIELDS.get(kind(node), ()):
         value = getattr(node, field, None)
         if value is None:
             continue
         if kind(value) in ("Array", "list", "tuple", "List"):
-            yield from value
+            found.extend(value)
         else:
-            yield value
+            found.append(value)
+    return tuple(found)
 
 
 _OPERATORS = (
@@ -177,9 +179,11 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 
 def walk(node: Any) -> Iterator[Any]:
     """Every node below `node`, itself first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    left = [node]
+    while left:
+        node = left.pop()
+        yield node
+        left.extend(reversed(children(node)))
 
 
 def structure(node: Any) -> int:

@@ -41,7 +41,7 @@ class Choices:
 
         Of three whole numbers or more nothing is known.
         """
-        key = function, read.structure(node)
+        key = function, read.structure(node.of_tvm)
         if key not in self.written:
             self.written[key] = depth, self._write(key, value(node))
         return self.written[key][1]

@@ -13,6 +13,7 @@ from dataclasses import field
 from typing import Any
 
 from ...compiler.tvm_bridge import read
+from ...compiler.tvm_bridge.read_once import ReadNode, read_once
 from ...compiler.tvm_bridge.versions import import_tvm
 from ...records import dataclass
 
@@ -30,17 +31,18 @@ class _Made:
     unguarded: set[int] = field(default_factory=set)
 
 
-def compute_where_chosen(function: Any) -> Any:
+def compute_where_chosen(function: ReadNode) -> ReadNode:
     """Returns a PrimFunc in which gathers that only choices read are computed inside these; itself if it has none."""
     names = _find_guarded_gathers(function)
     if not names:
         return function
     tvm = import_tvm()
-    schedule = tvm.s_tir.Schedule(function)
+    schedule = tvm.s_tir.Schedule(function.of_tvm)
     for name in names:
         with contextlib.suppress(tvm.s_tir.ScheduleError):
             schedule.compute_inline(schedule.get_sblock(name))
-    return schedule.mod["main"]
+    inlined: ReadNode = read_once(schedule.mod["main"])
+    return inlined
 
 
 def _find_guarded_gathers(function: Any) -> list[str]:
@@ -76,12 +78,10 @@ def _users(made: dict[int, _Made], others: list[_Made], lazy: set[int]) -> Itera
     yield from (found for key, found in made.items() if key not in lazy)
 
 
-def _innermost_blocks(body: Any) -> Iterator[Any]:
-    for node in read.walk(body):
-        if read.kind(node).endswith("BlockRealize") and not any(
-            read.kind(inner).endswith("BlockRealize") for child in read.children(node.block) for inner in read.walk(child)
-        ):
-            yield node
+def _innermost_blocks(node: Any) -> list[Any]:
+    """The blocks without blocks inside, in their order."""
+    within = [block for child in read.children(node) for block in _innermost_blocks(child)]
+    return [node] if not within and read.kind(node).endswith("BlockRealize") else within
 
 
 def _note_reads(found: _Made, node: Any, guarded: bool) -> None:

@@ -14,7 +14,7 @@ from ..background import begin
 from ..kernel_reference import Argument
 from .compiled import CompiledTruths
 from .given import as_device_takes, holds_flushed, holds_nan
-from .program import TruthProgram, write_program
+from .program import TruthProgram, find_groups, write_program
 from .run import Truth, run_program
 from .units import Units
 from .value import Unmodelled
@@ -47,9 +47,10 @@ class KernelTruth:
         for number, (var, function) in enumerate(unscheduled.functions_items()):
             name = str(var.name_hint)
             try:
-                program = self.programs[name] = write(f"truth{number}", function)
+                groups = find_groups(function)
+                program = self.programs[name] = write(f"truth{number}", groups)
                 if program.given and (program.open_to_nan or program.open_to_denormals):
-                    self._inexact[name] = write_program(program.name, function, program.given)
+                    self._inexact[name] = write_program(program.name, groups, program.given)
             except Unmodelled as reason:
                 self.unavailable[name] = f"no truth is made of {reason}"
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...compiler.tvm_bridge import read
+from ...compiler.tvm_bridge.read_once import read_once
 from ...records import dataclass
 from .choices import MOST_UNDECIDED, Choices
 from .guarded_reads import compute_where_chosen
@@ -68,16 +69,24 @@ def write_program(
 
     over: what it is written over in place of values without rounding. Raises Unmodelled where it holds what no truth is made of.
     """
-    function = compute_where_chosen(function)
-    infos = [read.buffer_param(function, function.params[position]) for position in given]
-    inexact: set[int] = {info.key for info in infos if info is not None}
-    native, groups = drifts, Groups(function)
+    groups = function if isinstance(function, Groups) else find_groups(function)
+    infos = [read.buffer_param(groups.function, groups.function.params[position]) for position in given]
+    inexact = set(groups.inexact) | {info.key for info in infos if info is not None}
+    native = drifts
     while True:
         writer = (over or Statements)(inexact, native, groups)
-        program = writer.function(name, function)
+        program = writer.function(name, groups.function)
         if writer.inexact == inexact and (writer.halves or drifts) == native:
-            return program
+            break
         inexact, native = set(writer.inexact), writer.halves or drifts
+    if not given:
+        groups.inexact = frozenset(inexact)
+    return program
+
+
+def find_groups(function: Any) -> Groups:
+    """A PrimFunc as `write_program` also takes it: it is read once, however often it is written."""
+    return Groups(compute_where_chosen(read_once(function)))
 
 
 class Statements(LoopWriter):

@@ -73,10 +73,14 @@ def _write_strip(writer: LoopWriter, part: Part, base: str, end: str, extent: in
 
 
 class Groups:
-    """The statements of a function that run together, found once for all times that it is written."""
+    """The statements of a function that run together, found once for all times that it is written.
+
+    inexact: keys of the tensors that are known to hold rounded values, whatever the function is given.
+    """
 
     def __init__(self, function: Any) -> None:
-        self._function = function
+        self.function = function
+        self.inexact: frozenset[int] = frozenset()
         self._nests: dict[int, Nest | None] = {}
         self._known: dict[int, dict[int, Strips | Chain | None]] = {}
 
@@ -110,7 +114,7 @@ class Groups:
     def _uses(self) -> dict[int, int]:
         """How often each tensor is loaded or stored, by key."""
         found: dict[int, int] = {}
-        for node in read.walk(self._function.body):
+        for node in read.walk(self.function.body):
             if is_load(node) or read.kind(node) == "BufferStore":
                 key = key_of(node)
                 found[key] = found.get(key, 0) + 1

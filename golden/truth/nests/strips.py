@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,11 @@ class Nest:
         parts = [self.store.value, *self.store.indices, *([] if self.realize.block.init is None else [self.realize.block.init])]
         return [node for part in parts for node in read.walk(part) if is_load(node)]
 
+    @cached_property
+    def variables(self) -> dict[int, frozenset[int]]:
+        """The keys of the variables in the indices of each load, by the load's key."""
+        return {read.key(load): frozenset(key for index in load.indices for key in variables_of(index)) for load in self.loads}
+
 
 @dataclass(frozen=True)
 class Part:
@@ -57,6 +62,11 @@ class Strips:
     numbers: tuple[int, ...]
     parts: tuple[Part, ...]
     extent: int
+
+
+def variables_of(node: Any) -> Iterator[int]:
+    """The key of every variable in an expression."""
+    return (read.key(part) for part in read.walk(node) if read.kind(part) == "Var")
 
 
 def key_of(access: Any) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from ....compiler.tvm_bridge import read
 from ....records import dataclass
 from ..tensor import Tensor
-from .strips import ELEMENT, REDUCTION, Nest, extent_of, is_load, is_same_place, key_of
+from .strips import ELEMENT, REDUCTION, Nest, extent_of, is_load, is_same_place, key_of, variables_of
 
 LANES = 4
 """Elements of a vector."""
@@ -142,11 +142,7 @@ def _axes_of(nest: Nest, loop: Any) -> set[int]:
 
 
 def _depends(nest: Nest, load: Any, loop: Any) -> bool:
-    return any(_mentions(index, _axes_of(nest, loop)) for index in load.indices)
-
-
-def _mentions(node: Any, axes: Collection[int]) -> bool:
-    return any(read.kind(part) == "Var" and read.key(part) in axes for part in read.walk(node))
+    return not nest.variables[read.key(load)].isdisjoint(_axes_of(nest, loop))
 
 
 def _stride(nest: Nest, load: Any, tensor: Tensor, loop: Any) -> int | None:
@@ -160,7 +156,7 @@ def _stride(nest: Nest, load: Any, tensor: Tensor, loop: Any) -> int | None:
     return total
 
 
-def _slope(node: Any, axes: Collection[int]) -> int | None:
+def _slope(node: Any, axes: set[int]) -> int | None:
     """By how much an index grows with a variable; None if that is not one number."""
     kind = read.kind(node)
     if kind == "Var":
@@ -171,4 +167,4 @@ def _slope(node: Any, axes: Collection[int]) -> int | None:
     if kind == "Mul" and read.kind(node.b) == "IntImm":
         a = _slope(node.a, axes)
         return None if a is None else a * int(node.b.value)
-    return None if _mentions(node, axes) else 0
+    return 0 if axes.isdisjoint(variables_of(node)) else None
