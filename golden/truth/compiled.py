@@ -15,6 +15,7 @@ from ...base.errors import UnsupportedError
 from ...engine.llvm.objects import Loaded, machine
 from ...frontend.driver import c_target, compile_c, identify_compiler
 from .. import result_cache
+from .sharing import share_code
 
 if TYPE_CHECKING:
     from .program import TruthProgram
@@ -40,16 +41,21 @@ class CompiledTruths:
     """Machine code of several programs. functions: by the name of the program; they live as long as this object."""
 
     def __init__(self, programs: Sequence[TruthProgram]):
-        table = ", ".join(f"(void *)&{program.name}" for program in programs)
-        text = "\n".join([prelude(), *(program.text for program in programs), f"void *const {TABLE}[] = {{{table}}};"])
+        shared = share_code(programs)
+        table = ", ".join(f"(void *)&{code.name}" for code in shared)
+        text = "\n".join([prelude(), *(code.text for code in shared), f"void *const {TABLE}[] = {{{table}}};"])
         self._loaded: Loaded = machine().load(_object_of(text), TABLE, _libm())
-        addresses = (ctypes.c_void_p * len(programs)).from_address(self._loaded.address)
-        self.functions: dict[str, Function] = {
-            program.name: _PROTOTYPE(address or 0) for program, address in zip(programs, addresses, strict=True)
-        }
+        addresses = (ctypes.c_void_p * len(shared)).from_address(self._loaded.address)
+        self._sizes: list[np.ndarray] = []
+        self.functions: dict[str, Function] = {}
+        for code, address in zip(shared, addresses, strict=True):
+            function = _PROTOTYPE(address or 0)
+            for name, sizes in code.sizes.items():
+                self._sizes.append(np.array(sizes, np.int64))
+                self.functions[name] = functools.partial(function, pointer(self._sizes[-1]))
 
 
-_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 5)
 
 
 def _object_of(text: str) -> bytes:

@@ -24,6 +24,7 @@ from .value import (
     Value,
     c_type,
     constant_of,
+    fixed,
     is_denormal,
     literal,
     product_variance,
@@ -181,8 +182,7 @@ class Writer:
         if b.q:
             self.line(f"{q} = {q} > {b.q} ? {q} : {b.q};")
         self.close()
-        exact = a.q is None and b.q is None
-        return Value(result, "bool", None if exact else q, loaded=a.loaded or b.loaded)
+        return Value(result, "bool", q if a.q or b.q else None, loaded=a.loaded or b.loaded)
 
     def visit_Select(self, node: Any) -> Value:
         return self.choose(node.condition, node.true_value, node.false_value)
@@ -296,7 +296,7 @@ class Writer:
 
     def int_operation(self, kind: str, a: Value, b: Value) -> Value:
         type, loaded = c_type(a.dtype), a.loaded or b.loaded
-        x, y = a.text, b.text
+        x, y = a.text, fixed(b.text) if kind in operations.DIVIDE else b.text  # a division by a variable takes long
         unsigned = a.dtype.startswith("u")
         if kind in operations.PLAIN:
             text = f"({type})({x} {operations.PLAIN[kind]} {y})"
@@ -332,7 +332,7 @@ class Writer:
         if a.is_float:
             return self._to_int(a, dtype)
         if dtype in FLOATS:
-            v = self.let("double", a.text)
+            v = self.let("double", fixed(a.text))
             small = a.range is not None and max(map(abs, a.range)) <= 2 ** DIGITS[dtype]
             exact = small or a.dtype == "bool" or bits(a.dtype) <= DIGITS[dtype]
             return Value(v, dtype, a.q, loaded=a.loaded) if exact else self._from_int(v, a, dtype)

@@ -76,6 +76,7 @@ static inline __attribute__((always_inline)) lanes_t load_floats(const void *p) 
    was rounded, at most two numbers a term. What is so small that another rule gives its variance has none that counts beside the
    others', and nothing is so large that the largest number is within reach. */
 static inline int is_plain(double squares, double terms, const Unit *u) {
+#pragma clang fp reassociate(off)
   double share = terms < 4 ? 1.0 / 16 : terms / 64, flushed = u->flushed * u->flushed * share, least = u->floor + u->lost / terms;
   double lost = 2 * terms * (flushed > least ? flushed : least);
   return ((squares * u->rel >= 0x1p40 * lost) & (4 * squares < u->largest * u->largest)) | ((squares == 0) & (flushed > 0));

@@ -37,13 +37,13 @@ class TruthParam:
 class TruthProgram:
     """The C text of one PrimFunc.
 
-    text defines `static int NAME(void *const *p, const int64_t *n, const Unit *U, int64_t *unsure)`.
-    p: three pointers for each tensor parameter: values; variances, where it is not exact; where native, values as halves give
-    them. n: the dimensions of all tensor parameters and the integer scalars, in order. tensors: names by number. halves: it
-    holds values of a half type. native: it also computes values as halves give them, which its arguments may hold. large:
-    positions of parameters whose values may be floats in memory; where all are, the second pointer of each is not null.
-    given: positions of float parameters that it only reads and takes for exact. open_to_nan, open_to_denormals: it may not where
-    they hold such.
+    text defines `static int NAME(const int64_t *k, void *const *p, const int64_t *n, const Unit *U, int64_t *unsure)`.
+    k: sizes in which it differs from others (`sharing.py`). p: three pointers for each tensor parameter: values; variances, where
+    it is not exact; where native, values as halves give them. n: the dimensions of all tensor parameters and the integer scalars,
+    in order. tensors: names by number. halves: it holds values of a half type. native: it also computes values as halves give
+    them, which its arguments may hold. large: positions of parameters whose values may be floats in memory; where all are, the
+    second pointer of each is not null. given: positions of float parameters that it only reads and takes for exact. open_to_nan,
+    open_to_denormals: it may not where they hold such.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Statements(LoopWriter):
         text = self._body(f"{name}_body", own, temporary, [], [*given, *body])
         text += self._body(f"{name}_floats", own, temporary, large, [*given, *body]) if large else []
         text += [
-            f"static int {name}(void *const *p, const int64_t *n, const Unit *U, int64_t *unsure) {{",
+            f"static int {name}(const int64_t *k, void *const *p, const int64_t *n, const Unit *U, int64_t *unsure) {{",
             "  int bad = 0;", *given, *self._wrap(name, own, temporary, large), "}",
         ]  # fmt: skip
         names = tuple(tensor.title for tensor in sorted(self.tensors.values(), key=lambda tensor: tensor.number))
@@ -134,7 +134,8 @@ class Statements(LoopWriter):
         declared = "".join(
             f", {types.get(pointer, 'double')} *restrict {pointer}" for pointer in self._pointers([*own, *temporary])
         )
-        head = f"static int {name}(const int64_t *restrict n, const Unit *restrict U, int64_t *restrict unsure{declared}) {{"
+        sizes = "const int64_t *restrict k, const int64_t *restrict n"
+        head = f"static int {name}({sizes}, const Unit *restrict U, int64_t *restrict unsure{declared}) {{"
         return [head, "  int bad = 0;", *lines, "end:", "  return bad;", "}"]
 
     def _pointers(self, tensors: list[Tensor]) -> list[str]:
@@ -154,7 +155,7 @@ class Statements(LoopWriter):
                 made.append(tensor.name + end)
                 self.line(f"void *{made[-1]} = calloc({tensor.size}, sizeof(double));")
         missing = " || ".join(f"!{pointer}" for pointer in made) or "0"
-        call = f"({', '.join(['n', 'U', 'unsure', *self._pointers([*own, *temporary])])})"
+        call = f"({', '.join(['k', 'n', 'U', 'unsure', *self._pointers([*own, *temporary])])})"
         call = f"p[{3 * own.index(large[0]) + 1}] ? {name}_floats{call} : {name}_body{call}" if large else f"{name}_body{call}"
         self.line(f"bad = {missing} ? {NO_MEMORY} : {call};")
         for pointer in made:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from ...base.integers.interval import Interval
@@ -90,6 +92,15 @@ def literal(value: float) -> str:
     if np.isinf(value):
         return "INF" if value > 0 else "(-INF)"
     return f"({float(value).hex()})"
+
+
+SIZE = re.compile(r"\b(\d+)LL\b")
+"""A number in C text that becomes a variable where programs share their code (`sharing.py`)."""
+
+
+def fixed(text: str) -> str:
+    """C text in which every number stays one that clang knows."""
+    return SIZE.sub(r"\1", text)
 
 
 def as_printed(value: float) -> float:

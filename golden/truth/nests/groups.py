@@ -30,7 +30,7 @@ def _write_chain(writer: LoopWriter, chain: Chain) -> None:
         names.append(Value(writer.fresh("i"), dtype, range=Interval(0, extent - 1)))
         text, type = names[-1].text, c_type(dtype)
         writer.line(NOT_UNROLLED if extent > 1 else "")
-        writer.open(f"for ({type} {text} = 0; {text} < {extent}; {text}++)" if extent > 1 else "")
+        writer.open(f"for ({type} {text} = 0; {text} < ({type}){extent}LL; {text}++)" if extent > 1 else "")
         if extent == 1:
             writer.line(f"{type} {text} = 0;")
     for nest in chain.nests:

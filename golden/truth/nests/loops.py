@@ -8,7 +8,7 @@ from ....base.integers.interval import Interval
 from ....compiler.tvm_bridge import read
 from ..expressions import Writer
 from ..tensor import Tensor
-from ..value import Unmodelled, Value, c_type
+from ..value import Unmodelled, Value, c_type, fixed
 from .strips import ELEMENT, REDUCTION, shares_elements
 
 NOT_UNROLLED = '_Pragma("clang loop unroll(disable)")'
@@ -45,9 +45,12 @@ class LoopWriter(Writer):
             self.open("")
             self.line(f"{type} {name} = {start.text};")
             return
+        end = f"{start.text} + {extent.text}"
         if pragma:
             self.line(pragma)
-        self.open(f"for ({type} {name} = {start.text}; {name} < ({type})({start.text} + {extent.text}); {name}++)")
+        else:  # how clang adds up what such a loop may add up depends on how often it runs
+            end = fixed(end)
+        self.open(f"for ({type} {name} = {start.text}; {name} < ({type})({end}); {name}++)")
 
     def companions(self, tensor: Tensor) -> tuple[str, ...]:
         """Ends of the names of what accompanies the values of a tensor."""

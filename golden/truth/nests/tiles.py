@@ -21,8 +21,8 @@ def write_sum(writer: LoopWriter, sum: Sum) -> None:
     begins = []
     for loop, span in spans:
         at, extent = writer.fresh("i"), extent_of(loop) or 0
-        writer.open(f"for (int64_t {at} = 0; {at} < {extent}; {at} += {span})")
-        begins.append(writer.let("int64_t", f"{at} < {extent - span} ? {at} : {extent - span}"))
+        writer.open(f"for (int64_t {at} = 0; {at} < {extent}LL; {at} += {span})")
+        begins.append(writer.let("int64_t", f"{at} < {extent - span}LL ? {at} : {extent - span}LL"))
     _write_terms(writer, sum, begins)
     _write_results(writer, sum, begins)
     for _ in range(len(sum.outer) + len(spans)):
@@ -60,7 +60,7 @@ def _write_results(writer: LoopWriter, sum: Sum, begins: list[str]) -> None:
         writer.line(_SCALAR)
         writer.open(f"for (int64_t {counter} = 0; {counter} < {end}; {counter}++)")
     _name_element(writer, sum, begins, "row", "lane")
-    terms = " * ".join(f"{extent_of(loop)}.0" for loop in sum.steps)
+    terms = " * ".join(f"(double){extent_of(loop)}LL" for loop in sum.steps)
     writer.line("double square = squares[row][lane];")
     writer.open(f"if (is_plain(square, {terms}, {kind}))")
     tensor, index = writer.place(sum.nest.store.buffer, sum.nest.store.indices)
