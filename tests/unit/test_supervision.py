@@ -115,3 +115,44 @@ def _ends(process: int) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+ENDS = """
+import atexit, ctypes, sys, threading, time
+from adreno_sim import __main__ as program
+
+class Freed:
+    def __del__(self):
+        print("freed", flush=True)
+
+def print_late():
+    time.sleep(0.2)
+    print("thread")
+
+def command():
+    global kept
+    kept = Freed()
+    atexit.register(print, "registered")
+    threading.Thread(target=print_late).start()
+    ctypes.CDLL(None).printf(b"by C\\n")
+    print("done")
+    return 3
+
+program.run_here = command
+sys.argv = ["adreno-sim", "kernel", "k.cl"]
+PROFILER
+sys.exit(program.run())
+"""
+
+AT_THE_END = ["by C", "done", "registered", "thread"]
+
+
+@pytest.mark.parametrize(
+    ("profiler", "said"),
+    [("", AT_THE_END), ("import cProfile; profile = cProfile.Profile(); profile.enable()", sorted([*AT_THE_END, "freed"]))],
+    ids=["alone", "profiled"],
+)
+def test_a_child_does_what_was_registered_for_its_end_and_frees_nothing(profiler, said):
+    code = ENDS.replace("PROFILER", profiler)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (3, said, "")
