@@ -33,6 +33,10 @@ class _LinesOnly:
     def __init__(self, file: IO[str]):
         self._file = file
 
+    @property
+    def encoding(self) -> str:
+        return (getattr(self._file, "encoding", None) or "utf-8").lower()
+
     def write_line(self, line: str) -> None:
         self._file.write(f"{line}\n")
         self._file.flush()
@@ -103,6 +107,14 @@ def say_spans(console: Console, spans: Sequence[Span], is_sentence: bool = True)
         say_text(console, _text_of(spans))
     else:
         console.print(_text_of(spans), soft_wrap=True)
+
+
+def write_lines(console: Console, lines: Sequence[str]) -> bool:
+    """Print lines without a style that need not be shown, and return whether: not on a terminal, nor where rules need letters."""
+    if not isinstance(console, _LinesOnly) or not console.encoding.startswith("utf"):
+        return False
+    console.write_line("\n".join(lines))
+    return True
 
 
 def say_line(console: Console, text: str, style: str = "") -> None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..base.text.spelling import shorten, spell_line
 from ..records import dataclass
+from .console import write_lines
 from .markdown import cell
+from .plain_table import list_table_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,12 +81,16 @@ def make_table(columns: Sequence[Column[Row]], rows: Iterable[Row], pad_edge: bo
 def print_table(console: Console, columns: Sequence[Column[Row]], rows: Sequence[Row], pad_edge: bool = True) -> None:
     """Print the table so that neither a figure nor a word is cut: words go on in the next line where that makes it fit, else
     each row's first cell stands on a separate line above the others."""
+    texts = _texts(columns, rows)
+    lines = list_table_lines(texts, [column.right for column in columns], pad_edge, console.width)
+    if lines is not None and write_lines(console, lines):
+        return
     table = make_table(columns, rows, pad_edge)
-    natural = [max(map(len, texts)) for texts in _texts(columns, rows)]
+    natural = [max(map(len, column)) for column in texts]
     spent = console.measure(table, options=console.options.update_width(_ENDLESS)).maximum - sum(natural)
     least = [
-        max(len(word) for text in texts for word in text.split() or [""]) if column.breaks else width
-        for column, texts, width in zip(columns, _texts(columns, rows), natural, strict=True)
+        max(len(word) for text in shown for word in text.split() or [""]) if column.breaks else width
+        for column, shown, width in zip(columns, texts, natural, strict=True)
     ]
     left = console.width - spent - sum(least)
     if left < 0:

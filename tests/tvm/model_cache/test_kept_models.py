@@ -83,7 +83,7 @@ code = main(["check", sys.argv[1]])
 print(code, *sorted(set(sys.argv[2:]) & set(sys.modules)))
 """
 OWN = ("compiler.passes.registry", "compiler.lower.pipeline", "mlops.engine")
-UNUSED = ("tvm", "onnx", "numba", *(f"adreno_sim.{name}" for name in OWN))
+UNUSED = ("tvm", "onnx", "numba", "rich", *(f"adreno_sim.{name}" for name in OWN))
 """Modules that compile, or that run what this model does not have."""
 
 

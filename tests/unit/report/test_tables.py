@@ -1,12 +1,14 @@
 """Tables on terminals and in Markdown: cells are shown as they are, whatever characters they hold."""
 
 import io
+import random
 
 import pytest
 from rich.console import Console
 
 from adreno_sim.compiler.precision.local_error import LayerError
 from adreno_sim.compiler.precision.report import PrecisionReport
+from adreno_sim.render.console import open_console
 from adreno_sim.render.precision import text as precision_text
 from adreno_sim.render.table import Column, figure_column, list_markdown_lines, make_table, print_table, text_column
 
@@ -92,3 +94,58 @@ def test_a_table_without_rows_has_its_titles():
     print_table(Console(file=file, width=10), WIDE, [])
     assert "kernel" in file.getvalue()
     assert "golden" in file.getvalue()
+
+
+class File(io.StringIO):
+    def __init__(self, encoding):
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self):
+        return self._encoding
+
+
+WORDS = [
+    "",
+    "a",
+    "conv2d_add_relu_kernel",
+    "1,024",
+    " x",
+    "y ",
+    "two  words",
+    "'\\x1b[0m'",
+    "w" * 90,
+    "Ω",
+    "日本",
+    "a\u0301",
+    "\t",
+]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+@pytest.mark.parametrize("pad_edge", [False, True])
+def test_a_table_in_a_file_is_what_rich_writes(monkeypatch, encoding, pad_edge):
+    chosen = random.Random(int(pad_edge))
+    own = 0
+    for _ in range(100):
+        words = WORDS[: chosen.choice([4, 8, len(WORDS)])]
+        columns = [
+            Column(
+                chosen.choice(words) or "t", lambda row, at=at: row[at], right=chosen.random() < 0.5, breaks=chosen.random() < 0.5
+            )
+            for at in range(chosen.randrange(1, 5))
+        ]
+        rows = [chosen.choices(words, k=len(columns)) for _ in range(chosen.randrange(4))]
+        written = []
+        for with_rich in (False, True):
+            file = File(encoding)
+            with monkeypatch.context() as patch:
+                if with_rich:
+                    patch.setattr("adreno_sim.render.table.write_lines", lambda console, lines: False)
+                console = open_console(file)
+                print_table(console, columns, rows, pad_edge)
+            own += "_rich" not in vars(console)
+            written.append(file.getvalue())
+        assert written[0] == written[1], (columns, rows)
+    assert (own > 30) == (encoding == "utf-8")
