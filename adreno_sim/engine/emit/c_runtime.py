@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from ...base.host.current import current_family
@@ -17,16 +18,21 @@ from ..runtime.functions import CModule
 if TYPE_CHECKING:
     from .unit import Unit
 
-FILES = ("diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c", "work.c")
-"""What most processes need, so that they call clang once; soft float is for few processors."""
+FILES = ("diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "work.c")
+"""What every process needs, so that most call clang once; soft float is for few processors."""
+SHARING = ("race_cells.c", "srgb.c")
+"""What kernels call whose work-items share memory in ways that no proof orders, or that store colours: as much work as FILES."""
 WATCHING = ("counters.c", "debugger.c")
-"""What counted and debugged launches call: half of the code, and for clang half of the work. Neither part calls the other."""
+"""What counted and debugged launches call: for clang as much work as all others."""
+PARTS = (FILES, SHARING, WATCHING)
+"""No part calls another."""
 WORKER = "worker"
 """The function of a module that a launch calls. No other is visible outside."""
 GROUPS, WORK = "run_groups", "work"
 """The function of the runtime that holds a kernel's code, and the one, outside all modules, by which a worker takes groups."""
 
 _NAMED = re.compile(r"@([\w.]+)\(")
+_IN_C = re.compile(r"\w+(?=\()")
 _DEFINED = re.compile(r"^define [^@\n]*@([\w.]+)\(", re.MULTILINE)
 _ATTRIBUTES = {"cold": "#1", "noinline": "#2", "alwaysinline": "#3"}
 """Of a function in the module of a kernel (`Unit.text`), by its kind."""
@@ -44,14 +50,26 @@ def constants() -> str:
 
 @functools.cache
 def runtime(files: tuple[str, ...] = FILES) -> CModule:
-    """Returns the functions of a part of the C runtime: FILES or WATCHING."""
+    """Returns the functions of one of PARTS."""
     return compiled.compile_files(constants(), files)
 
 
 def whole_runtime() -> CModule:
     """Returns all functions of the C runtime."""
-    most, rest = runtime(), runtime(WATCHING)
-    return CModule(most.functions | rest.functions, most.declarations | rest.declarations)
+    return functools.reduce(CModule.with_others, map(runtime, PARTS))
+
+
+def _find_functions(called: Set[str]) -> CModule:
+    """Returns the parts of the C runtime that have the functions which are called; clang compiles no others."""
+    most = runtime()
+    missing = called - most.functions.keys()
+    return functools.reduce(CModule.with_others, (runtime(part) for part in PARTS if missing & _read_names(part)), most)
+
+
+@functools.cache
+def _read_names(files: tuple[str, ...]) -> frozenset[str]:
+    """Returns the names of all functions that C files define, and of those that they call."""
+    return frozenset(name for file in files for name in _IN_C.findall((compiled.FOLDER / file).read_text(encoding="utf-8")))
 
 
 def renew_runtime() -> bool:
@@ -76,8 +94,7 @@ def add_runtime(unit: Unit) -> None:
     """Adds to a module all functions of the C runtime that it calls, @run_groups first of all."""
     named = {name for text in unit.functions for name in _NAMED.findall(text)}
     defined = {name for text in unit.functions for name in _DEFINED.findall(text)}
-    foreign = named - defined - unit.declarations.keys() - runtime().functions.keys()
-    module = whole_runtime() if any(not name.startswith("llvm.") for name in foreign) else runtime()
+    module = _find_functions({name for name in named - defined - unit.declarations.keys() if not name.startswith("llvm.")})
     needed = module.needed_for([GROUPS, *(name for name in module.functions if name != WORK and name in named)])
     unit.declarations |= {name: text for name, text in needed.declarations.items() if name.startswith("llvm.")}
     unit.functions.append(RUNTIME)

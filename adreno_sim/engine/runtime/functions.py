@@ -57,6 +57,10 @@ class CModule:
                 waiting += sorted(function.names)
         return CModule(found, _choose(self.declarations, found.values()))
 
+    def with_others(self, others: CModule) -> CModule:
+        """Returns the functions and declarations of both."""
+        return CModule(self.functions | others.functions, self.declarations | others.declarations)
+
     def text(self) -> str:
         """Returns the whole as LLVM text. All names are visible outside the module."""
         functions = (function.text("", "nounwind") for function in self.functions.values())

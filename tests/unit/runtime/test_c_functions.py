@@ -134,7 +134,7 @@ def test_a_structure_has_the_fields_of_its_tuple():
     assert text == "struct two_words {\n  __UINT64_TYPE__ first;\n  __UINT64_TYPE__ second;\n};\n"
 
 
-@pytest.mark.parametrize("files", [(*c_runtime.FILES, *c_runtime.WATCHING), ("soft_float.c",)])
+@pytest.mark.parametrize("files", [*c_runtime.PARTS, ("soft_float.c",)])
 def test_clang_has_nothing_to_warn_of(files, monkeypatch):
     monkeypatch.setattr(compiled, "FLAGS", (*compiled.FLAGS, "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"))
     monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
@@ -241,8 +241,23 @@ def test_srgb_bytes_begin_at_their_edges():
     assert [encode(value) for value in (np.nan, -np.inf, -1.0, 0.0, -0.0, 1.0, 2.0, np.inf)] == [0, 0, 0, 0, 0, 255, 255, 255]
 
 
-def test_only_a_launch_that_is_counted_has_clang_compile_what_counts(monkeypatch, tmp_path):
-    """For clang it is half of the work, and most processes count nothing."""
+OWN = "kernel void k(global int *a) { a[get_global_id(0)] = NUMBER; }"
+SHARED = "kernel void k(global int *a) { atomic_add(&a[get_global_id(0) % 2], NUMBER); }"
+
+
+@pytest.mark.parametrize(
+    ("counters", "source", "files"),
+    [
+        (False, OWN, [c_runtime.FILES]),
+        (True, OWN, [c_runtime.FILES, c_runtime.WATCHING]),
+        (False, SHARED, [c_runtime.FILES, c_runtime.SHARING]),
+    ],
+    ids=["neither", "counted", "shared"],
+)
+def test_clang_compiles_what_counts_and_what_finds_races_only_for_launches_that_call_it(
+    monkeypatch, tmp_path, counters, source, files
+):
+    """It is most of the work, and many processes need neither."""
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
     compiled_files: list[tuple[str, ...]] = []
     compile_files = compiled.compile_files
@@ -250,9 +265,17 @@ def test_only_a_launch_that_is_counted_has_clang_compile_what_counts(monkeypatch
         compiled, "compile_files", lambda constants, files: compiled_files.append(files) or compile_files(constants, files)
     )
     c_runtime.runtime.cache_clear()
-    for counters, files in ((False, [c_runtime.FILES]), (True, [c_runtime.FILES, c_runtime.WATCHING])):
-        device = open_device("sim:adreno-740", counters=counters)
-        view = device.view(device.allocate(32), BufferSpec(32, "int32"))
-        program = device.build(f"kernel void k(global int *a) {{ a[get_global_id(0)] = {7919 + counters}; }}")
-        device.launch(program["k"], (8,), None, [view])
-        assert compiled_files == files
+    device = open_device("sim:adreno-740", checks="full", counters=counters)
+    view = device.view(device.allocate(32), BufferSpec(32, "int32"))
+    device.write(view, np.zeros(8, np.int32))
+    program = device.build(source.replace("NUMBER", str(7919 + counters)))
+    device.launch(program["k"], (8,), None, [view])
+    assert compiled_files == files
+
+
+def test_no_part_of_the_runtime_calls_another():
+    for part in c_runtime.PARTS:
+        module = c_runtime.runtime(part)
+        called = frozenset().union(*(function.names for function in module.functions.values()))
+        others = (c_runtime.runtime(other).functions for other in c_runtime.PARTS if other != part)
+        assert not called & frozenset().union(*others)

@@ -50,7 +50,7 @@ def build(tmp_path):
             assert text.count(old) == 1
             (sources / name).write_text(text.replace(old, new))
         (sources / "constants.h").write_text(c_runtime.constants())
-        files = ("soft_float.c",) if driver == "floats.c" else (*c_runtime.FILES, *c_runtime.WATCHING)
+        files = ("soft_float.c",) if driver == "floats.c" else tuple(name for part in c_runtime.PARTS for name in part)
         own = [] if driver == "floats.c" else [str(DRIVERS / "kernel.c")]
         program = str(tmp_path / "program")
         words = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", f"-I{sources}", f"-DFULL={full}"]
