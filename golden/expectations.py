@@ -4,6 +4,7 @@ runs it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,6 @@ from .kernel_reference import Argument, KernelReference, StoredReference
 from .serial import without_threads
 from .truth.bound import expect
 from .truth.kernels import KernelTruth, StoredTruth
-from .truth.magnitudes import largest_exact, write_magnitudes
 from .truth.operators.kernels import OperatorTruths, StoredOperators
 from .truth.run import Truth
 from .truth.units import WIDE, Units
@@ -48,7 +48,7 @@ class KernelExpectations:
         self._operators = OperatorTruths(unscheduled)
         unscheduled = without_threads(_without(unscheduled, self._operators))
         self.truth = KernelTruth(unscheduled)
-        self._magnitudes = KernelTruth(unscheduled, write_magnitudes) if exact else None
+        self._magnitudes = KernelTruth(unscheduled, _magnitudes().write_magnitudes) if exact else None
         rest = _without(unscheduled, self.truth)
         self._native = KernelReference(rest) if rest.functions else None
         self.unavailable = dict(self._native.unavailable) if self._native else {}
@@ -123,7 +123,7 @@ class KernelExpectations:
         for all where the floats among `args` (whole numbers) are too large for that."""
         assert self._magnitudes is not None
         sizes = [np.abs(arg) if isinstance(arg, np.ndarray) and arg.dtype.kind == "f" else arg for arg in args]
-        most = largest_exact(self._magnitudes.programs[name])
+        most = _magnitudes().largest_exact(self._magnitudes.programs[name])
         bounds = [bound.value for bound in self._magnitudes.run(name, sizes, self.units) if bound is not None]
         if any(bound.dtype.kind == "f" and not float(bound.max(initial=0)) <= most for bound in bounds):
             return [None] * len(args)
@@ -148,6 +148,13 @@ class KernelExpectations:
             else:
                 results.append(expect(truth, units.dtype_of(arg.dtype.name), units, drift))
         return results
+
+
+def _magnitudes() -> ModuleType:
+    """The module of bounds, with all that writes C: only truths that are made, and exact results, need it."""
+    from .truth import magnitudes
+
+    return magnitudes
 
 
 def _without(module: IRModule, known: OperatorTruths | KernelTruth) -> IRModule:

@@ -11,7 +11,6 @@ from typing import Any
 from ..base.bounded_read import explain_unreadable, read_text
 from ..base.errors import AdrenoSimError
 from . import builtin
-from .clinfo import from_clinfo
 from .fields import EDITS, FIELDS, apply_value, suggest
 from .profile import DRIVER, Profile, complete, load, names, phones
 
@@ -25,7 +24,11 @@ def load_profile(name: str) -> Profile:
     """A user's profile by path (ends in .toml, .json or .txt), or a built-in one as of `load`. Errors as of that."""
     if name.endswith(".toml"):
         return from_toml(Path(name))
-    return from_clinfo(Path(name)) if name.endswith((".json", ".txt")) else load(name)
+    if not name.endswith((".json", ".txt")):
+        return load(name)
+    from .clinfo import from_clinfo  # dumps are rare
+
+    return from_clinfo(Path(name))
 
 
 def from_toml(path: Path) -> Profile:

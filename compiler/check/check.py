@@ -12,7 +12,6 @@ from ...base.progress import Progress
 from ...device.protocol import Device
 from ...results.model import Report
 from ..artifact.model import CompiledModel, as_compiled, is_compiled
-from ..plan.apply import require_plan
 from .device import open_for_check
 from .prepare import CheckOptions, Inputs, Source, prepare
 from .stages.context import CheckContext
@@ -51,6 +50,8 @@ def check(
     if wanted.reproduce_kernel and wanted.reproduce is None:
         raise OptionError("reproduce_kernel", "names the kernel to reproduce, and nothing is to be reproduced (reproduce)")
     if wanted.plan is not None:
+        from ..plan.apply import require_plan  # with all planners, which few checks need
+
         require_plan(wanted.plan)
     announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))
     asked = {"checks": checks, "seed": options.get("seed")}

@@ -19,6 +19,7 @@ from ..memory_scopes.demand import Limits, bindings, callee, collect, op_name, o
 from ..memory_scopes.invariants import Violation, violations
 from ..memory_scopes.rules import is_texture
 from ..memory_scopes.scoping import RULES, TVMS, Scoping
+from ..memory_scopes.scoping_passes import find_settle
 from ..tvm_bridge.read import key, kind, memory_scope
 from ..tvm_bridge.tensors import constant_array
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
@@ -186,7 +187,7 @@ def decided_tensors(module: IRModule, target: Target, scoping: Scoping = TVMS) -
     limits = Limits.of(target, scoping.weights)
     decisions: list[Decision] = []
     for function in _functions(module):
-        decisions += decide(function, collect(module, function, limits), scoping.settle).values()
+        decisions += decide(function, collect(module, function, limits), find_settle(scoping)).values()
     return list(map(_tensor, decisions))
 
 

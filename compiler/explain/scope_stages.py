@@ -11,7 +11,8 @@ from ...records import dataclass
 from ..memory_scopes.decide import Decision
 from ..memory_scopes.demand import Demand
 from ..memory_scopes.fold import fold_scope_changes
-from ..memory_scopes.scoping import ANNOTATE, FOLD, TVMS, Scoping
+from ..memory_scopes.scoping import TVMS, Scoping
+from ..memory_scopes.scoping_passes import ANNOTATE, FOLD, annotate, list_passes
 from ..passes.base import Fix
 from ..tvm_bridge.pass_pipelines import clone, with_own_constants
 
@@ -69,7 +70,7 @@ def stages(target: Target, fixes: Sequence[Fix] = (), scoping: Scoping = TVMS, s
     for item in relax_passes(target, fixes):
         name = item.info.name
         if name == ANNOTATE:
-            found += [Stage(*step) for step in scoping.passes(target, watch)]
+            found += [Stage(*step) for step in list_passes(scoping, target, watch)]
         elif name == FOLD:
             found.append(Stage("OptimizeToVDeviceForScopeChange", fold_scope_changes()))
         else:
@@ -112,4 +113,4 @@ def run_stages(
 
 def annotate_scopes(target: Any, rule: str = "tvm", weights: str = "buffer") -> Pass:
     """One pass instead of TVM's AnnotateCustomMemoryScope."""
-    return Scoping(rule, weights).annotate(target)
+    return annotate(Scoping(rule, weights), target)

@@ -18,7 +18,8 @@ from ...mlops.policy import OffloadPolicy
 from ...profiles.profile import default_capabilities
 from ...records import dataclass
 from ..artifact.model import OffloadDecision
-from ..memory_scopes.scoping import TVMS, Scoping, replace_scoping
+from ..memory_scopes.scoping import TVMS, Scoping
+from ..memory_scopes.scoping_passes import replace_scoping
 from ..passes import private_function
 from ..passes.base import SCHEDULE, Fix
 from ..passes.fold_layouts import fold_given_functions, fold_layouts

@@ -5,13 +5,3 @@ be examined, changed and checked: `collect` says what consumers ask for, `decide
 writes both into the module, `merge_copies` and `fold_scope_changes` take copies back, `violations` proves the result.
 `compiler.explain.scope_stages.run_stages` runs them all and keeps the module after each.
 """
-
-from .decide import decide
-from .define import define_vdevice
-from .demand import collect
-from .fold import fold_scope_changes
-from .invariants import violations
-from .merge import merge_copies
-from .scoping import Scoping
-
-__all__ = ["Scoping", "collect", "decide", "define_vdevice", "fold_scope_changes", "merge_copies", "violations"]

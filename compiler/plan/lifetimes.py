@@ -16,7 +16,7 @@ from ..artifact.memory_plan import RUNTIME_COPY
 from ..artifact.model import ENTRY
 from ..run import host_functions
 from ..run.builtins import BUILTINS, REFUSED, WRITTEN
-from ..run.kv_cache.config import CREATE
+from ..run.kv_cache import CREATE
 from ..run.shape_instructions import compute_shape
 from ..run.values import HeapValue, ShapeValue
 from .inline import inline_with_calls

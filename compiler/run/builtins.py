@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from .kv_cache.config import CREATE, read_config
+from .kv_cache import CREATE
 from .runtime import Runtime
 from .values import ShapeValue, Tensor, Value, retain
 
@@ -25,6 +25,7 @@ def call_builtin(name: str, args: list[Value], machine: Runtime) -> Value:
 
 def _create(machine: Runtime, args: list[Value]) -> Value:
     from .kv_cache.cache import PagedKVCache
+    from .kv_cache.config import read_config
 
     return PagedKVCache(read_config(args), machine)
 

@@ -15,7 +15,8 @@ from ..artifact.vm_function import CallBuiltin
 from ..artifact.vm_registers import walk
 from ..plan.lifetimes import trace
 from ..plan.live_values import Ref
-from ..run.kv_cache.config import CREATE, INIT, CacheSizes, count_pages, read_sizes
+from ..run.kv_cache import CREATE
+from ..run.kv_cache.config import INIT, CacheSizes, count_pages, read_sizes
 from ..run.values import ShapeValue
 from .entry_model import entry_model, tensors_of
 from .lengths import Lengths

@@ -18,7 +18,7 @@ from .. import result_cache
 from .sharing import share_code
 
 if TYPE_CHECKING:
-    from .program import TruthProgram
+    from .truth_program import TruthProgram
 
 _FLAGS = (
     "-O3", "-ffreestanding", "-fno-builtin", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-stack-protector", "-fno-sanitize=all",

@@ -9,11 +9,10 @@ import numpy as np
 from .compiled import CompiledTruths, Function
 from .given import as_device_takes
 from .model_plan import Plan, TruthStep, flatten
-from .operators.kernels import run_operator
-from .operators.operator import Operator
-from .operators.sorting import gives_places
-from .program import TruthProgram
+from .operators.operator import Operator, gives_places
+from .operators.run import run_operator
 from .run import Given, Truth, run_program
+from .truth_program import TruthProgram
 from .units import Units
 
 

@@ -14,8 +14,8 @@ from ..background import begin
 from ..kernel_reference import Argument
 from .compiled import CompiledTruths
 from .given import as_device_takes, holds_flushed, holds_nan
-from .program import TruthProgram, find_groups, write_program
 from .run import Truth, run_program
+from .truth_program import TruthProgram
 from .units import Units
 from .value import Unmodelled
 
@@ -35,10 +35,12 @@ class StoredTruth:
 class KernelTruth:
     """The PrimFuncs of a model as functions without rounding. `unavailable`: those that none is made of -> the reason.
 
-    write: makes the program of a function; another than `write_program` computes something else of the same loops.
+    write: makes the program of a function, instead of `write_program`: it computes something else of the same loops.
     """
 
-    def __init__(self, unscheduled: IRModule, write: Callable[[str, Any], TruthProgram] = write_program):
+    def __init__(self, unscheduled: IRModule, write: Callable[[str, Any], TruthProgram] | None = None):
+        from .program import find_groups, write_program  # with all that writes C: kept programs are text already
+
         self.programs: dict[str, TruthProgram] = {}
         self._inexact: dict[str, TruthProgram] = {}
         self.unavailable: dict[str, str] = {}
@@ -48,7 +50,7 @@ class KernelTruth:
             name = str(var.name_hint)
             try:
                 groups = find_groups(function)
-                program = self.programs[name] = write(f"truth{number}", groups)
+                program = self.programs[name] = (write or write_program)(f"truth{number}", groups)
                 if program.given and (program.open_to_nan or program.open_to_denormals):
                     self._inexact[name] = write_program(program.name, groups, program.given)
             except Unmodelled as reason:

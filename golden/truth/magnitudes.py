@@ -10,7 +10,8 @@ from typing import Any
 
 from ...compiler.tvm_bridge import read
 from .expressions import Tensor
-from .program import Statements, TruthProgram, write_program
+from .program import Statements, write_program
+from .truth_program import TruthProgram
 from .value import DIGITS, FLOATS, Unmodelled, Value, literal
 
 _PASSED_ON = ("if_then_else", "likely")

@@ -16,8 +16,7 @@ from ..errors import last_line
 from ..serial import without_threads
 from .follow import follow
 from .model_plan import flatten
-from .operators.operator import Operator
-from .operators.sorting import gives_places
+from .operators.operator import Operator, gives_places
 from .planner import Planner
 from .run import Truth
 from .units import Units

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...records import dataclass
 from .operators.operator import Operator
-from .program import TruthProgram
+from .truth_program import TruthProgram
 from .value import Unmodelled
 
 

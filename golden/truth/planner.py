@@ -16,7 +16,8 @@ from .given import holds_flushed, holds_nan
 from .model_operators import EFFECTS, PROGRAMS, SAME, SHAPE_OF, SHAPE_TO_TENSOR, SHAPES, TENSOR_TO_SHAPE, called
 from .model_plan import Place, Plan, Sizes, TruthStep, flatten
 from .operators.operator import Operator, read_call
-from .program import TruthProgram, write_program
+from .program import write_program
+from .truth_program import TruthProgram
 from .units import Units
 from .value import FLOATS, Unmodelled
 

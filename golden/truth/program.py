@@ -8,7 +8,6 @@ from typing import Any
 
 from ...compiler.tvm_bridge import read
 from ...compiler.tvm_bridge.read_once import read_once
-from ...records import dataclass
 from .choices import MOST_UNDECIDED, Choices
 from .guarded_reads import compute_where_chosen
 from .nests.groups import Groups, write_group
@@ -17,46 +16,8 @@ from .nests.strips import REDUCTION
 from .nests.sums import find_sum
 from .nests.tiles import write_sum
 from .tensor import Tensor
+from .truth_program import NO_MEMORY, TruthParam, TruthProgram
 from .value import FLOATS, HALVES, Unmodelled, Value, c_type
-
-NO_MEMORY = -1
-"""What a function returns where a temporary tensor does not fit; 0 = done, k > 0 = an access outside of tensor k at an index that
-depends on what tensors hold, -k - 1 = at one that does not."""
-
-
-@dataclass(frozen=True)
-class TruthParam:
-    """A parameter. dtype: of elements or of the scalar. tensor: its tensor, None for a scalar."""
-
-    name: str
-    dtype: str
-    tensor: Tensor | None
-
-
-@dataclass(frozen=True)
-class TruthProgram:
-    """The C text of one PrimFunc.
-
-    text defines `static int NAME(const int64_t *k, void *const *p, const int64_t *n, const Unit *U, int64_t *unsure)`.
-    k: sizes in which it differs from others (`sharing.py`). p: three pointers for each tensor parameter: values; variances, where
-    it is not exact; where native, values as halves give them. n: the dimensions of all tensor parameters and the integer scalars,
-    in order. tensors: names by number. halves: it holds values of a half type. native: it also computes values as halves give
-    them, which its arguments may hold. large: positions of parameters whose values may be floats in memory; where all are, the
-    second pointer of each is not null. given: positions of float parameters that it only reads and takes for exact. open_to_nan,
-    open_to_denormals: it may not where they hold such.
-    """
-
-    name: str
-    text: str
-    params: tuple[TruthParam, ...]
-    tensors: tuple[str, ...]
-    halves: bool
-    native: bool
-    large: tuple[int, ...] = ()
-    given: tuple[int, ...] = ()
-    open_to_nan: bool = False
-    open_to_denormals: bool = False
-
 
 LARGE = 1 << 22
 """Elements of a parameter that is only read from which it may be floats in memory: as doubles, weights take twice as much."""

@@ -11,7 +11,7 @@ from ...base.errors import AdrenoSimError
 from ...records import dataclass
 from ..errors import StrayAccessError
 from .compiled import Function, pointer
-from .program import NO_MEMORY, TruthProgram
+from .truth_program import NO_MEMORY, TruthProgram
 from .units import Units
 from .value import FLOATS
 

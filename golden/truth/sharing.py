@@ -14,7 +14,7 @@ from ...records import dataclass
 from .value import SIZE
 
 if TYPE_CHECKING:
-    from .program import TruthProgram
+    from .truth_program import TruthProgram
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...run.kv_cache.config import CREATE
+from ...run.kv_cache import CREATE
 from ...tvm_bridge import read
 from ...tvm_bridge.versions import import_tvm
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....backends.machine_code import compile_all
 from ....base.allow import AllowEntry
-from ....results.time_limits import TimeWish, find_beyond, find_unjudged
 from ..allow import sort_findings
 from ..evidence.keep import keep_evidence
 from .context import CheckedRun
@@ -17,6 +15,8 @@ def judge_times(run: CheckedRun) -> None:
     context, times = run.context, run.watchers.times
     if times is None:
         return
+    from ....results.time_limits import TimeWish, find_beyond, find_unjudged  # with the model of times, which few checks need
+
     run.report.time = times.report
     if run.outputs is None:
         times.report.say_missing("kernels that the run did not come to")
@@ -30,6 +30,8 @@ def add_machine_code(run: CheckedRun) -> None:
     context, builds, chips = run.context, run.builds, run.context.options.isa
     if chips is None or builds is None:
         return
+    from ....backends.machine_code import compile_all  # few checks are asked for it
+
     with context.stage("machine code"):
         kernels = (builds.program(name)[name] for name in run.ready.compiled.kernels if name not in context.refused)
         run.report.machine_code, missing = compile_all(context.device, kernels, chips)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...artifact.model import CompiledModel
-from ...plan.apply import replan
 from ...plan.rules import DeviceRules
 from ...run.builds import Builds
 from .context import CheckContext
@@ -20,6 +19,8 @@ class Settlement:
         """The model with the memory plan to run with; its kernels are being built."""
         context, options = self._context, self._context.options
         if options.plan is not None:
+            from ...plan.apply import replan  # with all planners, which few checks need
+
             with context.stage("plan"):
                 compiled = replan(compiled, options.plan, DeviceRules.of_device(context.device))
         if options.save is not None:

@@ -26,10 +26,6 @@ SLIDING_BACKENDS = {"ragged": 15, "prefill": 18, "decode": 19}
 MERGE = 23
 
 
-CREATE = "vm.builtin.paged_attention_kv_cache_create"
-"""TVM's function that makes a cache."""
-
-
 @dataclass(frozen=True)
 class CacheSizes:
     """What decides how much memory a cache takes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,42 +12,13 @@ from ...kernel_reference import Argument
 from ..given import as_device_takes
 from ..run import Truth
 from ..units import Units
-from .operator import Operator, holds_halves, read_label
-from .reshaping import reshape
-from .sampling import compute_multinomial
-from .scanning import compute_cumprod, compute_cumsum
-from .scattering import compute_scatter_elements, compute_scatter_nd
-from .sorting import choose, compute_argsort, compute_bucketize, compute_sort, compute_topk, gives_places
+from .operator import Operator, gives_places, holds_halves, read_label
 
 if TYPE_CHECKING:
     from tvm import IRModule
 
-_COMPUTE: dict[str, Callable[[Operator, Sequence[Truth], Sequence[np.dtype], Units], list[Truth]]] = {
-    "sort": compute_sort,
-    "argsort": compute_argsort,
-    "topk": compute_topk,
-    "bucketize": compute_bucketize,
-    "cumsum": compute_cumsum,
-    "cumprod": compute_cumprod,
-    "multinomial_from_uniform": compute_multinomial,
-    "reshape": reshape,
-    "scatter_elements": compute_scatter_elements,
-    "scatter_nd": compute_scatter_nd,
-}
 _OPERANDS = {"bucketize": 2, "multinomial_from_uniform": 3, "scatter_elements": 3, "scatter_nd": 3}
 """How many tensors an operator takes, where it is not one."""
-
-
-def run_operator(
-    operator: Operator, given: Sequence[Truth], kinds: Sequence[np.dtype], units: Units, places: np.ndarray | None = None
-) -> list[Truth]:
-    """The results of an operator, in order. kinds: element types of `given` and of the results.
-
-    places: where a device says that sorted values come from; followed where rounding decides. Raises OutOfRange for an index that
-    is none.
-    """
-    results = _COMPUTE[operator.name](operator, given, kinds, units)
-    return results if places is None else choose(operator, given[0], results, places)
 
 
 @dataclass(frozen=True)
@@ -90,6 +61,8 @@ class OperatorTruths:
 
         args: contents before the call, operands before results. Errors as `run_operator`.
         """
+        from .run import run_operator  # with all operators, which few models have
+
         operator = self._operators[name]
         places = [place for place, arg in enumerate(args) if isinstance(arg, np.ndarray)]
         arrays = [arg for arg in args if isinstance(arg, np.ndarray)]

@@ -78,6 +78,11 @@ def read_label(function: Any) -> Operator | None:
     return Operator(name, tuple(attributes.items()))
 
 
+def gives_places(operator: Operator) -> bool:
+    """Whether an operator's last result says where values come from."""
+    return operator.name == "argsort" or (operator.name == "topk" and operator["ret_type"] != "values")
+
+
 def holds_halves(function: Any) -> bool:
     """Whether a parameter of a PrimFunc is of a half type."""
     infos = (read.buffer_param(function, param) for param in function.params)

@@ -31,11 +31,6 @@ def compute_topk(operator: Operator, given: Sequence[Truth], kinds: Sequence[np.
     return [_cut(one, axis, count) if count >= 1 else one for one in found]
 
 
-def gives_places(operator: Operator) -> bool:
-    """Whether an operator's last result says where values come from."""
-    return operator.name == "argsort" or (operator.name == "topk" and operator["ret_type"] != "values")
-
-
 def choose(operator: Operator, given: Truth, results: Sequence[Truth], places: np.ndarray) -> list[Truth]:
     """The results of such an operator in the order of `places`, which a device found; unchanged if that is not a right order.
 

@@ -15,8 +15,8 @@ from adreno_sim.compiler.check import prepare
 from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 from adreno_sim.golden.truth.bound import expect
 from adreno_sim.golden.truth.model import ModelTruth
-from adreno_sim.golden.truth.operators.kernels import run_operator
 from adreno_sim.golden.truth.operators.operator import Operator
+from adreno_sim.golden.truth.operators.run import run_operator
 from adreno_sim.golden.truth.run import OutOfRange, Truth
 from adreno_sim.golden.truth.units import Units
 from adreno_sim.results.comparison import compare

@@ -12,9 +12,10 @@ from tvm import te, topi
 
 from adreno_sim.compiler.tvm_bridge import read_once
 from adreno_sim.golden.truth.compiled import CompiledTruths
-from adreno_sim.golden.truth.program import TruthProgram, find_groups, write_program
+from adreno_sim.golden.truth.program import find_groups, write_program
 from adreno_sim.golden.truth.run import Truth, run_program
 from adreno_sim.golden.truth.sharing import share_code
+from adreno_sim.golden.truth.truth_program import TruthProgram
 from adreno_sim.golden.truth.units import Units
 
 pytestmark = pytest.mark.tvm

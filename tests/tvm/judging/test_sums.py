@@ -15,8 +15,9 @@ from adreno_sim.golden.truth import program
 from adreno_sim.golden.truth.compiled import CompiledTruths
 from adreno_sim.golden.truth.given import as_device_takes
 from adreno_sim.golden.truth.nests import groups
-from adreno_sim.golden.truth.program import TruthProgram, write_program
+from adreno_sim.golden.truth.program import write_program
 from adreno_sim.golden.truth.run import Truth, run_program
+from adreno_sim.golden.truth.truth_program import TruthProgram
 from adreno_sim.golden.truth.units import WIDE, Units
 
 pytestmark = pytest.mark.tvm

@@ -20,7 +20,8 @@ from adreno_sim.compiler.artifact.vm_function import (
     ShapeLiteral,
     VMFunction,
 )
-from adreno_sim.compiler.run.kv_cache.config import ARGUMENTS, CREATE
+from adreno_sim.compiler.run.kv_cache import CREATE
+from adreno_sim.compiler.run.kv_cache.config import ARGUMENTS
 from adreno_sim.compiler.session_footprint.cache import creators, describe_cache, find_caches
 from adreno_sim.compiler.session_footprint.entry_model import entry_model
 from adreno_sim.compiler.session_footprint.lengths import Lengths
