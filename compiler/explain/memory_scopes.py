@@ -14,7 +14,7 @@ from ..importers.load import load_model
 from ..lower.compile_options import CompileOptions
 from ..lower.pipeline import select_fixes
 from ..lower.targets import TargetLike, make_target, target_text
-from ..memory_scopes.decide import Decision, decide
+from ..memory_scopes.decision import Decision, decide
 from ..memory_scopes.demand import Limits, bindings, callee, collect, op_name, operands
 from ..memory_scopes.invariants import Violation, violations
 from ..memory_scopes.rules import is_texture

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...records import dataclass
-from ..memory_scopes.decide import Decision
+from ..memory_scopes.decision import Decision
 from ..memory_scopes.demand import Demand
 from ..memory_scopes.fold import fold_scope_changes
 from ..memory_scopes.scoping import TVMS, Scoping

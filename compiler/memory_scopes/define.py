@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.read import key, memory_scope
 from ..tvm_bridge.versions import import_tvm, shape_values, tvm_series, type_of
-from .decide import Decision, Settle, choose_last, decide
+from .decision import Decision, Settle, choose_last, decide
 from .demand import Demand, Limits, collect, is_tensor, op_name, operands
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..passes.base import SCHEDULE, before_first
 from ..schedules.blocks import schedule_rule
 from ..schedules.weight_texels import schedule_weight_texels
 from ..tvm_bridge.versions import import_tvm
-from .decide import Settle, choose_last, choose_most
+from .decision import Settle, choose_last, choose_most
 from .define import define_vdevice
 from .fold import fold_scope_changes
 from .lift import lift_packing
