@@ -30,6 +30,7 @@ from ..tvm_bridge.operator_names import with_all_named
 from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, watching, with_own_constants
 from ..tvm_bridge.versions import import_tvm
 from .codegen_limits import require_printable
+from .fold_constant import fold_constant
 from .given_pipeline import GIVEN, GivenPipeline, run_given
 from .known_pipeline import require_pipeline
 from .targets import TargetLike, make_target
@@ -263,6 +264,7 @@ def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = No
     ]  # fmt: skip
     folding = {"FoldConstant": fold_layouts, "tirx.BindTarget": fold_given_functions}
     passes = [step for item in passes for step in ([folding[item.info.name](), item] if item.info.name in folding else [item])]
+    passes = [fold_constant() if item.info.name == "FoldConstant" else item for item in passes]
     passes = replace_scoping(passes, target, scoping)
     for fix in fixes:
         if fix.relax is not None:
