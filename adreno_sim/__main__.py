@@ -5,20 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from .cli.shell.computing import COMPUTING
+
 if TYPE_CHECKING:
     from .icd.start.standby import Standby
-
-SUPERVISED = (
-    "bundle", "check", "doctor", "footprint", "init", "kernel", "layers", "precision", "replay", "reproduce", "scopes", "tune",
-)  # fmt: skip
-"""Commands that load a model, or run kernels, in this process: they do that in a child of it."""
 
 
 def run() -> int:
     """Runs the command line, in a child where a library may crash, and returns the exit code of this process."""
     arguments = sys.argv[1:]
     _keep_bytecode_whole()
-    if arguments[:1] and arguments[0] in SUPERVISED and not any(word.startswith("--progress-file") for word in arguments):
+    if arguments[:1] and arguments[0] in COMPUTING and not any(word.startswith("--progress-file") for word in arguments):
         from .base.processes.supervision import supervise
 
         return supervise(_run_in_child, arguments)
@@ -35,9 +32,9 @@ def _keep_bytecode_whole() -> None:
 
 def run_here() -> int:
     """Runs the command line in this process, and returns its exit code."""
-    import gc
+    from .base.garbage import begin_own_process
 
-    gc.disable()  # `main` enables it when the command's modules are imported: they make no garbage, and many objects
+    begin_own_process()  # `main` begins to collect when the command's modules are imported
     try:
         standby = _begin_server(sys.argv[1:])
         from .cli.main import main

@@ -107,12 +107,12 @@ def _check(args: argparse.Namespace) -> int:
 def run_check(args: argparse.Namespace, **options: Any) -> Report:
     """Check the model that `args` name. options: of `check`, besides those of `add_check_arguments`."""
     from ..base import progress
-    from ..base.gc_pause import gc_paused
+    from ..base.garbage import importing
 
     with progress.show_progress(sys.stderr, getattr(args, "progress_file", None)) as bar:
         bar.expect(SHARES)
         bar.stage("start")
-        with gc_paused():
+        with importing():
             from ..compiler.check.check import check
 
         return check(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import argparse
 import errno
-import gc
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ..base.garbage import begin_collecting
 from ..base.processes import interrupts
 from ..base.text.spelling import shorten, spell_line, split_lines
 from ..base.text.stream import shown_streams
@@ -21,6 +21,7 @@ from ..base.version import __version__
 from . import cache, options, sandbox
 from .output import refuse_outputs, write_failure
 from .shell import profile_self
+from .shell.computing import COMPUTING
 from .shell.parser import EXIT_USAGE, LONGEST_LINE, Parser
 from .shell.project import apply_project
 from .streams import drop_output, open_closed_streams
@@ -177,10 +178,13 @@ def _try(args: argparse.Namespace, is_program: bool) -> tuple[int, str, Sequence
 def _import_ahead(args: argparse.Namespace, is_program: bool) -> None:
     """Import what the command names as needed by its usual work. The garbage collector of a program, which was off until now,
     begins behind these imports, and skips their objects: they live as long as the process."""
+    if is_program and args.command_name in COMPUTING and not sandbox.starts_others(args):
+        from ..base.processes.blas_threads import import_numpy
+
+        import_numpy()
     getattr(args, IMPORTS, lambda _: None)(args)
     if is_program:
-        gc.freeze()
-        gc.enable()
+        begin_collecting()
 
 
 def _begins_with_place(message: str, diagnostics: Sequence[object]) -> bool:

@@ -66,7 +66,7 @@ def enter_sandbox(args: argparse.Namespace, is_program: bool) -> None:
 
     if args.command_name == "run" and not enter.is_switched_off() and (missing := enter.find_gaps()):
         print(f"note: sandbox: {missing}", file=sys.stderr)
-    if not is_program or args.command_name not in COMMANDS or enter.is_switched_off() or _starts_others(args):
+    if not is_program or args.command_name not in COMMANDS or enter.is_switched_off() or starts_others(args):
         return
     if _is_program(args):
         return
@@ -81,7 +81,7 @@ def enter_sandbox(args: argparse.Namespace, is_program: bool) -> None:
         print(f"note: sandbox: {missing}", file=sys.stderr)
 
 
-def _starts_others(args: argparse.Namespace) -> bool:
+def starts_others(args: argparse.Namespace) -> bool:
     """Whether the work is done by a separate process, which has a wall itself."""
     return bool(getattr(args, "isolate", False)) and getattr(args, "progress_file", None) is None
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..base import disk_cache
 from ..base.errors import BuildError
-from ..base.gc_pause import gc_paused
+from ..base.garbage import gc_paused
 from ..ir import ir
 from . import program_cache
 from .diagnostics import Diagnostic, summary

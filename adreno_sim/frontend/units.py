@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..base.errors import BuildError, DeviceError
-from ..base.gc_pause import gc_paused
+from ..base.garbage import gc_paused
 from ..base.processes.scratch import scratch_folder
 from ..ir import ir
 from ..records import dataclass

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import socket
 import sys
 
+from ..base.garbage import begin_own_process
 from .start import detach
 
 
 def main() -> None:
     """Serve the client."""
-    gc.disable()  # while modules are imported: they make no garbage, and many objects
+    begin_own_process()
     detach.leave_session()
     if len(sys.argv) != 2 or not sys.argv[1].isdigit():
         sys.exit("usage: python -m adreno_sim.icd FD (an OpenCL program's driver starts this; see adreno-sim run)")

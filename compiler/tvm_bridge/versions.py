@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ...base.gc_pause import gc_paused
+from ...base.garbage import importing
 from ...base.host.freed_memory import keep_freed_memory
 from ...base.installed import extras
 from ...base.processes.crashes import keep_noting
@@ -95,7 +95,7 @@ def import_tvm() -> ModuleType:
     elif not extras.is_installed("tvm"):
         raise extras.missing_package("tvm")
     keep_freed_memory()
-    with gc_paused():  # of what it makes nothing is garbage
+    with importing():
         import tvm
         import tvm.relax
 

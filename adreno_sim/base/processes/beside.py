@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
+from ..garbage import begin_child
 from .parent import end_with
 
 T = TypeVar("T")
@@ -78,6 +79,7 @@ def _begin(work: Callable[[], object]) -> tuple[int, int]:
             end_with(parent)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this one
             faulthandler.disable()
+            begin_child()
             for number in _CRASHES:  # TVM's handler would print a stack that says nothing of this work
                 signal.signal(number, signal.SIG_DFL)
             with open(file, "wb") as result:

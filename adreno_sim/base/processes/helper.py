@@ -8,7 +8,6 @@ keeps alive what this process frees. The next piece of work begins another one.
 from __future__ import annotations
 
 import faulthandler
-import gc
 import math
 import os
 import re
@@ -25,6 +24,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 
 from ...records import dataclass
+from ..garbage import begin_child
 from ..profiling.sampler import find_log
 
 _HEAD = struct.Struct("<?Q")
@@ -221,7 +221,7 @@ def _begin(work: Callable[[bytes], bytes], limits: Limits) -> _Child:
 def _detach(connection: socket.socket, messages: int, memory: int) -> socket.socket:
     """In the child: let go of all that is this process's by fork. Returns the connection."""
     faulthandler.disable()
-    gc.freeze()  # to look at what is this process's would copy its pages
+    begin_child()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

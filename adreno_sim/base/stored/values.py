@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import disk_cache
-from ..gc_pause import gc_paused
+from ..garbage import gc_paused
 from . import parts
 from .forms import form_of
 from .scalars import NotStorable

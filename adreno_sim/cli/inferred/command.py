@@ -64,9 +64,6 @@ def import_ahead(args: argparse.Namespace) -> None:
     """Import what the verdict about a kernel needs. The front end's reader is imported when a program is compiled."""
     if args.function is not None:
         return
-    from ...base.processes.blas_threads import import_numpy
-
-    import_numpy()
     if args.launch is None:
         from ...launch_spec.inferred import run
 

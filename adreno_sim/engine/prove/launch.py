@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from ...base.gc_pause import gc_paused
+from ...base.garbage import gc_paused
 from ...device.protocol import AccessCounts
 from ...ir import ir
 from ...ir.memory_ops import touches_memory

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ...base.errors import UnsupportedError
-from ...base.gc_pause import gc_paused
+from ...base.garbage import gc_paused
 from ...device.protocol import LaunchCode
 from ...ir import ir
 from ...records import dataclass

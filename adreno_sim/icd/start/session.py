@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import socket
 import tempfile
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from ...base.garbage import begin_collecting
 from ...base.processes.scratch import scratch_folder
 from ...base.wall.bytecode import begin_compiling
 from ...base.wall.enter import Openings, enter, is_switched_off
@@ -28,8 +28,7 @@ def serve(connection: socket.socket) -> NoReturn:
     """Serve the client, and end without the interpreter's own end: the ring's thread may be inside a launch."""
     with _behind_wall():
         server = import_server()
-        gc.freeze()
-        gc.enable()
+        begin_collecting()
         server(connection, read_settings()).serve()
     os._exit(0)
 

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...backends.sim.device_text import read_device
+from ...base.garbage import begin_own_process
 from ...base.processes.parent import end_with
 from ...base.wall.enter import SWITCH
 from ...base.wall.variables import is_kept
@@ -101,7 +102,7 @@ def _wait_for_client(control: socket.socket, parent: int) -> None:
     detach.leave_session()
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     end_with(parent)
-    gc.disable()
+    begin_own_process()
     detach.leave_files(control.fileno())
     if not _leave_scripts_folder():
         return
