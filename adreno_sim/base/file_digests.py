@@ -18,13 +18,14 @@ _BLOCK = 1 << 20
 
 def find_files(root: str) -> Iterator[str]:
     """The paths of all files below a folder but those that Python compiled. Links are followed, each folder once."""
-    seen: set[str] = set()
+    seen: set[tuple[int, int]] = set()
     open_ = [root]
     while open_:
         folder = open_.pop()
-        if (real := os.path.realpath(folder)) in seen:
+        status = os.stat(folder)
+        if (identity := (status.st_dev, status.st_ino)) in seen:
             continue
-        seen.add(real)
+        seen.add(identity)
         with os.scandir(folder) as entries:
             for entry in entries:
                 if not entry.is_dir():

@@ -27,6 +27,7 @@ from ..importers.inputs import Arrays, Inputs, check_inputs, require_file, requi
 from ..importers.model import Model, ModelInput
 from ..lower.compile_options import CompileOptions
 from ..tvm_bridge.installed_files import is_imported
+from ..tvm_bridge.symbols import begin_reading_symbols, reading_symbols
 from .cache.entry import Judged, PreparedModel, has_entries, load_prepared, store_prepared
 from .cache.key import find_request
 from .given import KernelReferences, settle_references
@@ -163,13 +164,16 @@ def prepare(
     request = find_request(source, inputs, options, device, own or {})
     if request is None:
         return _make(source, inputs, options, device, stage, apply_plan, own or {}, units).run
+    natives = None if is_imported() else count_native_threads()
     with stage("cache"):
+        if not has_entries():
+            begin_reading_symbols()  # TVM will be imported
         found = begin(request.begin_key())
         known = load_prepared(found.result()) if has_entries() else None
     if known is not None:
         kernels = KernelReferences(known.kernels, known.kernels, ())
         return _ready(known, apply_plan(known.compiled), kernels, SubgraphReference({}, units), source, options, units)
-    made = _make(source, inputs, options, device, stage, apply_plan, {}, units, forks=not is_imported())
+    made = _make(source, inputs, options, device, stage, apply_plan, {}, units, natives)
     if made.keeps:
         with stage("cache"):
             if (key := found.result()) and request.key() == key:  # no file was changed meanwhile
@@ -241,18 +245,19 @@ def _make(
     apply_plan: ApplyPlan,
     own: Mapping[str, Any],
     units: Units,
-    forks: bool = False,
+    natives: int | None = None,
 ) -> _Made:
-    """Prepare a model that is not a bundle. forks: TVM, whose threads a child by fork would wait for, is not there yet."""
+    """Prepare a model that is not a bundle. natives: threads of libraries that there were before TVM, for whose a child by fork would
+    wait; None where TVM was there already."""
     from ...golden.model_reference import weights_nbytes
     from ...golden.subgraph_reference import SubgraphReference
 
-    natives, reading, lowering = count_native_threads(), options.reading, options.lowering
-    with stage("import"):
+    reading, lowering = options.reading, options.lowering
+    with stage("import"), reading_symbols():
         model = read_model(source, reading)
         if inputs is None:
             require_room(model, options.shapes, device.limits)
-    alone = forks and natives == count_native_threads() and weights_nbytes(model.module) <= MOST_BESIDE
+    alone = natives == count_native_threads() and weights_nbytes(model.module) <= MOST_BESIDE
     beside = alone and model.torch is None  # whose threads, if somebody has used it, a child would wait for
     settled: list[KernelReferences] = []
 

@@ -75,6 +75,7 @@ def _libraries_elsewhere() -> Iterator[str]:
             found = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        listed = (line.partition(",")[0] for line in (found.read_text("RECORD") or "").splitlines())
+        lines = (found.read_text("RECORD") or "").splitlines()
+        listed = (line.partition(",")[0] for line in lines if "libtvm" in line)
         places = (os.path.abspath(str(found.locate_file(path))) for path in listed if _LIBRARY.fullmatch(os.path.basename(path)))
         yield from filter(os.path.isfile, places)

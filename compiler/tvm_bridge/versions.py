@@ -17,6 +17,7 @@ from ...base.garbage import importing
 from ...base.host.freed_memory import keep_freed_memory
 from ...base.installed import extras
 from ...base.processes.crashes import keep_noting
+from .global_names import listing_once
 from .schedule_arguments import keep_hints
 
 SUPPORTED = ("0.25", "0.26", "0.27")
@@ -82,20 +83,27 @@ def _installed_version(distribution: str) -> str | None:
         return None
 
 
-@functools.cache
-def import_tvm() -> ModuleType:
-    """Import TVM after checking that it is there, supported and paired with an ffi that works.
+def require_tvm() -> None:
+    """Raise unless TVM is there, supported and paired with an ffi that works, before anything of it is imported.
 
-    A TVM without package metadata (built from source, on the path) is judged by its own version after the import.
-    Raises AdrenoSimError or UnsupportedError with what to run.
+    AdrenoSimError or UnsupportedError with what to run.
     """
     version = _installed_version("apache-tvm")
     if version is not None:
         check_pair(version, _installed_version("apache-tvm-ffi"))
     elif not extras.is_installed("tvm"):
         raise extras.missing_package("tvm")
+
+
+@functools.cache
+def import_tvm() -> ModuleType:
+    """Import TVM where it may be. Errors as of `require_tvm`.
+
+    A TVM without package metadata (built from source, on the path) is judged by its own version after the import.
+    """
+    require_tvm()
     keep_freed_memory()
-    with importing():
+    with importing(), listing_once():
         import tvm
         import tvm.relax
 
