@@ -247,8 +247,8 @@ def _make(
     units: Units,
     natives: int | None = None,
 ) -> _Made:
-    """Prepare a model that is not a bundle. natives: threads of libraries that there were before TVM, for whose a child by fork would
-    wait; None where TVM was there already."""
+    """Prepare a model that is not a bundle. natives: threads of libraries that there were before TVM; None where it was there
+    already, whose threads a child by fork would wait for."""
     from ...golden.model_reference import weights_nbytes
     from ...golden.subgraph_reference import SubgraphReference
 
