@@ -18,13 +18,9 @@ from ..base.host.current import current_family
 from ..base.installed.package_version import find_version
 from ..records import dataclass
 from . import wide_vectors
-from .compiler_crash import explain_crash
 from .compiler_process import LIKELY_CAUSE, TIME_LIMIT, Ended, execute
-from .constant_arithmetic import FLAGS as CHECK_FLAGS
-from .constant_arithmetic import has_folded_operation, replace_marks
 from .diagnostics import Diagnostic, parse_diagnostics, summary
 from .file_references import may_read_files
-from .image_access import name_access
 from .llvm_reader.words import read_marker_name
 from .options import BuildOptions, parse_options
 from .visible_files import HEADERS, VisibleFiles, find_visible_files
@@ -180,6 +176,9 @@ class _Compile:
 
     def explain_failure(self, ended: Ended, diagnostics: list[Diagnostic]) -> AdrenoSimError:
         """Returns the error of a source that does not compile: the limit that it met, else clang's diagnostics and what to do."""
+        from .compiler_crash import explain_crash  # with expressions that only such a source needs
+        from .image_access import name_access
+
         limit = ended.find_limit()
         if limit:
             return BuildError(f"{limit}: {LIKELY_CAUSE}")
@@ -200,10 +199,12 @@ class _Compile:
 
     def with_undefined_constants(self, output: bytes) -> str:
         """Returns clang's LLVM text, in which undefined arithmetic of constants is still there."""
+        from .constant_arithmetic import FLAGS, has_folded_operation, replace_marks  # a kept kernel needs none of its expressions
+
         printed = output.decode("utf-8", "replace")
         if not has_folded_operation(printed):
             return printed
-        marked = self.run("-S", *CHECK_FLAGS)
+        marked = self.run("-S", *FLAGS)
         return replace_marks(marked.output.decode("utf-8", "replace")) if marked.is_good else printed
 
     def refuse_embedded_files(self) -> None:

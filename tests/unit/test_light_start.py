@@ -52,11 +52,15 @@ NOT_FOR_A_VERDICT = (
     "adreno_sim.base.array_files", "adreno_sim.base.processes.isolation", "adreno_sim.device.machine_code",
     "adreno_sim.engine.run.race_findings", "adreno_sim.launch_spec.mending.offer", "adreno_sim.results.evidence",
     "adreno_sim.results.run_report", "rich", "adreno_sim.engine.debugging",
+    "adreno_sim.frontend.image_access", "adreno_sim.frontend.compiler_crash",
 )  # fmt: skip
 NOT_WITH_A_LAUNCH_FILE = (
     "adreno_sim.launch_spec.inferred.run", "adreno_sim.launch_spec.skeleton.guess", "adreno_sim.engine.counting",
 )  # fmt: skip
-NOT_A_SECOND_TIME = ("adreno_sim.frontend.link", "adreno_sim.frontend.llvm_reader.reader", "adreno_sim.engine.codegen")
+NOT_A_SECOND_TIME = (
+    "adreno_sim.frontend.link", "adreno_sim.frontend.llvm_reader.reader", "adreno_sim.engine.codegen",
+    "adreno_sim.frontend.constant_arithmetic",
+)  # fmt: skip
 
 LAUNCH = """
 source = "k.cl"
