@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,20 +46,28 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
     commands["this"] = [sys.executable, "-m", "adreno_sim"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for case, words in _cases(folder).items():
+        for case, find_words in _cases(folder).items():
             if only in case and not (quick and "resnet" in case):
-                rows.append(_row(case, words, commands, 1 if quick else ROUNDS[case], folder))
+                rows.append(_row(case, find_words(), commands, 1 if quick else ROUNDS[case], folder))
                 say(_line(rows[-1]))
     return {"suite": "waiting", "rows": rows}
 
 
-def _cases(folder: Path) -> dict[str, list[str]]:
-    shutil.copytree(EXAMPLE, folder / "kernel")
-    launch = folder / "kernel" / "fixed.toml"
-    launch.write_text((folder / "kernel" / "launch.toml").read_text().replace("blur.cl", "blur_fixed.cl"))
-    checks = {f"check {network}": ["check", str(light_model(network))] for network in ("squeezenet", "resnet50")}
-    kernel = ["kernel", str(launch.with_name("blur_fixed.cl")), "--launch", str(launch)]
-    return {**checks, "kernel": kernel, "run": ["run", "--", compile_client("one_launch.c", folder)]}
+def _cases(folder: Path) -> dict[str, Callable[[], list[str]]]:
+    """By command: what makes its files, and gives its words."""
+
+    def kernel() -> list[str]:
+        shutil.copytree(EXAMPLE, folder / "kernel")
+        launch = folder / "kernel" / "fixed.toml"
+        launch.write_text((folder / "kernel" / "launch.toml").read_text().replace("blur.cl", "blur_fixed.cl"))
+        return ["kernel", str(launch.with_name("blur_fixed.cl")), "--launch", str(launch)]
+
+    checks = {f"check {network}": partial(_check, network) for network in ("squeezenet", "resnet50")}
+    return {**checks, "kernel": kernel, "run": lambda: ["run", "--", compile_client("one_launch.c", folder)]}
+
+
+def _check(network: str) -> list[str]:
+    return ["check", str(light_model(network))]
 
 
 def _row(case: str, words: list[str], commands: dict[str, list[str]], rounds: int, folder: Path) -> Row:
