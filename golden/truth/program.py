@@ -218,6 +218,8 @@ class Statements(LoopWriter):
     def write_BlockRealize(self, node: Any) -> None:
         block = node.block
         self.open("")
+        if block.iter_vars and computes_each_alone(node):  # clang may not take x - y + y for x: y may be infinite
+            self.line("#pragma clang fp reassociate(off)")
         starts, terms = [], []
         for axis, given in zip(block.iter_vars, node.iter_values, strict=True):
             value = self.keep(self.value(given))

@@ -106,3 +106,16 @@ def test_it_is_the_same_written_after_another_or_alone() -> None:
     groups = find_groups(dense(12, 24, 16))
     exact = write_program("truth", groups)
     assert write_program("truth", groups, exact.given) == write_program("truth", dense(12, 24, 16), exact.given)
+
+
+@pytest.mark.parametrize("largest", [1e3, np.inf])
+def test_an_element_is_computed_in_its_order(largest: float) -> None:
+    x, y = (te.placeholder((2, 33), name=name) for name in "xy")
+    in_one = te.compute((2, 33), lambda i, j: (x[i, j] - y[i, j]) + y[i, j])
+    for result in (in_one, topi.add(topi.subtract(x, y), y)):
+        (program,) = write_all(te.create_prim_func([x, y, result]))
+        given = [Truth(np.full((2, 33), value, np.float32)) for value in (1, largest, 0)]
+        compiled = CompiledTruths([program])
+        *_, found = run_program(program, compiled.functions[program.name], given, Units())
+        assert found is not None
+        assert np.isnan(found.value).all() if np.isinf(largest) else (found.value == 1).all()
