@@ -10,6 +10,9 @@ from .cli.shell.computing import COMPUTING
 if TYPE_CHECKING:
     from .icd.start.standby import Standby
 
+_TOOLS = 6
+"""The tools that `sys.monitoring` has room for."""
+
 
 def run() -> int:
     """Runs the command line, in a child where a library may crash, and returns the exit code of this process."""
@@ -76,9 +79,9 @@ def _run_in_child() -> int:
 
 def _is_watched() -> bool:
     """Whether a profiler, a tracer or a debugger follows this process."""
-    monitoring = getattr(sys, "monitoring", None)  # since Python 3.12; cProfile uses it
-    profiler = monitoring and monitoring.get_tool(monitoring.PROFILER_ID)
-    return bool(profiler or sys.getprofile() or sys.gettrace())
+    monitoring = getattr(sys, "monitoring", None)  # since Python 3.12
+    tools = [monitoring.get_tool(number) for number in range(_TOOLS)] if monitoring else []
+    return any(tools) or bool(sys.getprofile() or sys.gettrace())
 
 
 def _do_at_exit() -> None:
