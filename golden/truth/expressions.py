@@ -13,7 +13,7 @@ from ...compiler.tvm_bridge import read
 from ...records import dataclass
 from . import functions, operations
 from .choices import Choices
-from .operations import called_name
+from .operations import called_name, spell_float
 from .ranges import bits, combine_ranges, range_of_type
 from .tensor import Tensor
 from .value import (
@@ -136,10 +136,10 @@ class Writer:
             q = self.let("double", f"{index.q} != 0 ? INF : {q or '0.0'}")
         native = None if tensor.exact or not self.native else self.let("double", tensor.element(index.text, "_n"))
         text = self.let(c_type(tensor.dtype), tensor.element(index.text))
-        term = self.reducing and read.buffer_key(read.loaded_buffer(node)) != self.stored
-        if q is not None and term and tensor.dtype in FLOATS:
+        stored = self.reducing and read.buffer_key(read.loaded_buffer(node)) == self.stored
+        if q is not None and self.reducing and not stored and tensor.dtype in FLOATS:
             q = self.let("double", f"loaded_in_sum({text}, {q}, {self._share(tensor.dtype)}, {unit(tensor.dtype)})")
-        return Value(text, tensor.dtype, q, native, loaded=True)
+        return Value(text, tensor.dtype, q, native, loaded=True, stored=stored)
 
     visit_BufferLoad = visit_TensorLoad
 
@@ -232,7 +232,7 @@ class Writer:
         if kind in operations.FLOAT:
             a, b = self._flush(a), self._flush(b)
         x, y, qx, qy = a.text, b.text, a.variance, b.variance
-        exact, loaded = a.q is None and b.q is None, a.loaded or b.loaded
+        exact, loaded, stored = a.q is None and b.q is None, a.loaded or b.loaded, a.stored or b.stored
         if kind in ("Max", "Min"):
             choice = f"{x} {'>' if kind == 'Max' else '<'} {y}{'' if exact else f' || {x} != {x}'}"
             self.open_to_nan |= exact and loaded
@@ -244,7 +244,7 @@ class Writer:
             return self._remainder(operations.REMAINDER[kind], self._flush(a), self._flush(b))
         if kind not in operations.FLOAT:
             raise Unmodelled(f"{kind} of floats")
-        v, scale = self.let("double", f"{x} {operations.FLOAT[kind]} {y}"), "1.0"
+        v, scale = self.let("double", spell_float(kind, x, y, in_term=self.reducing and not stored)), "1.0"
         if kind == "Mul":
             q = product_variance(a, b)
         elif kind == "Div":
@@ -252,7 +252,7 @@ class Writer:
             q = "0.0" if exact else f"div_q({x}, {qx}, {y}, {qy})"
         else:
             q = " + ".join(filter(None, (a.q, b.q))) or "0.0"
-        return self.rounded(v, a.dtype, q, scale, loaded, f"{a.as_native} {operations.FLOAT[kind]} {b.as_native}")
+        return replace(self.rounded(v, a.dtype, q, scale, loaded, spell_float(kind, a.as_native, b.as_native)), stored=stored)
 
     def _remainder(self, function: str, a: Value, b: Value) -> Value:
         v = self.let("double", f"{function}({a.text}, {b.text})")

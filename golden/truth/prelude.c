@@ -62,6 +62,16 @@ FN loaded_in_sum(double v, double q, double share, const Unit *u) {
 
 /* Elements that are computed side by side. */
 typedef double lanes_t __attribute__((vector_size(32)));
+
+/* Inside a term of a sum. Terms are added up in any order; a term that went apart in it would take x - y + y for x. */
+#define APART_FROM_SUMS(type, name, operation) \
+  static inline __attribute__((always_inline)) type name(type x, type y) { \
+    _Pragma("clang fp reassociate(off)") return x operation y; \
+  }
+APART_FROM_SUMS(double, plus, +)
+APART_FROM_SUMS(double, minus, -)
+APART_FROM_SUMS(lanes_t, lanes_plus, +)
+APART_FROM_SUMS(lanes_t, lanes_minus, -)
 typedef double doubles_t __attribute__((vector_size(32), aligned(8), may_alias));
 typedef float floats_t __attribute__((vector_size(16), aligned(4), may_alias));
 static inline __attribute__((always_inline)) lanes_t load_doubles(const void *p) { return *(const doubles_t *)p; }

@@ -29,7 +29,8 @@ class Value:
     """text: a C expression without side effects, a double for a float type. q: that of its variance; None = it is exact.
 
     native: that of the value as halves give it, computed in the order of the PrimFunc; None = as text.
-    loaded: it depends on what a tensor holds. range: in which an integer lies, where known.
+    loaded: it depends on what a tensor holds. range: in which an integer lies, where known. stored: in a step of a sum, it has
+    what the steps before stored.
     """
 
     text: str
@@ -38,6 +39,7 @@ class Value:
     native: str | None = None
     loaded: bool = False
     range: Interval | None = None
+    stored: bool = False
 
     @property
     def is_float(self) -> bool:

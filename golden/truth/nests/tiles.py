@@ -41,10 +41,10 @@ def _write_terms(writer: LoopWriter, sum: Sum, begins: list[str]) -> None:
     for lane in (LANES - 1, 0):  # where both are inside, those between are
         _name_element(writer, sum, begins, "row", str(lane))
         places = [writer.place(read.loaded_buffer(load), load.indices) for load in sum.loads]
-    x, *more = (_load(writer, place, stride) for place, stride in zip(places, sum.strides, strict=True))
-    term = writer.let("lanes_t", " ".join([x, sum.operation, *more]))
+    loaded = [_load(writer, place, stride) for place, stride in zip(places, sum.strides, strict=True)]
+    term = writer.let("lanes_t", _TERMS[sum.operation].format(*loaded))
     writer.line(f"sum[row] += {term};")
-    if more:
+    if sum.operation:
         writer.line(f"square[row] += {term} * {term};")
     writer.line("square[row] += sum[row] * sum[row];")
     for _ in range(len(sum.steps) + 1):
@@ -102,6 +102,8 @@ def _load(writer: LoopWriter, first: tuple[Tensor, Value], stride: int) -> str:
         return writer.let("lanes_t", f"ALL({tensor.name}[{index.text}])")
     return writer.let("lanes_t", f"SIDE_BY_SIDE({place})" if stride == 1 else f"APART({place}, {stride})")
 
+
+_TERMS = {"": "{}", "*": "{} * {}", "+": "lanes_plus({}, {})", "-": "lanes_minus({}, {})"}
 
 _SCALAR = '_Pragma("clang loop unroll(disable) vectorize(disable)")'
 """Ahead of loops that take little time: clang takes long to make vectors of them."""

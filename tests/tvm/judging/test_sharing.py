@@ -119,3 +119,21 @@ def test_an_element_is_computed_in_its_order(largest: float) -> None:
         *_, found = run_program(program, compiled.functions[program.name], given, Units())
         assert found is not None
         assert np.isnan(found.value).all() if np.isinf(largest) else (found.value == 1).all()
+
+
+@pytest.mark.parametrize("columns", [1, 33])  # terms that are added up in tiles of registers, and others
+@pytest.mark.parametrize(("largest", "expected"), [(1e3, 5), (1e30, 5), (np.inf, np.nan)])
+def test_a_term_of_a_sum_is_computed_in_its_order(largest: float, expected: float, columns: int) -> None:
+    x, y = (te.placeholder((6, columns), name=name) for name in "xy")
+    step = te.reduce_axis((0, 6), name="step")
+    differences = te.compute((columns,), lambda j: te.sum(x[step, j] - y[step, j], axis=step))
+    both = te.compute((columns,), lambda j: te.sum((x[step, j] - y[step, j]) + y[step, j], axis=step))
+    given_x, given_y = np.ones((6, columns), np.float32), np.zeros((6, columns), np.float32)
+    given_x[2] = given_y[2] = largest
+    for result, last in ((differences, expected), (both, expected + float(given_x[2, 0]))):
+        (program,) = write_all(te.create_prim_func([x, y, result]))
+        given = [Truth(given_x), Truth(given_y), Truth(np.zeros(columns, np.float32))]
+        compiled = CompiledTruths([program])
+        *_, found = run_program(program, compiled.functions[program.name], given, Units())
+        assert found is not None
+        np.testing.assert_array_equal(found.value, np.full(columns, last))
