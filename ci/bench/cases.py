@@ -303,3 +303,9 @@ def make_case(kernel: str, dtype: str, size: str, constants: dict[str, int]) -> 
 def all_cases() -> tuple[Case, ...]:
     """Every case, sizes of a kernel one after another."""
     return tuple(case_of(kernel, dtype, size) for kernel in FAMILIES for dtype in ELEMENT for size in SIZES)
+
+
+def choose_cases(only: str, quick: bool) -> list[Case]:
+    """Those whose names hold `only`; `quick`, and no name: of floats alone, and no large ones."""
+    chosen = [case for case in all_cases() if only in case.name]
+    return [case for case in chosen if case.size != "large" and case.dtype == "float"] if quick and not only else chosen

@@ -217,7 +217,7 @@ class _Unscheduled:
                 try:
                     with tvm.target.Target("llvm"):  # what runs on the CPU is compiled for it
                         self._begin(self.module)
-                except Exception as error:
+                except Exception as error:  # of any kind: a pass hands it on as TVM's, and `lower` raises this one
                     self.error = error
                     raise
         return mod

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import Case, all_cases
+from cases import Case, choose_cases
 from children import CHECKED, KERNELS, Child, ChildError, device_of
 from measure import ROUNDS, geometric_mean, interleaved
 from sections import list_wrong, table
@@ -32,9 +32,6 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
     """Measure the cases whose name holds `only`; `quick`: float alone, no large ones, few rounds."""
     if not (before := os.environ.get(BEFORE)):
         return {"suite": "before", "missing": f"{BEFORE} names no older checkout", "rows": []}
-    chosen = [case for case in all_cases() if only in case.name]
-    if quick and not only:
-        chosen = [case for case in chosen if case.size != "large" and case.dtype == "float"]
     checkouts = {"before": Path(before), "this": None}
     rows = []
     with ExitStack() as stack:
@@ -43,7 +40,7 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
             for level in CHECKED
             for tree in TREES
         }
-        for case in chosen:
+        for case in choose_cases(only, quick):
             rows.append(_row(case, children, 4 if quick else 2 * ROUNDS, statistic))
             say(_line(rows[-1]))
     return {"suite": "before", "missing": "", "rows": rows}

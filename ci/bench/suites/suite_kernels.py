@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from cases import Case, all_cases
+from cases import Case, choose_cases
 from children import CHECKED, YARDSTICK, Child, ChildError, opened
 from measure import COUNTS, ROUNDS, geometric_mean, interleaved
 
@@ -36,12 +36,9 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
 
     Ratios are of each column's `statistic`: "median" or "least".
     """
-    chosen = [case for case in all_cases() if only in case.name]
-    if quick and not only:
-        chosen = [case for case in chosen if case.size != "large" and case.dtype == "float"]
     columns = [YARDSTICK, *CHECKED, *([] if quick else [SLOW])]
     with opened(columns) as (children, missing):
-        rows = [_row(case, children, missing, 4 if quick else ROUNDS, statistic, say) for case in chosen]
+        rows = [_row(case, children, missing, 4 if quick else ROUNDS, statistic, say) for case in choose_cases(only, quick)]
     return {"suite": "kernels", "missing": missing, "rows": rows, "means": means(rows)}
 
 

@@ -21,7 +21,7 @@ from tvm_ffi import registry
 print(registry.list_global_func_names.__module__, sorted(registry.list_global_func_names()))
 try:
     tvm.ir.Op.get("no operator")
-except Exception:
+except Exception:  # whatever it is, its text is compared
     print(traceback.format_exc())
 """
 
