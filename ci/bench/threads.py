@@ -76,7 +76,7 @@ def main() -> None:
 def _table(found: dict[str, Any]) -> str:
     threads = list(found["seconds"]["copy"])
     lines = [
-        f"Checks: {found['checks']}; {found['processors']} processors, {found['nodes']} NUMA nodes; work: {found['work']} times.",
+        f"Checks: {found['checks']}; {found['processors']} processors, NUMA nodes: {found['nodes']}; work: {found['work']}x.",
         "",
         f"| kernel | ms, {threads[0]} thread | " + " | ".join(f"{count} threads" for count in threads[1:]) + " |",
         "|---" * (len(threads) + 1) + "|",
