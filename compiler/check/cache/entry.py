@@ -104,7 +104,8 @@ def store_prepared(key: str, prepared: PreparedModel) -> None:
     nbytes = sum(array.nbytes for array in constants.values())
     if nbytes > most_bytes():
         return
-    weights = f"{_WEIGHTS}{digest_of(part for item in sorted(constants.items()) for part in item)}"
+    digests = {name: digest_of([array]) for name, array in constants.items()}
+    weights = f"{_WEIGHTS}{digest_of(part for item in sorted(digests.items()) for part in item)}"
     drop_resident_pages()
     entry = _Entry(
         replace(prepared.compiled, constants={}),
@@ -125,7 +126,7 @@ def store_prepared(key: str, prepared: PreparedModel) -> None:
     if nbytes + sum(map(len, pieces)) > most_bytes():
         return
     if _load_weights(weights) is None:
-        _store_weights(weights, constants)
+        _store_weights(weights, constants, digests)
     disk_cache.store(_place(key), *pieces)
 
 
@@ -141,13 +142,13 @@ class _Apart:
 _Weights = dict[str, Union[np.ndarray, _Apart]]
 
 
-def _store_weights(name: str, constants: Mapping[str, np.ndarray]) -> None:
+def _store_weights(name: str, constants: Mapping[str, np.ndarray], digests: Mapping[str, str]) -> None:
     found: _Weights = {}
     for key, array in constants.items():
         if array.nbytes < LEAST:
             found[key] = array
             continue
-        apart = found[key] = _Apart(f"{_ARRAY}{digest_of([array])}", array.dtype, array.shape)
+        apart = found[key] = _Apart(f"{_ARRAY}{digests[key]}", array.dtype, array.shape)
         disk_cache.store(_place(apart.name), np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         drop_resident_pages()
     values.store(_place(name), _Weights, found)
