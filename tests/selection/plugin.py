@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from typing import Any
 
@@ -78,6 +79,12 @@ class Selection:
         if self._worker is not None:  # --no-loadscope-reorder hands files out in this order
             order = {file: index for index, file in enumerate(sort_files([item.nodeid for item in items], self._durations))}
             items.sort(key=lambda item: order[split_id(item.nodeid)[0]])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self) -> None:
+        """No collection of cycles walks what lives until the end: ten thousand tests and their modules."""
+        gc.collect()
+        gc.freeze()
 
     def pytest_report_header(self) -> str:
         return f"selection: {SETS[self._set]}"
