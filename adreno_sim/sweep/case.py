@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, field
 from importlib import metadata
@@ -16,6 +17,7 @@ from ..base.allow import find_config
 from ..base.bounded_read import read_bytes
 from ..base.bundle_name import is_bundle_name
 from ..base.errors import AdrenoSimError
+from ..base.file_digests import digest_file
 from ..base.run_options import RunOptions
 from ..base.trust.device_string import options_in
 from ..base.version import __version__
@@ -32,7 +34,8 @@ AGAIN = ("internal-error", "crashed", "hung")
 class Case:
     """One check: `path` of a model, a device string, a target ("" for a bundle, which has its own), options of `check`.
 
-    digest: SHA-256 of the model's bytes. context: of what else decides the result: a profile's file, allow-lists.
+    digest: SHA-256 of the model's bytes, and of the files that hold its weights. context: of what else decides the result: a
+    profile's file, allow-lists. shown: what people read of it, where models of other folders have its name.
     """
 
     path: str
@@ -41,6 +44,12 @@ class Case:
     target: str
     options: tuple[str, ...] = ()
     context: str = ""
+    shown: str = ""
+
+    @property
+    def label(self) -> str:
+        """The model for people: its name, or its path where another one has the name."""
+        return self.shown or self.model
 
     @property
     def model(self) -> str:
@@ -104,14 +113,37 @@ def cases(models: Sequence[str], devices: Sequence[str], targets: Sequence[str],
     """Every model on every device for every target, a model given twice once. Raises AdrenoSimError for a missing file."""
     found = []
     contexts = {device: _context(device) for device in devices}
-    for model in dict.fromkeys(models):
+    given = list(dict.fromkeys(models))
+    names = Counter(Path(model).stem for model in given)
+    for model in given:
         path = Path(model)
         if not path.is_file():
             raise AdrenoSimError(f"model {model}: expected a file, found {'a folder' if path.is_dir() else 'nothing'}")
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = _digest(path)
+        shown = model if names[path.stem] > 1 else ""
         own = ("",) if is_bundle_name(path) else targets
-        found += [Case(model, digest, device, target, tuple(options), contexts[device]) for device in devices for target in own]
+        found += [
+            Case(model, digest, device, target, tuple(options), contexts[device], shown) for device in devices for target in own
+        ]
     return found
+
+
+def _digest(path: Path) -> str:
+    """Of a model's file and of those that it names for its weights. A missing one counts as such: the check says so."""
+    from ..compiler.check.cache.external_data import find_external_data
+
+    found = digest_file(path)
+    outside: list[str] = []
+    if path.suffix == ".onnx":
+        with contextlib.suppress(OSError, ValueError, ModuleNotFoundError):  # the check says what is wrong with it
+            outside = find_external_data(path)
+    if not outside:
+        return found
+    parts = [found]
+    for name in outside:
+        file = path.parent / name
+        parts += [name, digest_file(file) if file.is_file() else ""]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _context(device: str) -> str:

@@ -39,12 +39,21 @@ def run_case(case: Case, limit: float, content: bytes | None = None, among: isol
         status = {3: "unsupported", 4: "internal-error"}.get(ended.code, "crashed")
         return Result(Outcome(status, ended.code, ended.problem, seconds), None, text)
     if data is None:
-        return Result(Outcome(STATUS.get(ended.code, "internal-error"), ended.code, _complaint(text), seconds), None, text)
+        return Result(_outcome_without_report(ended.code, text, seconds), None, text)
     return Result(outcome_of(data, seconds), data, text)
 
 
 FAILURE = "adreno-sim/failure/1"
 """The schema of the record that replaces a report if there is none."""
+
+
+def _outcome_without_report(code: int, log: str, seconds: float) -> Outcome:
+    """What an exit code means where no report was written. A check that comes to a verdict writes one: any other code is that of
+    an interrupt, or of code of the model that ended the process."""
+    status = {2: STATUS[2], 3: STATUS[3], 4: "internal-error"}.get(code)
+    if status is not None:
+        return Outcome(status, code, _complaint(log), seconds)
+    return Outcome("crashed", 2, f"ended with exit code {code} and without a report: {_complaint(log)}", seconds)
 
 
 def _complaint(log: str) -> str:

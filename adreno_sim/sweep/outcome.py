@@ -10,6 +10,9 @@ from .case import AGAIN, Outcome
 
 STATUS = {0: "ok", 1: "findings", 2: "failed", 3: "unsupported"}
 
+REPORTED = (STATUS[0], STATUS[1])
+"""Verdicts: a case has one only with a report."""
+
 _PLAN = ("planned", "unplanned", "right", "live_lower_bound")
 _TIME = ("seconds", "low", "high")
 _KINDS, _SEVERITIES = {kind.label for kind in Kind}, {str(severity) for severity in Severity}

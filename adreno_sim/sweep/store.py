@@ -12,7 +12,7 @@ from ..base.json_io import write_json
 from ..base.output_file import write_text
 from ..base.trust.plain_files import require_plain_files
 from .case import AGAIN, Case, Outcome, Result
-from .outcome import outcome_of, read_outcome
+from .outcome import REPORTED, outcome_of, read_outcome
 
 ENDINGS = (".case.json", ".report.json", ".log")
 
@@ -45,6 +45,8 @@ class ResultStore:
         data: dict[str, Any] | None = read_json(path) if path.exists() else None
         if data is not None and outcome_of(data, outcome.seconds) != outcome:
             raise ValueError("another outcome than its report has")
+        if data is None and (outcome.status in REPORTED or outcome.kernels):
+            raise ValueError("its report is missing")
         return data
 
     def put(self, case: Case, result: Result) -> None:

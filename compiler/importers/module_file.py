@@ -80,7 +80,7 @@ def _make_module(path: Path, name: str, values: Mapping[str, Any]) -> Any:
         raise AdrenoSimError(f"{path}: no module and no function {name!r}; its modules are {found}")
     try:
         made = make()
-    except Exception as error:  # user code raises anything
+    except (Exception, SystemExit) as error:  # user code raises anything
         raise AdrenoSimError(f"{path}:{name}: {type(error).__name__}: {error}") from error
     module = made[0] if isinstance(made, tuple) and made else made
     if not isinstance(module, import_tvm().IRModule):
@@ -126,7 +126,7 @@ def _executed(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         try:
             spec.loader.exec_module(namespace)
-        except Exception as error:  # user code raises anything
+        except (Exception, SystemExit) as error:  # user code raises anything; the code it exits with says nothing of the model
             raise AdrenoSimError(f"{path}: {type(error).__name__}: {error}") from error
         yield vars(namespace)
     finally:

@@ -69,6 +69,14 @@ def test_a_dump_that_ends_early_blames_no_thread_that_it_has(tmp_path, step, cod
     assert read_crash(file).owner == "adreno-sim"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGXCPU])
+def test_a_signal_from_outside_is_nobodys_bug(tmp_path, number):
+    (tmp_path / "noted").write_text("run: k")
+    found = judge_crash(number, tmp_path / "noted", tmp_path / "none", ["check", "m.onnx", "--device", "cl:pocl"])
+    assert (found.code, found.finding) == (2, None)
+    assert found.problem.startswith(f"the process was ended by {number.name}; it was at run: k: a signal from outside")
+
+
 def test_nothing_left_is_nothing_known(tmp_path):
     assert read_crash(tmp_path / "none") == CrashOrigin()
 

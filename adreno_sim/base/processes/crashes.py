@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import faulthandler
 import re
+import signal
 from pathlib import Path
 from typing import IO
 
 from ...records import dataclass
+
+CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGKILL))
+"""Signals that end a process for what it did, or for the memory that it took; any other is somebody's wish."""
 
 DRIVER, ENGINE = "the OpenCL driver", "adreno-sim"
 

@@ -20,7 +20,7 @@ from typing import IO
 
 from ...findings import Finding, Kind
 from ...records import dataclass
-from .crashes import DRIVER, ENGINE, note_crash, read_crash
+from .crashes import CRASHES, DRIVER, ENGINE, note_crash, read_crash
 from .scratch import scratch_folder
 
 DEFAULT_LIMIT = 600.0
@@ -125,6 +125,8 @@ def judge_crash(number: signal.Signals, noted: Path, crash: Path, arguments: Seq
     at = f"ended by {number.name}; it was at {step}"
     if number == signal.SIGKILL:
         return ChildOutcome(2, problem=f"the process was {at}: killed from outside, as the system does where memory is short")
+    if number not in CRASHES:
+        return ChildOutcome(2, problem=f"the process was {at}: a signal from outside, or a limit of the system")
     real = any(re.match(r"(--device=|--compare-with=)?cl(:|$)", argument) for argument in arguments)
     if place.owner == DRIVER or (real and not place.owner):
         return ChildOutcome(1, Finding(Kind.DEVICE_CRASHED, at))

@@ -14,11 +14,8 @@ from pathlib import Path
 
 from ..progress import note_steps
 from ..text.spelling import spell_line, spell_printed
-from .crashes import note_crash
+from .crashes import CRASHES, note_crash
 from .parent import end_with
-
-CRASHES = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGKILL))
-"""Signals that end a process for what it did, or for the memory that it took; any other is somebody's wish."""
 
 
 def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:

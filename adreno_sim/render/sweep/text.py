@@ -35,7 +35,7 @@ def _predicted(outcome: Outcome) -> str:
 
 
 COLUMNS: list[Column[tuple[Case, Result]]] = [
-    text_column("model", lambda row: row[0].model),
+    text_column("model", lambda row: row[0].label),
     text_column("device", lambda row: row[0].device),
     text_column("target", lambda row: row[0].target),
     text_column("result", lambda row: row[1].outcome.status, style=lambda row: STYLE.get(row[1].outcome.status, "bold red")),
@@ -59,7 +59,7 @@ def line(case: Case, result: Result) -> str:
     """One case as it ends."""
     outcome = result.outcome
     when = "done before" if result.resumed else f"{outcome.seconds:.1f} s"
-    return f"{case.model} on {case.device}{f' ({case.target})' if case.target else ''}: {outcome.message} [{when}]"
+    return f"{case.label} on {case.device}{f' ({case.target})' if case.target else ''}: {outcome.message} [{when}]"
 
 
 def show(sweep: Sweep, file: IO[str]) -> None:

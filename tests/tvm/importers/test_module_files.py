@@ -37,6 +37,10 @@ def fail():
 
 def count():
     return 7
+
+
+def leave():
+    raise SystemExit(0)
 """
 
 
@@ -61,12 +65,22 @@ def test_a_module_or_what_makes_it_is_named(file):
         ("nothing", "no module and no function 'nothing'; its modules are One"),
         ("fail", "net.py:fail: ValueError: no weights here"),
         ("count", "net.py:count: it returned int: expected an IRModule"),
+        ("leave", "net.py:leave: SystemExit: 0"),
     ],
 )
 def test_what_gives_no_module_is_refused(file, name, said):
     with pytest.raises(AdrenoSimError) as error:
         load_model(f"{file}:{name}")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(0)", "import sys\nsys.exit(3)"])
+def test_a_file_that_ends_the_process_is_refused(tmp_path, code):
+    """Its exit code would be the command's: 0 for a model that nobody checked."""
+    path = tmp_path / "leaves.py"
+    path.write_text(SOURCE + code)
+    with pytest.raises(AdrenoSimError, match=r"leaves\.py: SystemExit: [03]"):
+        load_model(path)
 
 
 def test_where_none_or_several_are_there_a_name_is_asked_for(tmp_path):

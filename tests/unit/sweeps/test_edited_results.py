@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli.main import main
 from adreno_sim.render.sweep import text
 from adreno_sim.sweep.case import Case, Outcome, Result
-from adreno_sim.sweep.outcome import outcome_of
+from adreno_sim.sweep.outcome import outcome_of, read_outcome
 from adreno_sim.sweep.run import Sweep
 from adreno_sim.sweep.store import ResultStore
 
@@ -59,13 +61,13 @@ def test_what_was_written_counts(store: ResultStore, report: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("status", ["ok", "findings", "failed", "unsupported", "internal-error", "crashed", "hung", "fine"])
-def test_the_exit_code_is_that_of_the_status(store: ResultStore, status: str) -> None:
+def test_the_exit_code_is_that_of_the_status(status: str) -> None:
     """What crashed would be told, and the sweep would end with 0."""
     right = {"ok": [0], "findings": [1], "failed": [2], "unsupported": [3], "fine": []}.get(status, [1, 2, 3, 4])
-    store.put(CASE, Result(Outcome("crashed", 1, "m", 1.0)))
     for code in (-1, 0, 1, 2, 3, 4, 5, 130):
-        edit(store, ".case.json", status=status, exit_code=code)
-        assert (store.get(CASE) is not None) == (code in right), code
+        data = {**asdict(Outcome("crashed", 1, "m", 1.0)), "status": status, "exit_code": code}
+        with contextlib.nullcontext() if code in right else pytest.raises(ValueError, match=status):
+            assert read_outcome(data).exit_code == code
 
 
 def places(tree: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -114,6 +116,15 @@ def test_another_outcome_than_the_reports_does_not_count(store: ResultStore, rep
     store.put(CASE, Result(outcome_of(report, 1.5), report))
     edit(store, ".case.json", status="ok", exit_code=0, errors=0)
     assert store.get(CASE) is None
+
+
+def test_a_verdict_without_its_report_does_not_count(store: ResultStore, report: dict[str, Any]) -> None:
+    """The findings are in the report: with none, the SARIF of a sweep that failed was empty."""
+    store.put(CASE, Result(outcome_of(report, 1.0), report))
+    (store.folder / f"{CASE.key}.report.json").unlink()
+    assert store.get(CASE) is None
+    store.put(CASE, Result(Outcome("failed", 2, "no model", 1.0)))
+    assert store.get(CASE) == Result(Outcome("failed", 2, "no model", 1.0))
 
 
 @pytest.mark.parametrize("ending", [".case.json", ".report.json", ".log"])
