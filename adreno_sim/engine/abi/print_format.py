@@ -25,6 +25,7 @@ _NAMES: dict[type, dict[int, str]] = {
     ir.Int: {1: "bool", 8: "char", 16: "short", 32: "int", 64: "long"},
     ir.Float: {16: "half", 32: "float", 64: "double"},
 }
+_OPAQUE: dict[type, str] = {ir.Pointer: "a pointer", ir.Image: "an image", ir.Sampler: "a sampler", ir.Event: "an event"}
 
 _SPEC = re.compile(
     r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d*)?(?P<vector>v\d*)?(?P<length>hh|hl|h|ll|l|[jztL])?(?P<kind>[*\w%]?)"
@@ -162,8 +163,9 @@ def _expected(conversion: Conversion) -> str:
 
 
 def _name(type: ir.Type) -> str:
-    if isinstance(type, ir.Pointer):
-        return "a pointer"
+    opaque = _OPAQUE.get(type.__class__)
+    if opaque:
+        return opaque
     elem, lanes = llvm_types.elem_of(type), llvm_types.lanes_of(type)
     name = _NAMES.get(elem.__class__, {}).get(getattr(elem, "bits", 0))
     if name is None:

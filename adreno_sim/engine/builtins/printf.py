@@ -83,7 +83,10 @@ def _words(e: Emitter, value: ir.Value) -> list[str]:
     """Returns each scalar of an argument as an i64."""
     if is_pointer(value):
         return [emit_address_as_int(e, e.pointer(value))]
-    elem, operand = llvm_types.elem_of(value.type), e.value(value)
+    elem = llvm_types.elem_of(value.type)
+    if not isinstance(elem, (ir.Int, ir.Float)):  # an event, a sampler, an image: no conversion takes one, which is a finding
+        return ["0"]
+    operand = e.value(value)
     if not isinstance(value.type, ir.Vector):
         return [_word(e, elem, operand)]
     vector = llvm_types.spell(value.type)

@@ -15,7 +15,8 @@ DECLARED = """char c = a[0]; uchar uc = -a[0]; short s = a[0]; int i = a[0]; lon
 float f = a[0]; half h = a[0];
 char4 c4 = (char4)(a[0]); short2 s2 = (short2)(a[0]); int3 i3 = (int3)(a[0], 8, 9); long2 l2 = (long2)(a[0]);
 float3 f3 = (float3)(a[0], 2, 3); half4 h4 = (half4)(a[0]); float16 f16 = (float16)(a[0]); bool b = a[0];
-__local int t[4]; __private int p; __constant char *word = literal; const size_t g = get_global_id(0);\n"""
+__local int t[4]; __private int p; __constant char *word = literal; const size_t g = get_global_id(0);
+event_t e = 0; const sampler_t w = CLK_FILTER_NEAREST;\n"""
 
 
 def launch(printing: str, items: int = 1) -> LaunchResult:
@@ -61,6 +62,8 @@ MISFITTING = {
     '"%v3f", f3': "%v3f: expected hh, h, hl or l for the size of the vector's elements",
     '"%d %d", i': "the format has 2 conversions, but 1 argument follows",
     '"%.2000000000f", f': "%.2000000000f: expected a precision of at most 4095",
+    '"%d", e': "%d takes an int, got an event",
+    '"%p", w': "%p takes a pointer, got a sampler",
     '"%d %y", f': "%y is not a conversion of OpenCL C; %d takes an int, got a float",
 }
 
