@@ -18,6 +18,8 @@ from ..base.errors import BuildError
 from ..records import dataclass
 
 HEADERS = Path(__file__).parent / "include"
+_OWN = os.path.realpath(Path(__file__).parent)
+"""The folder of this project's C files. An installer may have made links of them, which lead to where it keeps packages."""
 MOST_ENTRIES = 200_000
 """Files and folders below the include folders: listing them takes about a second."""
 
@@ -123,7 +125,7 @@ class _Listing:
             real = _resolve(item.path)
             if not real:
                 reason = _UNREADABLE
-            elif not any(_is_below(real, root) for root in self._real):
+            elif not any(_is_below(real, root) for root in self._real) and not _is_below(item.path, _OWN):
                 reason = _LEADS_OUT
         if not reason and _is(item.is_dir):
             if real in inside:  # a link to a folder that it is in

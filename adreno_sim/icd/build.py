@@ -9,10 +9,12 @@ import contextlib
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,12 +51,18 @@ class Libraries(NamedTuple):
 
 def build_libraries() -> Libraries:
     """Returns the libraries, compiled at the first call of this version; where the cache takes none, as it is read-only, full,
-    somebody else's, or taken away meanwhile, in a folder of this process. AdrenoSimError with the compiler's first line."""
+    somebody else's, has a name that LD_LIBRARY_PATH cannot hold, or was taken away meanwhile, in a folder of this process.
+    AdrenoSimError with the compiler's first line."""
     kept = disk_cache.folder(_KIND)
-    if disk_cache.is_enabled() and not find_intruder(kept):
+    if disk_cache.is_enabled() and is_nameable(kept) and not find_intruder(kept):
         with contextlib.suppress(AdrenoSimError, OSError):
             return _libraries_in(kept)
     return _libraries_in(_private_folder())
+
+
+def is_nameable(folder: Path) -> bool:
+    """Whether LD_LIBRARY_PATH can name a folder: these separate its folders."""
+    return not set(":;") & set(str(folder))
 
 
 def _libraries_in(parent: Path) -> Libraries:
@@ -201,9 +209,13 @@ def _compile_library(library: str, made: Path, scratch: Path) -> None:
 
 
 def explain_return(package: Path) -> str:
-    """Returns the sentence that says how the folders come back that `adreno-sim prune` removed."""
-    version = find_version(str(package), "ziglang")
-    return f"This brings it back: {sys.executable} -m pip install --force-reinstall --no-deps ziglang=={version}"
+    """Returns the sentence that says how the folders come back that `adreno-sim prune` removed: an environment that uv made has
+    no pip."""
+    installer = [sys.executable, "-m", "pip", "install", "--force-reinstall"]
+    if find_spec("pip") is None:
+        installer = ["uv", "pip", "install", "--python", sys.executable, "--reinstall"]
+    command = [*installer, "--no-deps", f"ziglang=={find_version(str(package), 'ziglang')}"]
+    return f"This brings it back: {shlex.join(command)}"
 
 
 def compile_shim(words: Sequence[str], library: Path, scratch: Path) -> None:
@@ -223,4 +235,12 @@ def compile_shim(words: Sequence[str], library: Path, scratch: Path) -> None:
                 f"the OpenCL driver does not compile: {package} has no C library any more. {explain_return(package)}"
             )
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no message"]
-        raise AdrenoSimError(f"the OpenCL driver does not compile: {lines[0]}")
+        raise AdrenoSimError(f"the OpenCL driver does not compile: {lines[0]}{_explain_path([*command, str(scratch)])}")
+
+
+def _explain_path(words: Sequence[str]) -> str:
+    """What to do about a path for which zig makes a list of files that it cannot read; "" for others."""
+    if not any(letter in word for word in words for letter in '":\\\n'):
+        return ""
+    places = f"the environment, {disk_cache.FOLDER} and TMPDIR"
+    return f'; zig may fail for a path that has ", :, \\ or a line break: put {places} in folders without'

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..base.errors import AdrenoSimError
 from ..base.host.current import current_family, library_folders
 from ..base.processes.scratch import make_scratch_folder
 from . import settings
-from .build import LOADER, LOADER_LINK, build_libraries
+from .build import LOADER, LOADER_LINK, build_libraries, is_nameable
 
 
 def environment(
@@ -43,6 +44,8 @@ def environment(
     if os.environ.get("OCL_ICD_FILENAMES"):  # Khronos's loader takes these as well
         found["OCL_ICD_FILENAMES"] = str(libraries.driver)
     if folder := _folder_of_loader(libraries.loader):
+        if not is_nameable(folder):
+            raise AdrenoSimError(f"{folder}: LD_LIBRARY_PATH cannot name a folder that has : or ;: name another one in TMPDIR")
         others = os.environ.get("LD_LIBRARY_PATH")
         found["LD_LIBRARY_PATH"] = f"{folder}:{others}" if others else str(folder)
     named = {

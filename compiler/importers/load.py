@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
@@ -76,7 +77,9 @@ def _load_file(source: str | os.PathLike[str], shapes: Shapes | None, seed: int,
         from .torch import EXPORT
 
         raise AdrenoSimError(f"{path}: expected a program, not a pickled module or weights: {EXPORT}")
-    instead = f"; next: adreno-sim init {path} writes how adreno-sim kernel runs it" if path.suffix == ".cl" else ""
+    instead = (
+        f"; next: adreno-sim init {shlex.quote(str(path))} writes how adreno-sim kernel runs it" if path.suffix == ".cl" else ""
+    )
     raise AdrenoSimError(
         f"{path}: expected a .onnx file, a .pt2 file, a .py file with a TVMScript module, or one that TVM saved as .json{instead}"
     )

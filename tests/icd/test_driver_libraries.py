@@ -117,6 +117,30 @@ def test_a_cache_that_takes_no_files_is_done_without(tmp_path: Path, monkeypatch
     assert tmp_path not in found.driver.parents
 
 
+@pytest.mark.parametrize("name, kept", [("a b", True), ("a:b", False), ("a;b", False)])
+def test_a_cache_that_library_paths_cannot_name_is_done_without(name, kept, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(build, "compile_shim", compile_by_copying(build.build_libraries()))
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / name))
+    assert (tmp_path / name in build.build_libraries().driver.parents) == kept
+
+
+def test_a_folder_that_library_paths_cannot_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "_folder_of_loader", lambda ours: tmp_path / "a:b")
+    with pytest.raises(AdrenoSimError, match=r"a:b: LD_LIBRARY_PATH cannot name .*TMPDIR"):
+        environment()
+
+
+@pytest.mark.parametrize("name, odd", [("a b", False), ('a"b', True), ("a\\b", True), ("a\nb", True), ("a:b", True)])
+def test_a_path_that_zig_cannot_take_is_told(name, odd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "zig").write_text("#!/bin/sh\necho error: failed to parse >&2; exit 1\n")
+    (tmp_path / "zig").chmod(0o700)
+    (tmp_path / "lib" / "libc").mkdir(parents=True)
+    monkeypatch.setattr(build, "find_zig", lambda: str(tmp_path / "zig"))
+    with pytest.raises(AdrenoSimError, match="failed to parse") as told:
+        build.compile_shim([], tmp_path / name, tmp_path)
+    assert ("zig may fail for a path" in str(told.value)) == odd
+
+
 def test_a_cache_that_is_taken_away_meanwhile_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compile_shim = compile_by_copying(build.build_libraries())
     gone = []

@@ -17,6 +17,7 @@ from ..code_digest import PACKAGE
 from ..errors import AdrenoSimError
 from . import capabilities, landlock, seccomp, variables
 from .landlock import READ, WRITE, Right
+from .linked import find_linked
 
 SWITCH = "ADRENO_SIM_SANDBOX"
 """Environment variable: off = no wall, in this process and those that it starts."""
@@ -131,9 +132,11 @@ def _own_folders() -> Iterable[Path]:
     if sys.pycache_prefix:  # read, so that modules need not be compiled; written it would be code for the next run
         yield Path(sys.pycache_prefix)
     here = os.getcwd()
-    for folder in {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *sys.path}:
-        if folder and os.path.realpath(folder) not in (os.path.realpath(here), "/"):  # where `python -m` stands holds anything
-            yield Path(folder)
+    named = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *sys.path}
+    # where `python -m` stands holds anything
+    folders = [folder for folder in named if folder and os.path.realpath(folder) not in (os.path.realpath(here), "/")]
+    yield from map(Path, folders)
+    yield from find_linked(folder for folder in folders if folder not in (sys.prefix, sys.base_prefix))
     for name in ("tvm", "tvm_ffi"):  # a checkout has its libraries beside its modules
         spec = find_spec(name)
         if spec is not None and spec.origin and "site-packages" not in spec.origin:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +143,7 @@ def _write_failing(target: Path, text: str, chosen: bool) -> str:
     from ...base.output_file import write_text
     from ...launch_spec.inferred.run import MARK
 
-    again = f"adreno-sim kernel --launch {target}"
+    again = f"adreno-sim kernel --launch {shlex.quote(str(target))}"
     try:
         if not chosen and target.exists() and MARK not in target.read_text(encoding="utf-8", errors="replace")[: len(MARK)]:
             return f"the smallest launch that fails was not written: {target} is another file (--failing FILE names one)"

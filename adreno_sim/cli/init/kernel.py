@@ -122,4 +122,4 @@ def _told(target: Path, trial: SizeTrial, function: ir.Function, more: str) -> l
         told.append(f"  {first.message}")
     else:
         told.append(f"the trial launch on {trial.report.device} has no errors")
-    return [*told, f"next: adreno-sim kernel --launch {target}{more}"]
+    return [*told, f"next: adreno-sim kernel --launch {shlex.quote(str(target))}{more}"]

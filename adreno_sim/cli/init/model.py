@@ -7,6 +7,7 @@ import ast
 import json
 import os
 import re
+import shlex
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,7 +65,7 @@ def init_model(args: argparse.Namespace) -> None:
     for written, text in files.items():
         print(f"wrote {written}{_left(text)}")
     install = "" if find_spec("pytest") else "pip install pytest, then "  # the shell's own would not see the plugin
-    print(f"next: {install}pytest {target}")
+    print(f"next: {install}pytest {shlex.quote(str(target))}")
 
 
 def _require_readable(path: Path) -> None:

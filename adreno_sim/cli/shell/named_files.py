@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,17 +26,16 @@ def refuse_empty_names(args: argparse.Namespace, names: Iterable[str]) -> None:
 def refuse_other_kinds(kernels: Iterable[str | None], launch: str | None) -> None:
     """Raise AdrenoSimError if a launch file or a model is named as a kernel, or a kernel as a launch file."""
     for file in filter(None, kernels):
-        ending = Path(file).suffix.lower()
+        ending, word = Path(file).suffix.lower(), shlex.quote(file)
         if ending == ".toml":
-            raise AdrenoSimError(f"{file}: expected a kernel, as FILE.cl, got a launch file; next: --launch {file}")
+            raise AdrenoSimError(f"{file}: expected a kernel, as FILE.cl, got a launch file; next: --launch {word}")
         if ending in MODELS:
-            raise AdrenoSimError(f"{file}: expected a kernel, as FILE.cl, got a model; next: adreno-sim check {file}")
+            raise AdrenoSimError(f"{file}: expected a kernel, as FILE.cl, got a model; next: adreno-sim check {word}")
         if ending == ".py":
             raise AdrenoSimError(f"{file}: expected a kernel, as FILE.cl; --function NAME runs a PrimFunc of a .py file")
     if launch is not None and Path(launch).suffix.lower() in KERNELS:
-        raise AdrenoSimError(
-            f"--launch: {launch}: expected a launch file, as SPEC.toml, got a kernel; next: adreno-sim init {launch} writes one"
-        )
+        told = f"--launch: {launch}: expected a launch file, as SPEC.toml, got a kernel"
+        raise AdrenoSimError(f"{told}; next: adreno-sim init {shlex.quote(launch)} writes one")
 
 
 def find_root(name: str | None) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from ...backends.sim.launches.reproducer import describe_launch
@@ -37,7 +38,7 @@ def export_launch(point: LaunchPoint, folder: Path, recording: str) -> Path:
     keys = {"device": str(device)}
     if device.names_file:
         keys = {}
-        comment.append(f"on your own device: adreno-sim kernel --launch {LAUNCH} --device {device}")
+        comment.append(f"on your own device: adreno-sim kernel --launch {LAUNCH} --device {shlex.quote(str(device))}")
     options = replace_folders(launch.kernel.options, lambda folder: [])  # the source holds what they had
     write_folder(folder, describe_launch(prepared, launch.local_size, keys, run.options, comment, options))
     return folder / LAUNCH

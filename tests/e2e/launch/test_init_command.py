@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -73,6 +74,22 @@ SHIFTED = """kernel void shift(write_only image2d_t y, global const float4 *x) {
   write_imagef(y, (int2)(i + 1, 0), x[i]);
 }
 """
+
+
+def test_commands_that_are_told_work_in_a_shell(folder, capsys):
+    """Names with blanks and signs are quoted; others are as they are."""
+    for name, shown in [("a b's", "'a b'\"'\"'s{}'"), ("plain", "plain{}")]:
+        Path(f"{name}.cl").write_text(SHIFTED)
+        said = run(capsys, "init", f"{name}.cl", "-o", f"{name}.toml")[1]
+        assert f"next: adreno-sim kernel --launch {shown.format('.toml')}\n" in said
+        said = "".join(run(capsys, "kernel", f"{name}.cl")[1:])
+        assert f"adreno-sim kernel --launch {shown.format('.failing.toml')}\n" in said
+        said = "".join(run(capsys, "kernel", "--launch", f"{name}.cl")[1:])
+        assert f"next: adreno-sim init {shown.format('.cl')} writes one" in said
+        said = "".join(run(capsys, "kernel", f"{name}.onnx")[1:])
+        assert f"next: adreno-sim check {shown.format('.onnx')}\n" in said
+        empty_model(f"{name}.asim")
+        assert "pytest " + shlex.quote(f"test_{name}.py") in run(capsys, "init", f"{name}.asim", "-o", f"test_{name}.py")[1]
 
 
 def test_extents_are_no_larger_than_is_meant(folder, capsys):

@@ -168,6 +168,16 @@ def test_a_driver_of_another_version_does_not_count(own, driver, monkeypatch):
     assert build.find_brought_along() is None
 
 
+@pytest.mark.parametrize(
+    "installed, line",
+    [(True, "'/a b/python' -m pip install --force-reinstall "), (False, "uv pip install --python '/a b/python' --reinstall ")],
+)
+def test_what_brings_it_back_is_a_command_of_this_environment(own, monkeypatch, installed, line):
+    monkeypatch.setattr("sys.executable", "/a b/python")
+    monkeypatch.setattr(build, "find_spec", lambda name: installed or None)
+    assert build.explain_return(own).startswith(f"This brings it back: {line}--no-deps ziglang==")
+
+
 def test_the_driver_names_what_brings_the_c_library_back(own, monkeypatch, tmp_path):
     monkeypatch.setattr(build, "find_zig", lambda: str(own / "zig"))
     (own / "zig").write_text("#!/bin/sh\necho no installation >&2; exit 1\n")

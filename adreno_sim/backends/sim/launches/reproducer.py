@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,8 @@ def report_launch(device: str, options: RunOptions, spec: Specialization, launch
         folder = save_launch(device, options, spec, launch, why)
     except (OSError, AdrenoSimError) as error:
         return f"the launch could not be kept ({error}); report it with the kernel: {SWITCH}=all shows it again"
-    return f"report the folder {folder}; {SWITCH}=all adreno-sim kernel --launch {folder}/launch.toml shows it again"
+    file = shlex.quote(f"{folder}/launch.toml")
+    return f"report the folder {folder}; {SWITCH}=all adreno-sim kernel --launch {file} shows it again"
 
 
 def save_launch(device: str, options: RunOptions, spec: Specialization, launch: PreparedLaunch, why: str) -> Path:
