@@ -11,7 +11,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -40,7 +40,7 @@ COLOURS = ("a", "b", "c")
 
 @dataclass(frozen=True)
 class Scale:
-    """A horizontal axis on which factors are equally long. ticks: the values that are written."""
+    """A horizontal axis on which factors are equally long, from least to most at least. ticks: the values that are written."""
 
     least: float
     most: float
@@ -48,8 +48,7 @@ class Scale:
 
     def place(self, value: float) -> float:
         """Pixels from the left."""
-        inside = min(max(value, self.least), self.most)
-        share = math.log(inside / self.least) / math.log(self.most / self.least)
+        share = math.log(value / self.least) / math.log(self.most / self.least)
         return LEFT + share * (WIDTH - LEFT - RIGHT)
 
 
@@ -70,7 +69,9 @@ def draw_all() -> dict[str, str]:
     clients = read_table(RESULTS, "## Clients", "client")
     return {
         "kernels.svg": dots("Kernels: time over PoCL's (less is faster)", {"": kernels}, Scale(0.01, 2, (0.01, 0.1, 0.5, 1, 2))),
-        "checks.svg": dots("Level full: time over the unchecked kernel's", {"": checks}, Scale(0.8, 2.5, (1, 1.25, 1.5, 2, 2.5))),
+        "checks.svg": dots(
+            "Level full: time over the unchecked kernel's", {"": checks}, Scale(0.6, 2.5, (0.75, 1, 1.25, 1.5, 2, 2.5))
+        ),
         "networks.svg": dots(
             "Networks: time over another runtime's (less is faster)",
             {
@@ -144,6 +145,8 @@ def _read_times() -> Iterator[tuple[float, float]]:
 def dots(title: str, series: Mapping[str, Mapping[str, Sequence[float]]], scale: Scale) -> str:
     """A row for each name, with a dot for each figure; a line where figures are 1. series: name of a colour -> rows."""
     names = list(next(iter(series.values())))
+    drawn = [value for rows in series.values() for values in rows.values() for value in values]
+    scale = replace(scale, least=min(scale.least, *drawn), most=max(scale.most, *drawn))
     bottom = TOP + ROW * len(names)
     body = list(_axis(scale, TOP - 6, bottom))
     for number, name in enumerate(names):

@@ -41,3 +41,12 @@ def test_a_table_that_is_not_there_is_named(charts: ModuleType, tmp_path: Path) 
     for section, first in (("## Kernels", "case"), ("## Networks", "part")):
         with pytest.raises(ValueError, match=f"{first} in {section}"):
             charts.read_table(file, section, first)
+
+
+def test_a_value_outside_the_scale_widens_it(charts: ModuleType) -> None:
+    """Each dot is where the ticks say, also one that nobody expected: a tenth is as far from 1 as 10."""
+    text = charts.dots("", {"": {"kernel": [0.1, 1, 10]}}, charts.Scale(0.5, 2, (0.5, 1, 2)))
+    circles = ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}circle")
+    left, middle, right = (float(circle.attrib["cx"]) for circle in circles)
+    assert (left, right) == (charts.LEFT, charts.WIDTH - charts.RIGHT)
+    assert middle == pytest.approx((left + right) / 2)
