@@ -83,7 +83,7 @@ DEFAULTS: Mapping[str, Any] = {
 
 def suggest(name: str, known: Any) -> str:
     """ " (did you mean ...?)" for names close to a wrong one, else nothing."""
-    close = difflib.get_close_matches(name, list(known), n=2)
+    close = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=2)
     return f" (did you mean {' or '.join(close)}?)" if close else ""
 
 

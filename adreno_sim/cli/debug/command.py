@@ -29,7 +29,7 @@ Commands (help lists them; docs/debugger.md):
     print x  print x --all  print in[0:8]     print img(3, 4)    who out[10]
     info items              info locals       where              list
 
-    adreno-sim debug --replay trace.asim --launch 3      a launch of a recording (replay --list)
+    adreno-sim debug --replay trace.asim --launch 3  # a launch of a recording (replay --list)
 
 The commands come from the terminal, from standard input, or from --commands FILE, which ends at the first that makes no sense.
 

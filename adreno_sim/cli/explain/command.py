@@ -44,7 +44,7 @@ def _explain(args: argparse.Namespace) -> int:
         print("\n".join(_list_lines()))
         return EXIT_OK
     if args.kind not in known:
-        close = difflib.get_close_matches(args.kind, known, 1)
+        close = difflib.get_close_matches(args.kind.lower(), known, 1)
         told = f"did you mean {close[0]}?" if close else "adreno-sim explain lists the kinds"
         raise AdrenoSimError(f"explain: no kind of finding is called {args.kind!r}: {told}")
     print("\n".join(_text_lines(args.kind)))

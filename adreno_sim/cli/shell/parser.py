@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -82,7 +83,10 @@ class Parser(argparse.ArgumentParser):
         if message.endswith("expected one argument"):
             option = message.partition("argument ")[2].partition(":")[0].rpartition("/")[2]
             return f"; a value that begins with - is written {option}={odd[0]}"
-        return f"; {odd[0]} begins with - as options do: -- goes before such names" if "are required" in message else ""
+        if "are required" not in message:
+            return ""
+        meant = suggest(odd[0].partition("=")[0], known)
+        return f"; {odd[0]}{meant}" if meant else f"; {odd[0]} begins with - as options do: -- goes before such names"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -119,22 +123,43 @@ def suggest(word: str, known: Iterable[str]) -> str:
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Keeps the lines of descriptions and examples, but wraps between words those that are wider than the terminal."""
+    """Keeps the lines of examples, and fills paragraphs to the width of the terminal."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n".join(indent + line for whole in text.splitlines() for line in _wrap(whole, width - len(indent)))
+        return "\n".join(indent + line for whole in _join(text.splitlines()) for line in _wrap(whole, width - len(indent)))
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(" ".join(text.split()), width, break_long_words=True, break_on_hyphens=False)
 
 
+def _join(lines: Iterable[str]) -> list[str]:
+    """Lines of a paragraph as one; those that are indented, and what comes after an empty line, begin another."""
+    joined: list[str] = []
+    for line in lines:
+        follows = joined and line and not line.startswith(" ") and not _COLUMN.match(line)
+        if follows and joined[-1] and not joined[-1].startswith(" "):
+            joined[-1] += f" {line}"
+        else:
+            joined.append(line)
+    return joined
+
+
 def _wrap(line: str, width: int) -> list[str]:
-    """A line in parts that fit, indented as it is; a comment behind a command below it."""
+    """A line in parts that fit, indented as it is; a comment behind a command below it, and a command as a shell takes it."""
     if len(line) <= width:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
     command, mark, comment = line.partition("  # ")
     if mark and command.strip() and len(command.rstrip()) <= width:
         return [command.rstrip(), *_wrap(f"{indent}    # {comment}", width)]
-    wrapped = textwrap.wrap(line.strip(), max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False)
-    return [indent + part for part in wrapped]
+    end = " \\" if indent and command.lstrip().startswith("adreno-sim ") else ""
+    column = _COLUMN.match(line)  # of a term and what it means
+    below = " " * column.end() if column else f"{indent}# " if line.lstrip().startswith("# ") else indent
+    room = max(20 + len(below), width - len(end))
+    wrapped = textwrap.wrap(
+        line.strip(), room, initial_indent=indent, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
+    )
+    return [part + end for part in wrapped[:-1]] + wrapped[-1:]
+
+
+_COLUMN = re.compile(r"\S+ {2,}(?=\S)")

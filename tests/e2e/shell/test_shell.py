@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import subprocess
@@ -23,6 +24,30 @@ def test_help_is_as_wide_as_the_terminal(monkeypatch, capsys, width):
         assert main(words) == 0
         wide = [line for line in capsys.readouterr().out.splitlines() if len(line) > width and len(line.split()) > 2]
         assert not wide, (words, wide)
+
+
+def test_texts_are_filled_and_examples_are_kept(monkeypatch, capsys):
+    """A paragraph has no short line but its last; a long command goes on behind a backslash, its comment behind another mark."""
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["calibrate", "--help"])
+    told = capsys.readouterr().out
+    paragraph = next(part for part in told.split("\n\n") if part.startswith("Small kernels run")).splitlines()
+    assert all(len(f"{line} {after.split()[0]}") > 78 for line, after in itertools.pairwise(paragraph))
+    main(["layout", "--help"])
+    told = capsys.readouterr().out
+    assert (
+        "    adreno-sim layout image2d_array 28x40x9 --type HALF_FLOAT --at 27,39,8 \\\n    --byte 4096 --svg layout.svg\n"
+        in told
+    )
+    assert "    adreno-sim layout image2d 28x40 --row-pitch 448\n        # which rules take it\n" in told
+    main(["replay", "--help"])
+    assert (
+        "        # launches, one by one; --launch N, --cut FROM:TO, --kernels REGEX\n        # choose\n"
+        in capsys.readouterr().out
+    )
+    main(["init", "--help"])
+    told = capsys.readouterr().out
+    assert "\n              kernel's code; every guess is a line marked DECIDE.\n              It is tried once" in told
 
 
 def test_a_command_has_the_same_help_where_it_is_parsed_alone():
@@ -53,6 +78,11 @@ def test_options_are_grouped_and_none_is_lost(capsys):
         (["kernel", "k.cl", "--sises=3"], "did you mean --sizes"),
         (["check", "m.onnx", "--checks", "ful"], "did you mean full?"),
         (["footprint", "m.onnx", "--planners", "arenna"], "did you mean arena"),
+        (["--versoin"], "the following arguments are required: COMMAND; --versoin; did you mean --version? (see"),
+        (["check", "--taget=buffer"], "are required: MODEL; --taget=buffer; did you mean --target"),
+        (["check", "-m.onnx"], "are required: MODEL; -m.onnx begins with - as options do: -- goes before such names"),
+        (["explain", "DATA-RACE"], "did you mean data-race?"),
+        (["devices", "--profile", "sim:adreno-740,pich_rule=pixels"], "(did you mean pitch_rule or own_pitch_rule?)"),
         (["check", "m.onnx", "--zzzz"], "unrecognized arguments: --zzzz (see adreno-sim check --help)"),
     ],
 )
