@@ -15,6 +15,9 @@ version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$ROOT/pyproject.toml")
 grep -q "\"$version\"" "$ROOT/adreno_sim/base/version.py" || { echo "error: base/version.py has another version than $version" >&2; exit 2; }
 [ -z "${2:-}" ] || ! git -C "$ROOT" rev-parse -q --verify "refs/tags/v$version" >/dev/null || { echo "error: the tag v$version is there" >&2; exit 2; }
 grep -q "^## \[$version\]" "$ROOT/CHANGELOG.md" || { echo "error: CHANGELOG.md has no section [$version]" >&2; exit 2; }
+# the notes of a release are its section alone
+[ -z "${2:-}" ] || awk '/^## / { inside = /\[Unreleased\]/ } inside && /^- / { exit 1 }' "$ROOT/CHANGELOG.md" \
+    || { echo "error: CHANGELOG.md: changes in [Unreleased] would be in the files and not in the notes: give them a version" >&2; exit 2; }
 
 venv=${ADRENO_SIM_VENV:-$ROOT/.venv-release}
 make_venv "$venv" release "$ROOT/ci/pins/release.txt" || exit 2

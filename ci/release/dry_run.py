@@ -65,11 +65,19 @@ def main() -> int:
         try:
             venv.create(place / "env", with_pip=True)
             address = f"http://127.0.0.1:{server.server_port}/simple/"
-            pip = [place / "env/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, "--extra-index-url", address, f"adreno-sim=={version}"], check=True)
+            for command in list_installs(place / "env/bin/python", address, version):
+                subprocess.run(command, check=True)
         finally:
             server.shutdown()
         return try_out(place / "env/bin", place)
+
+
+def list_installs(python: Path, address: str, version: str) -> list[list[str]]:
+    """The commands of pip: the project from this index and no other, as the usual one may have its name and version from somebody
+    else; then its dependencies from the usual one, which is not asked for what is installed."""
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    wanted = f"adreno-sim=={version}"
+    return [[*pip, "--isolated", "--no-deps", "--index-url", address, wanted], [*pip, wanted]]
 
 
 def write_index(folder: Path, index: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import re
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -62,6 +64,44 @@ def test_the_index_has_the_distributions(tmp_path: Path) -> None:
     page = tmp_path / "index" / "simple" / "adreno-sim"
     assert 'href="adreno_sim-1.2.0-py3-none-any.whl"' in (page / "index.html").read_text(encoding="utf-8")
     assert (page / "adreno_sim-1.2.0-py3-none-any.whl").read_bytes() == b"wheel"
+
+
+def test_a_project_of_this_name_on_another_index_is_not_installed() -> None:
+    first, second = dry_run.list_installs(Path("python"), "http://127.0.0.1:1/simple/", "1.2.0")
+    assert first[-5:] == ["--isolated", "--no-deps", "--index-url", "http://127.0.0.1:1/simple/", "adreno-sim==1.2.0"]
+    assert not [word for word in first + second if word.startswith(("--extra-index-url", "--upgrade", "--force-reinstall"))]
+    assert second[-1] == "adreno-sim==1.2.0"
+
+
+@pytest.mark.parametrize(("changes", "refused"), [("- new\n", True), ("", False)])
+def test_a_tag_needs_a_changelog_without_unreleased_changes(tmp_path: Path, changes: str, refused: bool) -> None:
+    """Without --tag it is a dry run, whatever is unreleased. A version that another file lacks ends the clean twin, too."""
+    for name in ("release.sh", "lib.sh"):
+        (tmp_path / "ci").mkdir(exist_ok=True)
+        (tmp_path / "ci" / name).write_bytes((ROOT / "ci" / name).read_bytes())
+    (tmp_path / "pyproject.toml").write_text('version = "1.2.0"\n')
+    (tmp_path / "adreno_sim" / "base").mkdir(parents=True)
+    (tmp_path / "adreno_sim" / "base" / "version.py").write_text('"1.2.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text(f"## [Unreleased]\n\n{changes}\n## [1.2.0]\n\n- a planner\n")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "x"]):
+        subprocess.run([*git, *words], check=True)
+    for tag in ([], ["--tag"]):
+        command = ["bash", str(tmp_path / "ci" / "release.sh"), str(tmp_path / "out"), *tag]
+        asked = subprocess.run(
+            command,
+            env={
+                **os.environ,
+                "PYTHON": "none",
+                "PATH": "/usr/bin:/bin",
+                "HOME": str(tmp_path),
+                "ADRENO_SIM_VENV": "/dev/null/venv",
+            },
+            capture_output=True,
+            text=True,
+        )
+        assert asked.returncode == 2
+        assert ("changes in [Unreleased]" in asked.stderr) == (refused and bool(tag)), asked.stderr
 
 
 @pytest.mark.parametrize(("broken", "code"), [("", 0), ("shift.toml", 1), ("client.py", 1)])
