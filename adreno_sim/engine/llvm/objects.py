@@ -52,6 +52,9 @@ _NUMBER = itertools.count(1)
 MOST_DROPPED = 8192
 """Modules that are loaded between two collections of garbage: where mappings are not joined, each takes two, and what held one
 may be garbage that Python has not collected."""
+MOST_LINKED = 1024
+"""Modules that one linker loads. LLVM keeps 9 KB of each, also of one that is unloaded, until the linker goes: with the last of
+its modules."""
 MOST_UNJOINED = 1024
 """Modules that are loaded before mappings are joined. So few leave room for all others, and the search for a module's mappings
 takes longer than loading it."""
@@ -76,6 +79,7 @@ class Machine:
         target = llvm.Target.from_triple(self.processor.family.triple)
         self._helpers = Helpers(lambda text: self.compile_here(text.decode()), LIMITS, keeping_others_out)
         self._failed: dict[str, str] = {}
+        self._linker: llvm.LLJIT | None = None
         self._machine, self._quick = (
             target.create_target_machine(
                 cpu=self.cpu, features=self.processor.features_of_code, opt=level, reloc="pic", codemodel="small"
@@ -90,11 +94,13 @@ class Machine:
             f"{llvmlite.__version__} {llvm.llvm_version_info} {self._machine.triple} {self.cpu} {self.processor.features_of_code}"
         )
 
-    @cached_property
-    def _linker(self) -> llvm.LLJIT:
+    def _find_linker(self, number: int) -> llvm.LLJIT:
+        """Returns the linker for module `number`. Modules that another one has loaded keep it."""
         # JITLink gives an object one block of memory. RuntimeDyld maps each section where there is room: in a large process they
         # can lie further apart than the 2 GiB that the small code model reaches, which aborts the process.
-        return llvm.create_lljit_compiler(self._machine, use_jit_link=True)
+        if self._linker is None or number % MOST_LINKED == 0:
+            self._linker = llvm.create_lljit_compiler(self._machine, use_jit_link=True)
+        return self._linker
 
     @cached_property
     def _soft_float(self) -> bytes:
@@ -155,7 +161,7 @@ class Machine:
                 library.add_object_img(self._soft_float)
             for name, function in {**_LIBC, **(imports or {})}.items():
                 library.import_symbol(name, function)
-            tracker = library.link(self._linker, f"kernel{number}")
+            tracker = library.link(self._find_linker(number), f"kernel{number}")
             if number > MOST_UNJOINED:
                 join_constants(tracker[symbol])
             return Loaded(tracker, tracker[symbol])

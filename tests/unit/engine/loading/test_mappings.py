@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,29 @@ def test_kernels_that_go_leave_the_others() -> None:
     assert [pick(loaded, 0) + pick(loaded, 3) for loaded in held] == [number + 4 for number in range(1, count, 2)]
     held += load_kernels(range(count, count + 30))
     assert [pick(loaded, 0) for loaded in held[-30:]] == list(range(count, count + 30))
+
+
+def test_a_linker_goes_with_the_last_of_its_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM keeps something of each module that a linker has loaded: a process that runs new kernels without end grew."""
+    made: list[weakref.ref[object]] = []
+    make = objects.llvm.create_lljit_compiler
+
+    def note(*args: object, **options: object) -> object:
+        linker = make(*args, **options)
+        made.append(weakref.ref(linker))
+        return linker
+
+    monkeypatch.setattr(objects.llvm, "create_lljit_compiler", note)
+    monkeypatch.setattr(objects, "MOST_LINKED", 4)
+    monkeypatch.setattr(objects, "_machine", None)
+    held = load_kernels(range(18))
+    gc.collect()
+    assert 5 <= len(made) <= 6
+    assert [linker() is not None for linker in made] == [False] * (len(made) - 1) + [True]
+    assert [pick(loaded, 0) + pick(loaded, 3) for loaded in held] == [number + 4 for number in range(18)]
+    del held[::3]
+    gc.collect()
+    assert [pick(loaded, 0) for loaded in held] == [number for number in range(18) if number % 3]
 
 
 def test_what_is_no_constant_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
