@@ -137,6 +137,29 @@ def test_what_the_script_refuses(repository, args, settings, said):
     assert said in done.stderr, done.stderr
 
 
+FAKE_PYTHON = """#!/bin/sh
+if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/python" && cp "$0" "$3/bin/adreno-sim"; exit; fi
+case $* in *find_spec*) echo "$PACKAGE";; esac
+echo "$*" >> "$LOG"
+"""
+"""An interpreter that makes environments of itself, and writes down how it is called."""
+
+
+@pytest.mark.parametrize("venv", ["", "a folder/venv", "absolute"])
+def test_pins_are_those_of_the_package_wherever_the_environment_is(repository, venv):
+    Path("python").write_text(FAKE_PYTHON)
+    Path("python").chmod(0o755)
+    venv = str(repository / "elsewhere") if venv == "absolute" else venv
+    package, log = ROOT / "adreno_sim", repository / "log"
+    settings = {"ADRENO_CI_COMMAND": "", "ADRENO_CI_PACKAGE": str(ROOT), "PYTHON": "./python", "ADRENO_CI_VENV": venv}
+    done = script("install", **settings, PACKAGE=str(package), LOG=str(log))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    *_, install, version = log.read_text().splitlines()
+    assert install.endswith(f"--require-hashes -r {package}/pins/tvm.txt")
+    assert version == "--version"
+
+
 @pytest.mark.slow
 def test_install_and_check(repository):
     """From nothing, with the project's folder as the package."""

@@ -176,6 +176,15 @@ def test_an_import_that_fails_for_another_reason_is_no_missing_package() -> None
     assert isinstance(extras.missing_package("onnx"), (AdrenoSimError, ImportError))
 
 
+@pytest.mark.parametrize("name", extras._NEEDED)
+def test_an_installation_without_dependencies_is_told(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(extras, "is_installed", lambda name: False)
+    found = extras.explain_import(ModuleNotFoundError(f"No module named '{name}'", name=name))
+    assert re.fullmatch(rf"{name} is not installed, which adreno-sim needs in any case\. Run: pip install [^\[\]]*", str(found))
+    monkeypatch.setattr(extras, "is_installed", lambda name: True)
+    assert extras.explain_import(ModuleNotFoundError(f"No module named '{name}.x'", name=name)) is None
+
+
 @pytest.mark.parametrize("name", extras._PACKAGES)
 def test_an_extra_that_is_named_exists_and_brings_the_package(name: str) -> None:
     listed = (ROOT / "pyproject.toml").read_text().split("[project.optional-dependencies]")[1].split("\n[")[0]

@@ -34,8 +34,12 @@ _PACKAGES = {
 }
 
 
+_NEEDED = ("numpy", "numba", "llvmlite", "rich", "platformdirs", "tomli")
+"""Packages that a plain install brings: they lack where somebody installed without dependencies."""
+
+
 class MissingPackageError(AdrenoSimError, ImportError):
-    """An optional package that is not installed; the text has the line that installs it."""
+    """A package that is not installed; the text has the line that installs it."""
 
 
 def is_installed(name: str) -> bool:
@@ -61,8 +65,10 @@ def missing_package(name: str) -> MissingPackageError:
 
 
 def explain_import(error: BaseException) -> MissingPackageError | None:
-    """Returns the error to raise instead of a failed import of an optional package, None for any other error."""
+    """Returns the error to raise instead of a failed import of a package that is not installed, None for any other error."""
     if not isinstance(error, ModuleNotFoundError) or isinstance(error, MissingPackageError):
         return None
     name = (error.name or "").partition(".")[0]
+    if name in _NEEDED and not is_installed(name):
+        return MissingPackageError(f"{name} is not installed, which adreno-sim needs in any case. Run: {install_line()}")
     return missing_package(name) if name in _PACKAGES and not is_installed(name) else None

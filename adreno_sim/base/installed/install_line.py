@@ -16,19 +16,20 @@ NAME = "adreno-sim"
 
 
 def install_line(*extras: str) -> str:
-    """Returns `pip install ...` for these extras."""
+    """Returns `pip install ...` for these extras; without one, for the project with what it always needs."""
     return _line(",".join(extras), *_find_origin())
 
 
-def _line(extras: str, url: str, commit: str, editable: bool, version: str) -> str:
+def _line(names: str, url: str, commit: str, editable: bool, version: str) -> str:
+    extras = f"[{names}]" if names else ""
     path = Path(unquote(urlsplit(url).path)) if url.startswith("file:") else None
     if path is not None and path.exists():
         shown = "." if path == Path.cwd() else path
-        return f"pip install {'-e ' if editable else ''}{shlex.quote(f'{shown}[{extras}]')}"
+        return f"pip install {'-e ' if editable else ''}{shlex.quote(f'{shown}{extras}')}"
     if path is not None or not version:
-        return f"pip install -e '.[{extras}]' in a clone of {NAME}"
+        return f"pip install -e {shlex.quote(f'.{extras}')} in a clone of {NAME}"
     source = f" @ {commit}" if commit else f"=={version}"
-    return f"pip install {shlex.quote(f'{NAME}[{extras}]{source}')}"
+    return f"pip install {shlex.quote(f'{NAME}{extras}{source}')}"
 
 
 @functools.cache

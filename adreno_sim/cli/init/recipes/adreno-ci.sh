@@ -41,9 +41,13 @@ die() {
 }
 
 adreno_sim() {
-    [ -n "${ADRENO_CI_COMMAND:-}" ] || [ -x "$VENV/bin/adreno-sim" ] \
+    if [ -n "${ADRENO_CI_COMMAND:-}" ]; then
+        $ADRENO_CI_COMMAND "$@" # words
+        return
+    fi
+    [ -x "$VENV/bin/adreno-sim" ] \
         || die "$VENV/bin/adreno-sim does not exist: run 'bash $0 install' first, or set ADRENO_CI_COMMAND to an installed adreno-sim"
-    ${ADRENO_CI_COMMAND:-$VENV/bin/adreno-sim} "$@"
+    "$VENV/bin/adreno-sim" "$@"
 }
 
 # The models, one a line; an error where there is none.
@@ -82,7 +86,8 @@ install() {
     "${PYTHON:-python3}" -m venv "$VENV" || exit 2
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$package" || exit 2
     # What it needs is pinned by its commit: versions and hashes, so that nothing else is installed.
-    pins=$(cd / && "$VENV/bin/python" -c 'import importlib.util as u; print(u.find_spec("adreno_sim").submodule_search_locations[0])')
+    # -I: not a folder of that name in the repository
+    pins=$("$VENV/bin/python" -I -c 'import importlib.util as u; print(u.find_spec("adreno_sim").submodule_search_locations[0])') || exit 2
     pins=$pins/pins/$extra.txt
     [ -f "$pins" ] || die "this commit of adreno-sim has no pins for TVM ${ADRENO_CI_TVM:-0.27}: name a newer one in ADRENO_CI_PACKAGE"
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$pins" || exit 2
