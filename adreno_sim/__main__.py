@@ -70,7 +70,10 @@ def _begin_server(arguments: list[str]) -> Standby | None:
 def _run_in_child() -> int:
     """Runs the command line in this process, a child, and ends it. Python would free each object of a model, and pull down each
     module, before it ends: a tenth of a second check. It does where somebody watches, who then writes what he saw."""
+    from .base.progress import note_end
+
     code = run_here()
+    note_end()
     if not _is_watched():
         _do_at_exit()
         end_at_once(code)

@@ -84,6 +84,9 @@ class _FileProgress(Progress):
         self._inner.step(name)
 
 
+END = "its end"
+"""The last step of a process that came to its end by itself."""
+
 _noted: Path | None = None
 
 
@@ -93,15 +96,22 @@ def note_steps(file: Path) -> None:
     _noted = file
 
 
-@contextmanager
-def show_progress(file: IO[str], noted: str | None = None) -> Iterator[Progress]:
-    """A progress bar on `file` while the block runs, gone afterwards; nothing where `file` is not a terminal.
+def note_end() -> None:
+    """This process has come to its end, and knows its exit code."""
+    if _noted is not None:
+        _noted.write_bytes(encode(END))
 
-    noted: a file that always holds the latest stage and step.
-    """
+
+def has_ended(noted: Path) -> bool:
+    """Whether the process that noted its steps in this file has come to its end."""
+    return noted.exists() and noted.read_bytes() == encode(END)
+
+
+@contextmanager
+def show_progress(file: IO[str]) -> Iterator[Progress]:
+    """A progress bar on `file` while the block runs, gone afterwards; nothing where `file` is not a terminal."""
     with _bar(file) as bar:
-        file_noted = _noted if noted is None else Path(noted)
-        yield bar if file_noted is None else _FileProgress(bar, file_noted)
+        yield bar if _noted is None else _FileProgress(bar, _noted)
 
 
 @contextmanager

@@ -109,7 +109,7 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
     from ..base import progress
     from ..base.garbage import importing
 
-    with progress.show_progress(sys.stderr, getattr(args, "progress_file", None)) as bar:
+    with progress.show_progress(sys.stderr) as bar:
         bar.expect(SHARES)
         bar.stage("start")
         with importing():

@@ -111,6 +111,10 @@ def _run_shown(argv: Sequence[str] | None, is_program: bool, standby: Standby | 
     try:
         with interrupts.watching_interrupts():
             code, message = _run(args, is_program)
+            if getattr(args, "progress_file", None):
+                from ..base.progress import note_end
+
+                note_end()
             if interrupts.was_interrupted():  # a library made another error of it, or went on
                 raise KeyboardInterrupt
     except KeyboardInterrupt:

@@ -36,7 +36,11 @@ class Module:
 
 @pytest.mark.parametrize(
     ("function", "code", "said"),
-    [("raise", 3, "unsupported: TVM crashes: ended by SIGSEGV; it was at references in "), ("abs", 0, "")],
+    [
+        ("raise", 3, "unsupported: TVM crashes: ended by SIGSEGV; it was at references in "),
+        ("exit", 2, "the process ended with exit code 11 and without a verdict; it was at references: code of the model"),
+        ("abs", 0, ""),
+    ],
 )
 def test_a_reference_that_dies(tmp_path, function, code, said):
     (tmp_path / "model.py").write_text(MODEL.replace("FUNCTION", function))

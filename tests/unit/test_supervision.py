@@ -67,6 +67,21 @@ def test_a_crash_is_one_line_that_names_whose_it_was(tmp_path, file, arguments, 
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("code", [0, 1, 3, 11])
+def test_who_ends_the_process_gives_no_verdict(tmp_path, code):
+    child = begin(f"os._exit({code})", folder=tmp_path)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (2, "")
+    assert err.startswith(f"error: the process ended with exit code {code} and without a verdict; it was at references: ")
+    assert len(err.splitlines()) == 1
+
+
+def test_an_interrupted_process_needs_no_verdict(tmp_path):
+    child = begin("os._exit(130)", folder=tmp_path)
+    assert child.communicate(timeout=60) == ("", "")
+    assert child.returncode == 130
+
+
 def test_memory_that_was_short_is_no_crash_of_a_library(tmp_path):
     child = begin("os.kill(os.getpid(), signal.SIGKILL)", file="tvm/x.py", folder=tmp_path)
     _, err = child.communicate(timeout=60)

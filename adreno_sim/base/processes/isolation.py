@@ -20,11 +20,15 @@ from typing import IO
 
 from ...findings import Finding, Kind
 from ...records import dataclass
+from ..progress import has_ended, note_steps
 from .crashes import CRASHES, DRIVER, ENGINE, note_crash, read_crash
 from .scratch import scratch_folder
 
 DEFAULT_LIMIT = 600.0
 """Seconds that an isolated run may take."""
+
+INTERRUPTED = 130
+"""The exit code of a command that was interrupted."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +117,20 @@ def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None,
             except BaseException:
                 _kill(process)
                 raise
-        return ChildOutcome(code) if code >= 0 else judge_crash(signal.Signals(-code), noted, _crash_file(noted), arguments)
+        if code >= 0:
+            return judge_exit(code, noted)
+        return judge_crash(signal.Signals(-code), noted, _crash_file(noted), arguments)
+
+
+def judge_exit(code: int, noted: Path) -> ChildOutcome:
+    """An exit code. It is a verdict only of a process that came to its end, or was interrupted: code of others can end it before.
+
+    noted: the file of steps.
+    """
+    if code == INTERRUPTED or has_ended(noted):
+        return ChildOutcome(code)
+    at = f"ended with exit code {code} and without a verdict; it was at {_last_step(noted)}"
+    return ChildOutcome(2, problem=f"the process {at}: code of the model, or of a reference, can do that")
 
 
 def judge_crash(number: signal.Signals, noted: Path, crash: Path, arguments: Sequence[str]) -> ChildOutcome:
@@ -156,9 +173,10 @@ def _crash_file(noted: Path) -> Path:
 
 
 def begin(progress_file: str) -> None:
-    """In the isolated process: leave word of a crash, and end, with all that was started, when the process that waits for it is
-    gone."""
+    """In the isolated process: leave word of steps and of a crash, and end, with all that was started, when the process that
+    waits for it is gone."""
     note_crash(_crash_file(Path(progress_file)))
+    note_steps(Path(progress_file))
 
     def watch() -> None:
         while os.read(0, 1):  # not sys.stdin, whose lock a thread must not hold when the interpreter ends

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..progress import note_steps
+from ..progress import has_ended, note_end, note_steps
 from ..text.spelling import spell_line, spell_printed
 from .crashes import CRASHES, note_crash
 from .parent import end_with
@@ -22,7 +22,8 @@ def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:
     """Returns the exit code of `run`, which runs in a child; both processes return from here.
 
     Where the child crashed, says so in a line on standard error: the code is 3 for a library's crash, 4 for one of this program,
-    1 for a device's. A signal that was meant for it ends this process too. arguments: of the command line, for the verdict.
+    1 for a device's, 2 where code of the model ended it. A signal that was meant for it ends this process too. arguments: of the
+    command line, for the verdict.
     """
     noted, crash = _memory_file("steps"), _memory_file("crash")
     parent = os.getpid()
@@ -35,19 +36,21 @@ def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:
         note_crash(crash)
         note_steps(noted)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return run()
+        own = run()
+        note_end()
+        return own
     code = _wait(child, watched)
-    if code >= 0:
+    if code >= 0 and has_ended(noted):
         return code
-    number = signal.Signals(-code)
-    if number not in CRASHES:
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(parent, number)
-    from .isolation import judge_crash
+    if code < 0 and -code not in CRASHES:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(parent, -code)
+    from .isolation import judge_crash, judge_exit
 
-    outcome = judge_crash(number, noted, crash, arguments)
+    outcome = judge_exit(code, noted) if code >= 0 else judge_crash(signal.Signals(-code), noted, crash, arguments)
     said = outcome.problem or (f"the device crashed: {outcome.finding.message}" if outcome.finding else "")
-    print(f"error: {spell_printed(spell_line(said))}", file=sys.stderr)
+    if said:
+        print(f"error: {spell_printed(spell_line(said))}", file=sys.stderr)
     return outcome.code
 
 
