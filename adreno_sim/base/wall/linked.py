@@ -23,9 +23,7 @@ def find_linked(folders: Iterable[str]) -> Iterator[Path]:
 
 
 def _has_links(folder: str) -> bool:
-    real = os.path.realpath(folder)
-    inside = [os.path.join(name, "__init__.py") for name in _LOOKED_AT]
-    return any(os.path.realpath(os.path.join(folder, file)) != os.path.join(real, file) for file in inside)
+    return any(os.path.islink(os.path.join(folder, file)) for name in _LOOKED_AT for file in (name, f"{name}/__init__.py"))
 
 
 def _find_targets(folder: str, inside: str) -> Iterator[Path]:
