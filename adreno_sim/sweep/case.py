@@ -132,16 +132,13 @@ def _digest(path: Path) -> str:
     """Of a model's file and of those that it names for its weights. A missing one counts as such: the check says so."""
     from ..compiler.check.cache.external_data import find_external_data
 
-    found = digest_file(path)
-    outside: list[str] = []
-    if path.suffix == ".onnx":
-        with contextlib.suppress(OSError, ValueError, ModuleNotFoundError):  # the check says what is wrong with it
-            outside = find_external_data(path)
+    found, outside = digest_file(path), dict[str, Path]()
+    with contextlib.suppress(OSError, ValueError, ModuleNotFoundError):  # the check says what is wrong with it
+        outside = find_external_data(path)
     if not outside:
         return found
     parts = [found]
-    for name in outside:
-        file = path.parent / name
+    for name, file in outside.items():
         parts += [name, digest_file(file) if file.is_file() else ""]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

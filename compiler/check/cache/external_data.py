@@ -12,19 +12,23 @@ LOCATION = "location"
 """The key under which a tensor of ONNX names its file."""
 
 
-def find_external_data(path: Path) -> list[str]:
-    """The paths, from the model's folder, of the files that an ONNX model refers to. OSError, or ValueError for what is none."""
+def find_external_data(path: Path) -> dict[str, Path]:
+    """The files that a model refers to, by their names there; none for another model than ONNX. OSError, or ValueError for what
+    is none."""
+    if path.suffix != ".onnx":
+        return {}
     with open(path, "rb") as file:
         content, _ = strip_weights(file)
     if LOCATION.encode() not in content:
-        return []
+        return {}
     import onnx
 
     try:
         proto = onnx.ModelProto.FromString(content)
     except Exception as error:  # protobuf's own
         raise ValueError(f"not an ONNX model: {error}") from error
-    return sorted({entry.value for tensor in _tensors(proto) for entry in tensor.external_data if entry.key == LOCATION})
+    names = {entry.value for tensor in _tensors(proto) for entry in tensor.external_data if entry.key == LOCATION}
+    return {name: path.parent / name for name in sorted(names)}
 
 
 def _tensors(message: Any) -> Iterator[Any]:

@@ -104,7 +104,7 @@ def _describe_model(path: Path) -> list[object] | None:
     be kept."""
     content = digest_file(path)
     try:
-        outside = {name: path.parent / name for name in find_external_data(path)} if path.suffix == ".onnx" else {}
+        outside = find_external_data(path)
     except ValueError:  # whoever reads the model says so
         return None
     if not all(file.is_file() for file in outside.values()):
