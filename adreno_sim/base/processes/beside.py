@@ -13,11 +13,10 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from ..garbage import begin_child
+from .crashes import CRASHES
 from .parent import end_with
 
 T = TypeVar("T")
-
-_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
 
 
 def count_native_threads() -> int:
@@ -80,7 +79,7 @@ def _begin(work: Callable[[], object]) -> tuple[int, int]:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this one
             faulthandler.disable()
             begin_child()
-            for number in _CRASHES:  # TVM's handler would print a stack that says nothing of this work
+            for number in CRASHES - {signal.SIGKILL}:  # TVM's handler would print a stack that says nothing of this work
                 signal.signal(number, signal.SIG_DFL)
             with open(file, "wb") as result:
                 pickle.dump(work(), result, protocol=pickle.HIGHEST_PROTOCOL)
