@@ -21,7 +21,7 @@ def run() -> int:
     if arguments[:1] and arguments[0] in COMPUTING and not any(word.startswith("--progress-file") for word in arguments):
         from .base.processes.supervision import supervise
 
-        return supervise(_run_in_child, arguments)
+        return supervise(run_here, arguments, _end_child)
     return run_here()
 
 
@@ -67,17 +67,12 @@ def _begin_server(arguments: list[str]) -> Standby | None:
     return begin()
 
 
-def _run_in_child() -> int:
-    """Runs the command line in this process, a child, and ends it. Python would free each object of a model, and pull down each
-    module, before it ends: a tenth of a second check. It does where somebody watches, who then writes what he saw."""
-    from .base.progress import note_end
-
-    code = run_here()
-    note_end()
+def _end_child(code: int) -> None:
+    """Ends this process, a child that ran the command line. Python would free each object of a model, and pull down each module,
+    before it ends: a tenth of a second check. It does where somebody watches, who then writes what he saw."""
     if not _is_watched():
         _do_at_exit()
         end_at_once(code)
-    return code
 
 
 def _is_watched() -> bool:

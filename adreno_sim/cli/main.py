@@ -29,7 +29,7 @@ from .streams import drop_output, open_closed_streams
 if TYPE_CHECKING:
     from ..icd.start.standby import Standby
 
-EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 3, 4, 130
+EXIT_UNSUPPORTED, EXIT_INTERNAL = 3, 4
 
 COMMANDS = {
     "check": "check",
@@ -118,7 +118,7 @@ def _run_shown(argv: Sequence[str] | None, is_program: bool, standby: Standby | 
             if interrupts.was_interrupted():  # a library made another error of it, or went on
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
-        code, message = EXIT_INTERRUPTED, "error: interrupted"
+        code, message = interrupts.EXIT_INTERRUPTED, "error: interrupted"
     if message:
         print("\n".join(map(_shorten, split_lines(message))), file=sys.stderr)
     return code

@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+EXIT_INTERRUPTED = 130
+"""The exit code of a command that was interrupted."""
+
 _noticed = threading.Event()
 
 

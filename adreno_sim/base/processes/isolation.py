@@ -22,13 +22,11 @@ from ...findings import Finding, Kind
 from ...records import dataclass
 from ..progress import has_ended, note_steps
 from .crashes import CRASHES, DRIVER, ENGINE, note_crash, read_crash
+from .interrupts import EXIT_INTERRUPTED
 from .scratch import scratch_folder
 
 DEFAULT_LIMIT = 600.0
 """Seconds that an isolated run may take."""
-
-INTERRUPTED = 130
-"""The exit code of a command that was interrupted."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,17 +115,17 @@ def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None,
             except BaseException:
                 _kill(process)
                 raise
-        if code >= 0:
-            return judge_exit(code, noted)
-        return judge_crash(signal.Signals(-code), noted, _crash_file(noted), arguments)
+        return judge_end(code, noted, _crash_file(noted), arguments)
 
 
-def judge_exit(code: int, noted: Path) -> ChildOutcome:
-    """An exit code. It is a verdict only of a process that came to its end, or was interrupted: code of others can end it before.
+def judge_end(code: int, noted: Path, crash: Path, arguments: Sequence[str]) -> ChildOutcome:
+    """Whose doing the end of a process is, by its exit code, or its signal below 0; the files and arguments as of `judge_crash`.
 
-    noted: the file of steps.
+    An exit code is a verdict only of a process that came to its end, or was interrupted: code of others can end it before.
     """
-    if code == INTERRUPTED or has_ended(noted):
+    if code < 0:
+        return judge_crash(signal.Signals(-code), noted, crash, arguments)
+    if code == EXIT_INTERRUPTED or has_ended(noted):
         return ChildOutcome(code)
     at = f"ended with exit code {code} and without a verdict; it was at {_last_step(noted)}"
     return ChildOutcome(2, problem=f"the process {at}: code of the model, or of a reference, can do that")

@@ -18,8 +18,9 @@ from .crashes import CRASHES, note_crash
 from .parent import end_with
 
 
-def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:
-    """Returns the exit code of `run`, which runs in a child; both processes return from here.
+def supervise(run: Callable[[], int], arguments: Sequence[str], end: Callable[[int], object] | None = None) -> int:
+    """Returns the exit code of `run`, which runs in a child; both processes return from here, the child unless `end`, which is
+    given its code, ends it.
 
     Where the child crashed, says so in a line on standard error: the code is 3 for a library's crash, 4 for one of this program,
     1 for a device's, 2 where code of the model ended it. A signal that was meant for it ends this process too. arguments: of the
@@ -38,6 +39,8 @@ def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         own = run()
         note_end()
+        if end is not None:
+            end(own)
         return own
     code = _wait(child, watched)
     if code >= 0 and has_ended(noted):
@@ -45,9 +48,9 @@ def supervise(run: Callable[[], int], arguments: Sequence[str]) -> int:
     if code < 0 and -code not in CRASHES:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(parent, -code)
-    from .isolation import judge_crash, judge_exit
+    from .isolation import judge_end
 
-    outcome = judge_exit(code, noted) if code >= 0 else judge_crash(signal.Signals(-code), noted, crash, arguments)
+    outcome = judge_end(code, noted, crash, arguments)
     said = outcome.problem or (f"the device crashed: {outcome.finding.message}" if outcome.finding else "")
     if said:
         print(f"error: {spell_printed(spell_line(said))}", file=sys.stderr)
